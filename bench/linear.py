@@ -2,7 +2,7 @@
 workers, and many features.
 
 usage: python -m bench.linear [--data DIR] [--sets NAME,..] [--runs N] [--samples N] [--features N]
-[--entries N] [--epochs N] [--parts peers,optima,workers,large]
+[--entries N] [--epochs N] [--parts peers,optima,workers,large,spark]
 
 DIR (default $TUX_TEST_DATA) holds libsvm/*.gz. The objective is that of the logistic loss with an
 l2 of 1, without an intercept.
@@ -12,12 +12,15 @@ L-BFGS beside scikit-learn's lbfgs and liblinear (-s 0, through scikit-learn) at
 tolerances, of which the fastest that reaches the goal is shown; and seconds of an epoch of adam
 beside one of SGDClassifier. `optima`: how far from the optimum each solver ends. `workers`: L-BFGS
 on 1, 2 and 4 workers at slack 0 and 4, to a tol of 1e-8. `large`: seconds, bytes and memory of an
-epoch of adam on generated samples (default 1 million of 30 entries, 10 million features).
+epoch of adam on generated samples (default 1 million of 30 entries, 10 million features). `spark`,
+only if it is named: L-BFGS with two threads beside MLlib's LogisticRegression on local[2], once
+Spark has warmed up; it needs pyspark and Java.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
 import sys
@@ -30,20 +33,23 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from bench import mllib
 from bench.arguments import listed
 from bench.memory import Memory
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
-from tux.io.samples import Samples, read_samples
+from tux.io.samples import read_samples
 from tux.runs.options import RunOptions
 from tux.runs.samples import labelled
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 
 COMPARED = ("peers", "optima", "workers", "large")
+SPARK = "spark"
 SETS = ("a9a", "farm-ads-vect", "generated-20k-50k")
 GOALS = (1e-2, 1e-3, 1e-4, 1e-6)
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6)
+MLLIB_TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
 STOCHASTIC = ("adam", "adagrad", "rmsprop", "sgd")
 NEVER = 100_000  # epochs between evaluations: only the last one is judged
 write = sys.stdout.write
@@ -63,15 +69,6 @@ def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) ->
 def when(records: Records, goal: float) -> float:
     """Training seconds until the objective is at most `goal`; infinite if it never is."""
     return next((r["seconds"] for r in records if r["objective"] <= goal), float("inf"))
-
-
-def matrix(samples: Samples) -> Any:
-    """The samples as scikit-learn takes them."""
-    from scipy.sparse import csr_matrix
-
-    edges = samples.edges
-    shape = len(samples.label), len(edges.ids[edges.ends[1]])
-    return csr_matrix((edges.fields["value"].astype("f8"), (edges.src, edges.dst)), shape)
 
 
 def fitted(model: Any, x: Any, y: np.ndarray) -> float:
@@ -109,7 +106,7 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
     epochs = []
     for name in names:
         samples = read_samples(folder / "libsvm" / f"{name}.gz")
-        edges, x, y = labelled(samples, Linear()), matrix(samples), samples.label
+        edges, x, y = labelled(samples, Linear()), mllib.matrix(samples.edges), samples.label
         best = trained(edges, tol=1e-9, threads=1)[-1]["objective"]
         every = [trained(edges, tol=1e-7, threads=1) for _ in range(runs)]
         ours = [statistics.median(when(r, best * (1 + goal)) for r in every) for goal in GOALS]
@@ -130,6 +127,32 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
         )
     write(f"\n{'ms of an epoch':<18} {'adam':>9} {'SGDClassifier':>14} {'ratio':>9}\n")
     write("".join(epochs))
+
+
+def spark(folder: Path, names: Sequence[str], runs: int) -> None:
+    """Print seconds of tux and of MLlib."""
+    if why := mllib.missing():
+        write(f"{why}\n")
+        return
+    write(f"\nseconds to within a share of the optimum, two threads, median of {runs}\n")
+    write(f"{'':<18} {'':<10}" + "".join(f"{goal:>9.0e}" for goal in GOALS) + "\n")
+    with mllib.session() as peer:
+        for name in names:
+            samples = read_samples(folder / "libsvm" / f"{name}.gz")
+            edges, n = labelled(samples, Linear()), len(samples.label)
+            best = trained(edges, tol=1e-9)[-1]["objective"]
+            every = [trained(edges, tol=1e-7, threads=mllib.CORES) for _ in range(runs)]
+            goals = [best * (1 + goal) for goal in GOALS]
+            ours = [statistics.median(when(r, goal) for r in every) for goal in goals]
+            frame, found = peer.held(mllib.matrix(samples.edges), samples.label), []
+            for tolerance in MLLIB_TOLERANCES:
+                fits = [peer.fit(frame, "logistic", 1 / n, tolerance, 1000) for _ in range(runs)]
+                found.append((statistics.median(fit.seconds for fit in fits), fits[0].objective))
+            frame.unpersist()
+            theirs = [min((s for s, F in found if F <= goal), default=math.inf) for goal in goals]
+            for label, seconds in {"tux": ours, "MLlib": theirs}.items():
+                told = "".join(f"{s:>9.4f}" for s in seconds)
+                write(f"{name:<18} {label:<10}{told}\n")
 
 
 def optima(folder: Path, names: Sequence[str], epochs: int) -> None:
@@ -199,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--features", type=int, default=10_000_000)
     add("--entries", type=int, default=30_000_000)
     add("--epochs", type=int, default=300)
-    add("--parts", type=listed(COMPARED), default=",".join(COMPARED))
+    add("--parts", type=listed((*COMPARED, SPARK)), default=",".join(COMPARED))
     given = arguments.parse_args(argv)
     sets = given.sets if isinstance(given.sets, list) else given.sets.split(",")
     if "peers" in given.parts:
@@ -210,6 +233,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         workers(given.data, sets)
     if "large" in given.parts:
         large(given.samples, given.features, given.entries, min(given.epochs, 4))
+    if SPARK in given.parts:
+        spark(given.data, sets, given.runs)
 
 
 if __name__ == "__main__":

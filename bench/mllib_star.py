@@ -19,7 +19,8 @@ are those of four processes, which take the same steps. An epoch is one communic
 ends at the goal, or after --steps (default 1000); ratios to it are then bounds. The optimum is that
 of L-BFGS, and with --loss hinge the least that adagrad finds. --plot shows the distance to it by
 steps, with the [plot] extra. --spark adds MLlib's LogisticRegression or LinearSVC on local[2],
-which are other methods (L-BFGS and OWL-QN): their iterations, and the seconds of all of fit.
+which are other methods (L-BFGS and OWL-QN): their iterations and the seconds of all of fit, once
+Spark has warmed up, beside the training seconds of tux to the same objective.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench import mllib
 from bench.arguments import listed
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
@@ -114,10 +115,17 @@ def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
 
 
 def trained(
-    problem: Problem, steps: int, goal: float, workers: int, given: dict[str, Any]
+    problem: Problem,
+    steps: int,
+    goal: float,
+    workers: int,
+    given: dict[str, Any],
+    threads: int = 1,
 ) -> Records:
     """The records of a run that ends at the goal."""
-    options = RunOptions(epochs=steps, workers=workers, partitioner=CUT, threads=1, deadline=3600.0)
+    options = RunOptions(
+        epochs=steps, workers=workers, partitioner=CUT, threads=threads, deadline=3600.0
+    )
     return run(program_of(problem, goal, given), problem.edges, options=options).records
 
 
@@ -143,13 +151,16 @@ def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) 
     return records[0]
 
 
+def nearing(problem: Problem, threads: int = 1) -> Records:
+    """The records of a run on one worker that comes near the optimum."""
+    if problem.loss == "logistic":
+        return trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
+    return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01}, threads)
+
+
 def optimum(problem: Problem) -> float:
     """The least objective known beforehand."""
-    if problem.loss == "logistic":
-        records = trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8})
-    else:
-        records = trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01})
-    return float(min(record["objective"] for record in records))
+    return float(min(record["objective"] for record in nearing(problem)))
 
 
 def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> Found:
@@ -202,40 +213,30 @@ HEAD = "set,L2,optimum,SendGradient,averaging,entries,s gradient,s averaging,few
 
 
 def spark(problems: Sequence[Problem]) -> None:
-    """Print what MLlib's own solvers take, if pyspark is there."""
-    try:
-        from pyspark.ml.classification import LinearSVC, LogisticRegression
-        from pyspark.ml.linalg import Vectors
-        from pyspark.sql import SparkSession
-    except ImportError:
-        write("pyspark is missing: pip install pyspark\n")
+    """Print what MLlib's own solvers take, if Spark is there, and tux to the same objective."""
+    if why := mllib.missing():
+        write(f"{why}\n")
         return
-    session = SparkSession.builder.master("local[2]").appName("mllib_star").getOrCreate()
-    write("\nMLlib on local[2], other methods than gradient descent\n")
-    write(f"{'set':>12} {'L2':>12} {'iterations':>12} {'s of fit':>12} {'objective':>12}\n")
-    for problem in problems:
-        edges, label = problem.edges, problem.edges.vertex_fields["sample"]["label"]
-        order = np.lexsort((edges.dst, edges.src))
-        columns = np.split(
-            edges.dst[order], np.cumsum(np.bincount(edges.src, minlength=len(label)))[:-1]
-        )
-        width = len(edges.ids["feature"])
-        rows = [
-            (float(y > 0), Vectors.sparse(width, at.tolist(), np.ones(len(at)).tolist()))
-            for y, at in zip(label, columns, strict=True)
-        ]
-        frame = session.createDataFrame(rows, ["label", "features"]).cache()
-        frame.count()
-        kind = LogisticRegression if problem.loss == "logistic" else LinearSVC
-        model = kind(regParam=problem.l2, fitIntercept=False, standardization=False, maxIter=100)
-        begun = time.perf_counter()
-        fitted = model.fit(frame)
-        seconds = time.perf_counter() - begun
-        told = fitted.summary if problem.loss == "logistic" else fitted.summary()
-        cells = (f"{told.totalIterations}", f"{seconds:.2f}", f"{told.objectiveHistory[-1]:.4f}")
-        cells = (problem.name, f"{problem.l2:g}", *cells)
-        write(" ".join(f"{cell:>12}" for cell in cells) + "\n")
-    session.stop()
+    solver = "L-BFGS" if problems[0].loss == "logistic" else "adagrad"
+    write(
+        f"\nMLlib on local[{mllib.CORES}], other methods than gradient descent, beside {solver} of "
+        f"one worker\nwith {mllib.CORES} threads, to at most the same objective\n"
+    )
+    head = ("set", "L2", "iterations", "s of fit", "objective", "tux: epochs", "tux: s")
+    write(" ".join(f"{cell:>12}" for cell in head) + "\n")
+    with mllib.session() as peer:
+        for problem in problems:
+            labels = problem.edges.vertex_fields["sample"]["label"]
+            frame = peer.held(mllib.matrix(problem.edges), labels)
+            theirs = peer.fit(frame, problem.loss, problem.l2)
+            frame.unpersist()
+            records = nearing(problem, mllib.CORES)
+            at = next((r for r in records if r["objective"] <= theirs.objective * (1 + 1e-6)), None)
+            ours = (f"{at['epoch']}", f"{at['seconds']:.2f}") if at else ("-", "-")
+            mean = f"{theirs.objective / problem.samples:.4f}"
+            cells = (f"{theirs.iterations}", f"{theirs.seconds:.2f}", mean, *ours)
+            cells = (problem.name, f"{problem.l2:g}", *cells)
+            write(" ".join(f"{cell:>12}" for cell in cells) + "\n")
 
 
 def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -> None:

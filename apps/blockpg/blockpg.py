@@ -67,8 +67,9 @@ class BlockPG(Program):
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 500
-    input = Samples(groups="groups", classes=("negative", "positive"))
+    input = Samples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what
     # masters don't (`used`, by which w passes on). What a feature gathers from its entries, and

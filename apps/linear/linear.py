@@ -41,10 +41,7 @@ class Linear(Program):
         1.0, "penalty on the sum of |w|, with --penalty l1 or elastic", low=0, dtype="f8"
     )
     l2: float = param(
-        1.0,
-        "penalty on half the sum of w squared, with --penalty l2 or elastic",
-        low=0,
-        dtype="f8",
+        1.0, "penalty on half the sum of w^2, with --penalty l2 or elastic", low=0, dtype="f8"
     )
     solver: str = param("lbfgs", "how the minimum is found", choices=tuple(SOLVERS))
     intercept: bool = param(False, "fit an intercept, which is not penalised")
@@ -61,7 +58,8 @@ class Linear(Program):
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
     batch: float = param(
         0.0,
-        "samples in a mini-batch: a share of all below 1, else a number. 0: adam .1, others .01",
+        "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .1, "
+        "others .01",
         low=0,
         dtype="f8",
     )
@@ -90,11 +88,12 @@ class Linear(Program):
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 200
     monitor = MEAN_LOSS[False]
     keeps_best = False  # the optimum is asked for, not the least test loss
     classes: str = param("", "all classes of softmax, in their order", metavar="LABEL,LABEL,...")
-    input = LinearSamples(classes=("negative", "positive"), every="classes")
+    input = LinearSamples(classes=("negative", "positive"), every="classes", hashed="hash")
     report = LinearReport()
     sample = Vertex(
         whole=True, label=data("f4"), weight=data("f4"), c=mirror("f8"), **widths.SAMPLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tux.apps.linear.batches import check_batch
 from tux.apps.linear.copies import RULES
 from tux.apps.linear.losses import LOSSES
 from tux.base.errors import UsageError
@@ -30,12 +31,12 @@ def check(program):
     if program.solver == "lbfgs" and not loss.smooth:
         raise UsageError(
             f"lbfgs needs a smooth loss, and {program.loss} is none",
-            do="--loss squared_hinge, or --solver adam",
+            do="choose the loss squared_hinge, or the solver adam",
         )
     if program.solver == "lbfgs" and l1:
         raise UsageError(
             f"lbfgs needs a smooth penalty, and {program.penalty} is none",
-            do="tux run blockpg --l1 X for the logistic loss, or --solver adagrad",
+            do="choose the solver adagrad; or for the logistic loss the app blockpg",
         )
     if loss.wide and program.solver in ("sgd", "averaging"):
         raise UsageError(
@@ -48,14 +49,14 @@ def check(program):
         unknown = f"there is no average {program.average!r}"
         raise UsageError(
             diverges if program.average == "sum" else unknown,
-            do=f"--average {' or '.join(RULES)}",
+            do=f"choose the average {' or '.join(RULES)}",
         )
     for name, is_part in zip(("l1", "l2"), PENALTIES[program.penalty], strict=True):
         if not is_part and _is_given(program, name):
             raise UsageError(
                 f"{name} {program.parameters[name]:g} has no effect with the penalty "
                 f"{program.penalty}",
-                do=f"--penalty {name}, --penalty elastic for both, or leave --{name} out",
+                do=f"choose the penalty {name}, or elastic for both, or leave {name} out",
             )
     if program.positive_weight != 1 and (loss.wide or not loss.of_classes):
         knows = "no second class" if loss.wide else "no classes"
@@ -63,16 +64,17 @@ def check(program):
             f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
             do="leave it out",
         )
+    check_batch(program.batch)
     for name, solvers in _OF_SOLVERS.items():
         if program.solver not in solvers and _is_given(program, name):
             raise UsageError(
                 f"{name} has no effect with the solver {program.solver}",
-                do=f"leave --{name} out, or --solver {solvers[0]}",
+                do=f"leave {name} out, or choose the solver {solvers[0]}",
             )
     if program.loss != "huber" and _is_given(program, "width"):
         raise UsageError(
             f"width has no effect with the loss {program.loss}",
-            do="leave --width out, or --loss huber",
+            do="leave width out, or choose the loss huber",
         )
 
 

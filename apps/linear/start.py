@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from tux.apps.linear import softmax
+from tux.apps.linear.batches import samples_in, sizes
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES
-from tux.apps.linear.stochastic import samples_in, sizes
 from tux.apps.linear.widths import put
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tux.apps.linear import smoothness
+from tux.apps.linear.batches import sizes
 from tux.apps.linear.smoothness import bounded
-from tux.apps.linear.updates import BATCHES, STEPS, UPDATES, moments
+from tux.apps.linear.updates import STEPS, UPDATES, moments
 from tux.apps.linear.widths import put, wide
 from tux.program.fields import master, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
@@ -95,19 +96,6 @@ def slowing(first, decay):
         tau.passes += 1
 
     return slow
-
-
-def sizes(program):
-    """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
-    them else.
-    """
-    batch = program.batch or BATCHES.get(program.solver, 1.0)
-    return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
-
-
-def samples_in(size, samples):
-    """How many of the samples a mini-batch of such a size has, on average."""
-    return samples / size["blocks"] if "blocks" in size else min(size["vertices"], samples)
 
 
 def prepared(program, loss):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.blockpg.weights import TOP, SparseReport, sklearn, typed, weights
+from tux.apps.linear.batches import said
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.updates import UPDATES
 from tux.program.input import class_names
 
 LOWER = 1.1  # a rise by less is the noise of mini-batches
@@ -32,6 +34,10 @@ class LinearReport(SparseReport):
                 "weight": [f"{weight:.6g}" for _, _, weight in rows],
             }
         }
+
+    def opening(self, program, vertices):
+        """How large a mini-batch is."""
+        return [said(program, vertices["sample"])] if program.solver in UPDATES else []
 
     def remarks(self, program, records):
         """That the objective has been lower before."""

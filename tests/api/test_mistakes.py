@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import tux
+from tux.api.progress import Quiet
 from tux.base.errors import DataError, UsageError
 
 
@@ -107,6 +108,24 @@ def test_options_are_called_as_in_python(ratings, run, tmp_path):
     told(UsageError, lambda: mf(ratings, judge_top=3), "add test=")
     told(UsageError, lambda: mf(ratings, checkpoint_every="30s"), "add out=")
     told(DataError, lambda: tux.resume(tmp_path / "out"), "checkpoint_every=")
+
+
+def test_parameters_are_called_as_in_python(tmp_path):
+    linear = tux.Linear
+    told(UsageError, lambda: linear(loss="hinge"), "choose the loss squared_hinge, or the solver")
+    told(UsageError, lambda: linear(penalty="l1"), "choose the solver adagrad")
+    told(UsageError, lambda: linear(l1=3), "choose the penalty l1, or elastic", "leave l1 out")
+    told(UsageError, lambda: linear(solver="adam", memory=3), "choose the solver lbfgs")
+    told(UsageError, lambda: linear(width=2), "choose the loss huber")
+    (tmp_path / "s.svm").write_text("a 1:1\nb 2:1\nc 2:1\n")
+    data = str(tmp_path / "s.svm")
+    named = linear(negative="x", positive="y")
+    told(UsageError, lambda: tux.run(named, data, progress=False), "with negative= and positive=")
+
+
+def test_warnings_of_a_run_are_in_terms_of_python(caplog):
+    Quiet().warn("more --slack may be faster; --threads 2 uses the cores")
+    assert caplog.messages == ["more slack= may be faster; threads=2 uses the cores"]
 
 
 def test_how_many_is_a_whole_number(run):

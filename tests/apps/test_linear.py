@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
+from tux.apps.linear.linear import Linear
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.updates import STEPS, adam
 from tux.apps.linear.wolfe import LONGER, newton, trial
+from tux.base.errors import UsageError
 
 ONE_MARGIN = [name for name, loss in LOSSES.items() if not loss.wide]
 SMOOTH = [name for name in ONE_MARGIN if LOSSES[name].smooth]
@@ -135,10 +137,25 @@ def test_sgd_bounds_the_curvature_along_the_intercept():
     assert power == pytest.approx(bound, rel=1e-3)
 
 
-@pytest.mark.parametrize(("batch", "size"), [(1e6, 1), (0.7, 1), (0.4, 1 / 2), (1.4, 0)])
+@pytest.mark.parametrize(("batch", "size"), [(1e6, 1), (0.7, 1), (0.4, 1 / 2), (2, 0)])
 def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
     team = fit(MADE, solver="sgd", batch=batch, epochs=1)
-    assert team.tau.batch == max(size * len(MADE.y), 1)
+    assert team.tau.batch == max(size * len(MADE.y), 2)
+
+
+def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
+    def told(batch):
+        program = Linear(solver="adam", batch=batch)
+        return program.report.opening(program, {"sample": 1_000})
+
+    assert told(0.01) == ["mini-batches of 10 of 1,000 samples"]
+    assert told(200) == ["mini-batches of 200 of 1,000 samples"]
+    assert told(1e9) == ["mini-batches of 1,000 of 1,000 samples"]
+    whole = Linear()
+    assert whole.report.opening(whole, {"sample": 9}) == []
+    for wrong, why in ((1, "one sample and as all"), (1.5, "no number of samples")):
+        with pytest.raises(UsageError, match=why):
+            told(wrong)
 
 
 # The intercept.

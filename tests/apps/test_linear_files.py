@@ -5,12 +5,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.special import expit
 
+import tux
 from tux.apps.blockpg.quality import probability
 from tux.apps.linear.linear import Linear
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
+from tux.io.hashed import hashed_numbers
 from tux.runs.options import RunOptions
 from tux.runs.samples import labelled
 from tux.runs.session import run
@@ -28,6 +32,14 @@ def files(tmp_path_factory):
     argv = ["run", "linear", *data, "--loss", "logistic", "--penalty", "l2", "--l2", "3"]
     assert main([*argv, "--solver", "lbfgs", "--out", str(folder / "run")]) == 0
     return folder
+
+
+def matrix_of(samples):
+    """Samples as a matrix with a column for each of the 80 features, from 1."""
+    edges = samples.edges
+    column = edges.ids["feature"].decode(edges.dst).astype(int) - 1
+    shape = len(samples.label), 80
+    return sp.csr_array((edges.fields["value"], (edges.src, column)), shape=shape)
 
 
 def last(folder):
@@ -110,3 +122,54 @@ def test_early_stopping_keeps_the_best_epoch():
     result = run(program, known, labelled(test, Linear(), known), options=options)
     losses = [record["test_logloss"] for record in result.records]
     assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3
+
+
+def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
+    run, new = str(files / "run"), tmp_path / "new.svm"
+    new.write_text("+1 7000:1\n-1 7001:1\n")
+    capsys.readouterr()
+    assert main(["predict", run, str(new)]) == 3
+    said = capsys.readouterr()
+    assert not said.out and "the model knows none of the features" in said.err
+    assert f"at {new}\n" in said.err
+    new.write_text("+1 7000:1\n-1 1:1 7001:1\n")
+    assert main(["predict", run, str(new)]) == 0
+    assert "2 of 3 entries of new.svm are of features that the model does not know: left out" in (
+        capsys.readouterr().err
+    )
+
+
+def test_hashed_features(files, tmp_path, capsys):
+    """Few enough for collisions; the model is that of the matrix that the hashes make."""
+    train, test = MADE.split()
+    features, signs = hashed_numbers(np.arange(1, 81), 5)
+    into = sp.csr_array((signs, (np.arange(80), features)), shape=(80, 32))
+    x, y = matrix_of(train) @ into, train.label
+    fitted = tux.run(tux.Linear(l2=3.0, tol=1e-9), (x, y), progress=False)
+    w = np.zeros(32)
+    w[fitted.vertices["feature"].ids] = fitted.vertices["feature"]["w"]
+    argv = ["run", "linear", str(files / "train.svm"), "--l2", "3", "--tol", "1e-9", "--hash", "5"]
+    for out, more in (("run", []), ("two", ["--workers", "2"])):
+        out = str(tmp_path / out)
+        assert main([*argv, *more, "--test", str(files / "test.svm"), "--out", out]) == 0
+        model = read_parquet(f"{out}/model/feature.parquet")
+        assert np.allclose(model["w"], w[model["id"]], atol=1e-5) and model["id"].max() < 32
+        capsys.readouterr()
+        assert main(["predict", out, str(files / "test.svm")]) == 0
+        lines = capsys.readouterr().out.splitlines()[1:]
+        chances = [float(line.split(",")[1]) for line in lines]
+        assert np.allclose(chances, expit(matrix_of(test) @ into @ w), atol=1e-5)
+
+
+@pytest.mark.parametrize("app", [tux.Linear, tux.BlockPG])
+def test_what_cannot_be_hashed_is_refused(app, tmp_path, files):
+    train, _ = MADE.split()
+    known = labelled(train, app())
+    for data in (known, None):
+        with pytest.raises(UsageError, match="hash 9 has no effect: the features of"):
+            run(app(hash=9), data, options=RunOptions(jit=False))
+    if app is tux.BlockPG:
+        (tmp_path / "groups").write_text("1 a\n")
+        grouped = app(hash=9, groups=str(tmp_path / "groups"))
+        with pytest.raises(UsageError, match="hashed features have no names"):
+            run(grouped, str(files / "train.svm"), options=RunOptions(jit=False))

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bench import linear
+from bench import linear, mllib
 
 
 def test_what_it_compares_is_told(capsys):
@@ -20,3 +20,10 @@ def test_many_features(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert "two workers beside one" in lines[-1]
     assert [line.split()[:2] for line in lines[-4:-1]] == [["1", "1"], ["1", "2"], ["2", "1"]]
+
+
+def test_mllib_is_left_out_where_it_is_missing(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(linear, "write", sys.stdout.write)
+    monkeypatch.setattr(mllib, "missing", lambda: "pyspark is missing")
+    linear.main(["--data", str(tmp_path), "--parts", "spark"])
+    assert capsys.readouterr().out == "pyspark is missing\n"

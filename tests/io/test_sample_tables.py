@@ -272,3 +272,25 @@ def test_few_words_among_numbers_are_told(file):
         and "28 of its first 29 values are numbers, but 'unknown' is not" in note
     )
     assert read_samples(file("size,y\nNone,1\nNone,0\nL,1\n2,0\n", "s.csv")).edges.notes == ()
+
+
+def test_columns_hold_what_they_held_in_training(file):
+    """Also where their first rows say otherwise."""
+    train = read_samples(file("y,age,zip\n0,1,a1\n1,2,7\n", "train.csv")).edges
+    against = {"feature": train.ids["feature"]}
+    same = file("age,zip\n5,7\n2,8\n", "new.csv")
+    known = {"against": against, "require_labels": False}
+    assert entries(read_samples(same, unknown="skip", **known)) == {
+        (1, "age", 5),
+        (1, "zip=7", 1),
+        (2, "age", 2),
+    }
+    word = file("age,zip\n5,7\nold,a1\n?,a1\n", "new.csv")
+    fails("age is 'old', not a number as in training", word, 3, **known)
+    left = read_samples(word, on_bad_row="skip", **known)
+    assert left.edges.skipped == 1 and (3, "zip=a1", 1) in entries(left)
+    for column, wrong in (("age", pa.array(["5"])), ("zip", pa.array([7]))):
+        columns = {"age": pa.array([5]), "zip": pa.array(["7"])} | {column: wrong}
+        pq.write_table(pa.table(columns), path := file(b"", "new.parquet"))
+        kinds = "words, but of numbers" if column == "age" else "numbers, but of words"
+        fails(f"column {column!r} is one of {kinds} in training", path, **known)

@@ -26,6 +26,7 @@ def refused(base, **members):
 @pytest.mark.parametrize(
     ("base", "hook", "function"),
     [
+        (Report, "opening", lambda self, program: []),
         (Report, "tables", lambda self, program: {}),
         (Report, "history", lambda self: {}),
         (Report, "summary", lambda self, program, tables: {}),

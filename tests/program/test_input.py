@@ -114,5 +114,5 @@ def test_stages_are_told_of_the_cluster_and_the_program_is_not_changed(workers, 
 def test_weights_that_a_program_does_not_read_are_refused(tmp_path):
     (tmp_path / "samples.csv").write_text("label,w,age\n1,2,30\n-1,1,40\n")
     kind = declared(user=Vertex(label=data("f4")), input=Samples())
-    with pytest.raises(UsageError, match="--weight w: Declared does not read weights"):
+    with pytest.raises(UsageError, match="Declared does not read weights, and w is to be"):
         load(kind(), str(tmp_path / "samples.csv"), reading=Reading(weight="w"))

@@ -1,6 +1,7 @@
 """Threads of a run: what is said of them, and that the model does not depend on them."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from watchers import Told
 
 from faults.running import Running, unwarned
 from tux import Context, Edge, Program, Vertex, shared, total
-from tux.runs.options import RunOptions
+from tux.apps.blockpg import BlockPG
+from tux.runs.begin import tell_serial
+from tux.runs.options import Plan, RunOptions
 from tux.runs.session import run
 from tux.stages import Exchange, GlobalSync, MiniBatch
 
@@ -82,3 +85,12 @@ def test_the_model_does_not_depend_on_threads(tmp_path, workers):
         found.append((files, rmse))
         assert json.loads((out / "run.json").read_text())["options"]["threads"] == threads
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("threads", "told"), [(None, False), (2, True)])
+def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monkeypatch):
+    """Its user cannot change it."""
+    monkeypatch.setattr("tux.runs.options.cores", lambda: 2)
+    watch, plan = Told(), Plan(1, 1, "bicut", RunOptions(threads=threads))
+    tell_serial(watch, BlockPG(), SimpleNamespace(test=None), plan)
+    assert any("runs on one thread" in line for line in watch.lines) == told

@@ -16,6 +16,7 @@ from tux.arrays.given import as_held
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
+from tux.base.text import as_arguments
 from tux.program.program import Program
 from tux.runs.folder import Run as Record
 from tux.runs.options import Reading
@@ -23,7 +24,10 @@ from tux.runs.pairs import read_pairs
 from tux.runs.predict import Trained, predict_rows
 from tux.runs.predict import predict as predict_pairs
 
-warn = logging.getLogger("tux").warning
+
+def warn(text: str) -> None:
+    """One line about what is odd."""
+    logging.getLogger("tux").warning(as_arguments(text))
 
 
 def trained(

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from tux.base.errors import UsageError
+from tux.base.text import as_arguments
 from tux.engine.records import metrics
 from tux.runs.watcher import Silent, Watcher
 
@@ -33,7 +34,7 @@ class Quiet(Silent):
 
     def warn(self, text: str) -> None:
         """One line about what is odd."""
-        logging.getLogger("tux").warning(text)
+        logging.getLogger("tux").warning(as_arguments(text))
 
     def close(self) -> None:
         """The run is over."""
@@ -53,7 +54,7 @@ class Lines(Quiet):
     def say(self, text: str) -> None:
         """One line about the run, after that of the last epoch."""
         self._flush()
-        self._write(text)
+        self._write(as_arguments(text))
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """A line, unless one has just been written."""

@@ -103,6 +103,7 @@ class Run:
 
     # ---- what the model says
 
+    @in_python()
     def predict(
         self,
         data: Any,
@@ -123,6 +124,7 @@ class Run:
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else self._trained().stage.array(found)
 
+    @in_python()
     def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
         """The `n` best items for each user: a table with a column of users, `rank` from 1, a column
         of items, and their scores. The ends of the program's edges name the columns.
@@ -134,6 +136,7 @@ class Run:
         model, fields = self._trained(), self._model().fields
         return topping.recommend(model, fields, self.vertices, users, n, exclude)
 
+    @in_python()
     def similar(self, ids: Any, n: int = 10, *, field: str = "") -> Table:
         """The `n` vertices nearest to each of some vertices, of the same type, by the cosine of
         their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
@@ -157,6 +160,7 @@ class Run:
         found = self.export(TOPICS)
         return topics_of(found["word"], found["n"], topping.whole(n))
 
+    @in_python()
     def export(self, form: str) -> dict[str, Any]:
         """What the program makes of its model for other programs, as arrays by name: one of the
         formats of ``tux export``, of which every model has "arrays", all of its fields. UsageError
@@ -172,6 +176,7 @@ class Run:
 
     # ---- on disk
 
+    @in_python()
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the run into a new folder, as ``tux run --out`` does: `tux.load`, ``tux predict``,
         ``tux export`` and ``tux info`` take it. Checkpoints, and files that the program itself has
@@ -179,9 +184,8 @@ class Run:
         """
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
-        with in_python():
-            model = columns | {"tau": self.context}
-            save(folder, self._record, self.history.records, model, tables)
+        model = columns | {"tau": self.context}
+        save(folder, self._record, self.history.records, model, tables)
 
     # ---- how it looks
 

@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable
 
 LONGEST = 2000  # characters of a line of a message
+_FLAG = re.compile(
+    r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -21,6 +24,16 @@ def one_line(text: str) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
+
+
+def as_arguments(text: str) -> str:
+    """A message that names flags, with arguments of Python in their place."""
+
+    def argument(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
+
+    return _FLAG.sub(argument, text)
 
 
 def closest(word: str, among: Iterable[str]) -> str:

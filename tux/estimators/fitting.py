@@ -23,6 +23,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
+from tux.base.text import as_arguments
 from tux.engine.records import metrics
 from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
@@ -47,7 +48,7 @@ class _Warnings(Silent):
 
     def warn(self, text: str) -> None:
         """One warning."""
-        tell(text)
+        tell(as_arguments(text))
 
 
 def tell(text: str) -> None:

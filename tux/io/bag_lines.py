@@ -19,6 +19,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries, repetitions, summed
+from tux.io.hashed import collisions, hashed_numbers
 from tux.io.pair_faults import line_fault
 from tux.io.pair_lines import BAD, COUNT, LABEL, NOTHING, PASSED, ROW, Parsed, Rules, parse_block
 from tux.io.text import NUMBER, note, text_blocks
@@ -38,6 +39,8 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
             if (rules := _rules(begun, asked, form)) is None:
                 continue
         parsed, entries = parse_block(block, rules)
+        if asked.bits:
+            _hash(parsed, entries, asked.bits)
         lengths, columns, values, more = _sorted(parsed, entries, rules)
         repeated += more
         if (parsed.state == BAD).any():
@@ -60,7 +63,8 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
             f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
         )
     whole = gathered.whole(labels.whole() if rules.head == LABEL else None)
-    return whole._replace(notes=repetitions(repeated, asked.row, asked.column))
+    told = collisions if asked.bits else repetitions
+    return whole._replace(notes=told(repeated, asked.row, asked.column))
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
@@ -92,6 +96,13 @@ def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
         asked.dtype.kind != "f",
         *map(float, asked.reals()),
     )
+
+
+def _hash(parsed: Parsed, entries: int, bits: int) -> None:
+    """Put the hashes of columns in their place; their signs go to the entries' numbers."""
+    column, value = parsed.column[:entries], parsed.value[:entries]
+    column[:], signs = hashed_numbers(column, bits)
+    value *= signs
 
 
 def _sorted(

@@ -32,6 +32,7 @@ class BagSpec(NamedTuple):
     first: int  # the lowest number of a column
     columns: int | None  # how many there may be, if that is known
     bad: Bad
+    bits: int = 0  # columns are hashed into 2^bits (`tux.io.hashed`); 0: they are not
 
     @property
     def last(self) -> int:

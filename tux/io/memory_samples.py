@@ -23,7 +23,7 @@ from tux.io.sample_columns import Heads
 from tux.io.sample_labels import F4, Classes, Rows, read_sample_labels
 from tux.io.sample_matrix import arrays_of, matrix_rows
 from tux.io.sample_parquet import read_frame_rows
-from tux.io.samples import Samples, samples_of, with_labels
+from tux.io.samples import Samples, kinds_of, samples_of, with_labels
 from tux.io.text import Bad, OnBadRow
 from tux.io.vertex_arrays import absent
 
@@ -48,6 +48,7 @@ def read_memory_samples(
     require_labels: bool = True,
     numeric: bool = False,
     multiclass: bool = False,
+    hash_bits: int = 0,
 ) -> Samples:
     """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
     scipy, an array (n, m), or a `Frame`; messages call it `what`.
@@ -56,17 +57,16 @@ def read_memory_samples(
     them, or the file `labels` has the former. Samples have as ids their places from 0, bad ones
     counted. Raises what `read_samples` does, and `DataError` for columns that differ in length.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"value": F4} if fields is None else fields).items()
-    }
+    kinds = kinds_of(fields)
     check_entries(what, "samples and features", ends, kinds, against, unknown)
     framed = isinstance(x, Frame)
     _check(what, label, weight, y, weights, labels, framed=framed)
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(what, *ends, field, dtype, 1, None, Bad.of_memory(what, on_bad_row))
+    bad = Bad.of_memory(what, on_bad_row)
+    asked = BagSpec(what, *ends, field, dtype, 1, None, bad, hash_bits)
     apart, places = _apart(y, labels)
-    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass)
+    known = (against or {}).get(ends[1])
+    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass, known)
     if framed:
         rows = read_frame_rows(asked, heads, x)
     else:

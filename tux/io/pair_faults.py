@@ -32,13 +32,10 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
         column, _, number = pair.partition(":")
         sums[_whole(column)] = sums.get(_whole(column), 0.0) + float(number)
     wrong = next((at for at, each in sums.items() if not rules.least <= each <= rules.most), None)
-    return (
-        ""
-        if wrong is None
-        else (
-            f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
-        )
-    )
+    if wrong is None:
+        same = f"the numbers of {asked.column}s with the same hash" if asked.bits else ""
+        return f"{same} add up beyond {asked.dtype}" if same else ""
+    return f"the numbers of {asked.column} {wrong} add up to {sums[wrong]:g}, beyond {asked.dtype}"
 
 
 def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:

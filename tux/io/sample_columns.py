@@ -14,8 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import STRING, Coded
+from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.entries import BagSpec, Entries, GatheredEntries
+from tux.io.entries import BagSpec, Entries, GatheredEntries, summed
+from tux.io.hashed import collisions, hashed_words
 from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
 from tux.io.vertex_columns import INDEX
@@ -40,6 +42,7 @@ class Heads(NamedTuple):
     required: bool = True  # there must be labels
     numeric: bool = False  # and they are numbers
     multiclass: bool = False  # and there may be any number of classes
+    known: Ids | None = None  # features of other samples, such as those of training
 
 
 class Words(NamedTuple):
@@ -107,6 +110,25 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
     return roles
 
 
+def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
+    """What columns held in other samples, by their places, where the `known` features of these
+    show it.
+    """
+    if known is None or known.values.dtype != STRING or not len(known):
+        return {}
+    kinds: dict[int, Role] = {}
+    numbers = known.encode(np.array(names, STRING)) >= 0
+    words = {
+        column
+        for column, equals, _ in (feature.partition("=") for feature in known.values.tolist())
+        if equals
+    }
+    for at, name in enumerate(names):
+        if numbers[at] or name in words:
+            kinds[at] = "number" if numbers[at] else "word"
+    return kinds
+
+
 def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
     """What is wrong with a number of a column, or nothing; `text`: as it is written."""
     if role == "target":
@@ -151,6 +173,7 @@ class SampleTable:
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
+        self.collided = 0  # entries whose hash another one of the row has
 
     def add(
         self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
@@ -162,18 +185,23 @@ class SampleTable:
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
             if place in numbers:
-                code[:, at] = self._feature(self.names[place], place)
-                value[:, at] = numbers[place]
+                (number,), (sign,) = self._numbered([self.names[place]], place)
+                code[:, at] = number
+                value[:, at] = sign * numbers[place]
             else:
                 codes, texts = words[place]
-                known = [
-                    self._feature(f"{self.names[place]}={text}", place) if text else -1
-                    for text in texts
-                ]
-                code[:, at] = np.array([*known, -1], np.int32)[codes]
-                value[:, at] = code[:, at] >= 0
-        there = value != 0
-        self._gathered.add(ids, there.sum(axis=1), code[there], value[there])
+                known, signs = self._numbered(texts, place, f"{self.names[place]}=")
+                code[:, at] = np.append(known, np.int32(-1))[codes]
+                there = np.array([bool(text) for text in texts] + [False])
+                value[:, at] = np.where(there, np.append(signs, 0.0), 0.0)[codes]
+        row, cell = np.nonzero(value)
+        column, value = code[row, cell], value[row, cell]
+        if self.asked.bits:
+            before = len(row)
+            row, column, value = summed(row, column, value)
+            value = np.clip(value, *self.asked.reals())
+            self.collided += before - len(row)
+        self._gathered.add(ids, np.bincount(row, minlength=len(ids)), column, value)
         for place, role in enumerate(self.roles):
             if role == "weight":
                 self._weights.append(numbers[place].astype(np.float32))
@@ -185,6 +213,18 @@ class SampleTable:
                     self._kinds.setdefault(text, len(self._kinds)) if text else -1 for text in texts
                 ]
                 self._labels.append(np.array([*kinds, -1], np.int32)[codes])
+
+    def _numbered(
+        self, names: Sequence[str], place: int, before: str = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of the features of a column, int32, and their signs, float64; a name is what
+        stands `before` it and itself. Without the former, that of an empty one means nothing.
+        """
+        if self.asked.bits:
+            numbers, signs = hashed_words(names, self.asked.bits, before)
+            return numbers.astype(np.int32), signs
+        known = [self._feature(before + name, place) if name else -1 for name in names]
+        return np.array(known, np.int32), np.ones(len(names))
 
     def _feature(self, name: str, place: int) -> int:
         number, owner = self._features.setdefault(name, (len(self._features), place))
@@ -199,10 +239,9 @@ class SampleTable:
     def whole(self, where: Where) -> Rows:
         """All rows; use it once."""
         entries: Entries = self._gathered.whole()
-        column = Coded(
-            np.asarray(entries.column).astype(np.int32, copy=False),
-            np.array(list(self._features), STRING),
-        )
+        codes = np.asarray(entries.column).astype(np.int32, copy=False)
+        names = np.array(list(self._features), STRING)
+        column = codes if self.asked.bits else Coded(codes, names)
         labels = (
             SampleLabels(np.concatenate(self._labels), list(self._kinds))
             if "label" in self.roles
@@ -213,5 +252,7 @@ class SampleTable:
         gaps = ", ".join(
             f"{count:,} of column {name}" for name, count in self.missing.items() if count
         )
-        notes = (*self.notes, *([f"missing numbers count as 0: {gaps}"] if gaps else []))
+        missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
+        added = collisions(self.collided, self.asked.row, self.asked.column)
+        notes = (*self.notes, *missing, *added)
         return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)

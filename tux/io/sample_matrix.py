@@ -19,6 +19,7 @@ from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, summed
+from tux.io.hashed import collisions, hashed_numbers
 from tux.io.pair_faults import number_fault
 from tux.io.sample_labels import Rows, plain
 
@@ -86,8 +87,16 @@ def matrix_rows(
         )
     good = keep[row] & (value != 0)
     ids = np.arange(1, rows + 1)[keep]
+    row, column, value = row[good], column[good], value[good]
+    notes: tuple[str, ...] = ()
+    if asked.bits:
+        column, signs = hashed_numbers(column, asked.bits)
+        before = len(row)
+        row, column, value = summed(row, column, value * signs)
+        value = np.clip(value, *asked.reals())
+        notes = collisions(before - len(row), asked.row, asked.column)
     entries = Entries(
-        ids, row[good] + row.dtype.type(1), narrow(column[good]), value[good].astype(asked.dtype)
+        ids, row + row.dtype.type(1), narrow(column), value.astype(asked.dtype), notes=notes
     )
     return Rows(entries, lambda at: asked.bad.places.of(at, "row "))
 

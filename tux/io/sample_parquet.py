@@ -24,6 +24,7 @@ from tux.io.sample_columns import (
     Words,
     fault,
     faulty,
+    kinds_before,
     roles_of,
 )
 from tux.io.sample_labels import SampleLabels
@@ -100,6 +101,13 @@ def _roles(
                 f"{CALLED[role]}{names[at]} is a column of words",
                 where=path,
                 do="Name a column of numbers.",
+            )
+    for at, kind in kinds_before(names, heads.known).items():
+        if at not in what and roles[at] not in (kind, "none"):
+            raise DataError(
+                f"column {names[at]!r} is one of {roles[at]}s, but of {kind}s in training",
+                where=path,
+                do=f"Convert it to {'numbers' if kind == 'number' else 'strings'}.",
             )
     if not {"number", "word"} & set(roles):
         raise DataError(

@@ -1,7 +1,8 @@
 """Samples as the rows of a table with named columns: text with any separator, packed or not.
 
-What a column of text holds is seen in the first rows: numbers if all that is there are such, else
-words. A later cell that does not fit is a bad row, never a column that changes its mind. As in
+What a column of text holds is known from training, or seen in the first rows: numbers if all that
+is there are such, else words. A cell that does not fit is a bad row, never a column that changes
+its mind. As in
 `tux.io.edge_table`, only a block that fails is halved and judged line by line.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -33,6 +34,7 @@ from tux.io.sample_columns import (
     Words,
     fault,
     faulty,
+    kinds_before,
     roles_of,
 )
 from tux.io.sample_labels import line_of
@@ -106,9 +108,12 @@ def _beginning(
 class _Text:
     """A table of text, block by block."""
 
-    def __init__(self, table: SampleTable, layout: TextLayout, gaps: set[int]) -> None:
+    def __init__(
+        self, table: SampleTable, layout: TextLayout, gaps: set[int], before: Mapping[int, Role]
+    ) -> None:
         self.table, self.asked, self.layout = table, table.asked, layout
         self.gaps = gaps  # columns of numbers in which some may be missing
+        self.before = before  # what columns held in training, if that is known
         self.rows = 0
 
     @classmethod
@@ -131,14 +136,16 @@ class _Text:
         columns = [
             [cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)
         ] or [[] for _ in names]
-        roles = [what.get(at, _kind(column)) for at, column in enumerate(columns)]
+        before = kinds_before(names, heads.known)
+        told = before | what
+        roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         notes = [
             _doubt(names[at], column)
             for at, column in enumerate(columns)
-            if at not in what and roles[at] == "word"
+            if at not in told and roles[at] == "word"
         ]
         for at, column in enumerate(columns):
-            if roles[at] == "word" and _decimal(column):
+            if roles[at] == "word" and at not in before and _decimal(column):
                 raise _decimal_comma(asked, names, at, lines, separator)
         if not {"number", "word"} & set(roles):
             raise DataError(
@@ -152,7 +159,7 @@ class _Text:
         picks = [at for at, role in enumerate(roles) if role != "none"]
         known = SampleTable(asked, names, roles)
         known.notes = [note for note in notes if note]
-        return cls(known, TextLayout(separator, len(names), picks), gaps)
+        return cls(known, TextLayout(separator, len(names), picks), gaps, before)
 
     def add(self, block: bytes, number: int) -> None:
         """Append the rows of a block of lines, the first of them line `number`; if it fails by
@@ -254,7 +261,8 @@ class _Text:
             return f"{CALLED[role]}{name} is missing"
         if not NUMBER.fullmatch(cell) and role != "target":
             why = f"{name} is {not_number(cell, whole=False)}"
-            return why if DECIMAL.fullmatch(cell) else f"{why} as in the first rows"
+            others = "training" if place in self.before else "the first rows"
+            return why if DECIMAL.fullmatch(cell) else f"{why} as in {others}"
         number = float(cell) if NUMBER.fullmatch(cell) else math.nan
         return fault(self.asked, name, role, number, cell)
 

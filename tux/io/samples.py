@@ -89,6 +89,7 @@ def read_samples(
     require_labels: bool = True,
     numeric: bool = False,
     multiclass: bool = False,
+    hash_bits: int = 0,
     format: Format | None = None,
 ) -> Samples:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
@@ -109,30 +110,35 @@ def read_samples(
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
     as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
-    more. Where such labels are not required, they are not looked at.
+    more. Where such labels are not required, they are not looked at. `hash_bits`: `tux.io.hashed`.
 
-    With ids `against`, of other samples, features keep their indices (samples are always new);
-    features unknown to these are new, or with `unknown` "skip" left out and counted. A bad row is
+    With ids `against`, of other samples, features keep their indices (samples are always new), and
+    columns of tables what they held; features unknown to these are new, or with `unknown` "skip"
+    left out and counted. A bad row is
     an error, or with `on_bad_row` "skip" left out and counted: one that cannot be parsed, without a
     label, or with a number that is not finite or that the field cannot hold. Raises `DataError`
     with file and line, for labels of too many kinds or of one too; `UsageError` for odd options.
     """
-    kinds = {
-        name: np.dtype(dtype)
-        for name, dtype in ({"value": F4} if fields is None else fields).items()
-    }
+    kinds = kinds_of(fields)
     path = input_files(path)
     format = format or detect(path)
     chosen = form or _form(path, format)
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad)
+    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad, hash_bits)
     apart = None if labels is None else read_sample_labels(labels)
-    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass)
+    known = (against or {}).get(ends[1])
+    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass, known)
     rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
     return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+
+
+def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
+    """The data fields of an entry with their dtypes: `value` if none are given."""
+    given = {"value": F4} if fields is None else fields
+    return {name: np.dtype(dtype) for name, dtype in given.items()}
 
 
 def samples_of(

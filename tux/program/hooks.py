@@ -25,6 +25,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Samples": {"numeric": ("program",), "multiclass": ("program",)},
     "Report": {
+        "opening": ("program", "vertices"),
         "tables": ("program", "model"),
         "history": ("program", "records"),
         "summary": ("program", "tables", "records"),

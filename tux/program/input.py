@@ -131,20 +131,23 @@ class Samples(Input):
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
     program's parameter for a file of groups of features; `classes` names its two parameters for
     the labels of the negative and the positive class, and `every` the text parameter for those of
-    all classes, where there may be more than two (`class_names`, `written`). Without DATA samples
-    of known truth are made up, a tenth held out.
+    all classes, where there may be more than two (`class_names`, `written`); `hashed` names that
+    for the number of bits by which features are hashed, 0 for none. Without DATA samples of known
+    truth are made up, a tenth held out.
     """
 
     groups: str = ""
     classes: tuple[str, str] | None = None
     every: str = ""
+    hashed: str = ""
 
     def fault(self, program: type[Program]) -> str:
         """Why these are no samples."""
         first = program.vertices[program.edge.ends[0]].fields
         if _one_type(program.edge) or "label" not in first or first["label"].kind != "data":
             return f'Samples() need a data field: {program.edge.ends[0]} = Vertex(label=data("f4"))'
-        named = [name for name in (self.groups, *(self.classes or ()), self.every) if name]
+        more = self.groups, self.hashed, self.every
+        named = [name for name in (*more, *(self.classes or ())) if name]
         missing = [name for name in named if name not in program.params]
         return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
 

@@ -1,5 +1,5 @@
-"""What a program tells about a finished run: tables, scores, warnings, files, and formats for other
-programs.
+"""What a program tells about a run: before it what parameters mean, after it tables, scores,
+warnings, files, and formats for other programs.
 """
 
 from __future__ import annotations
@@ -84,6 +84,12 @@ class Report:
 
     def __init_subclass__(cls) -> None:
         check_hooks(cls)
+
+    def opening(self, program: Program, vertices: Mapping[str, int]) -> list[str]:
+        """Sentences that tell the user before training what parameters mean for these data, by the
+        number of `vertices` of each type: e.g. how large a mini-batch is.
+        """
+        return []
 
     def tables(self, program: Program, model: Model) -> Tables:
         """Tables of the model, by name. Their first rows are shown, all are kept as

@@ -193,6 +193,11 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     "history": (_tables, *_TABLES),
     "summary": (_numbers, *_SCORES),
     "judge": (_numbers, *_SCORES),
+    "opening": (
+        _remarks,
+        "a list of sentences",
+        'e.g. return ["mini-batches of 20 samples"]; return [] for none',
+    ),
     "remarks": (
         _remarks,
         "a list of sentences",

@@ -49,6 +49,11 @@ class Source:
         return with_imports(Path(self.path))
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether the program comes with tux."""
+        return ".py:" not in self.name
+
+    @property
     def about(self) -> str:
         """What the program's file, or else its class, says of itself."""
         return (sys.modules[self.program.__module__].__doc__ or self.program.__doc__ or "").strip()

@@ -30,7 +30,7 @@ from tux.program.vertex_params import vertex_numbers
 from tux.runs.folder import RunFolder
 from tux.runs.in_shares import InShares
 from tux.runs.inputs import Data, Inputs, judges, load
-from tux.runs.options import File, Plan, RunOptions
+from tux.runs.options import File, Plan, RunOptions, may_race
 from tux.runs.vertex_tables import fitted
 from tux.runs.watcher import Phases, Watcher
 from tux.stages.schedules import serial
@@ -91,11 +91,13 @@ def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
         )
 
 
-def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> None:
-    """One line about the data, and one about their truth if they were made up."""
+def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Inputs) -> None:
+    """One line about the data, one about their truth if they were made up, and what the program
+    says of them.
+    """
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
     if inputs.sizes["edges"]:  # points have none
-        sizes.append(plural(inputs.sizes["edges"], edge))
+        sizes.append(plural(inputs.sizes["edges"], program.edge_name))
     sizes += [
         f"{plural(count, 'group')} of {name}s"
         for name, count in inputs.sizes.get("groups", {}).items()
@@ -112,6 +114,8 @@ def introduce(watch: Watcher, data: Data | None, edge: str, inputs: Inputs) -> N
             watch.say(f"{what}: {said}")
     if inputs.truth:
         watch.say(inputs.truth)
+    for text in called(program.report, "opening", program, inputs.sizes["vertices"]):
+        watch.say(text)
 
 
 def stored(plan: Plan, inputs: Inputs) -> Plan:
@@ -150,9 +154,12 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
 
 
 def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) -> None:
-    """One line for each stage that stays on one thread of several, with the reason."""
+    """One line for each stage that stays on one thread of several, with the reason: where the user
+    has asked for threads, or can change the program or let its threads race.
+    """
     options = plan.options
-    if plan.threads == 1 or not options.jit:
+    told = options.threads or not sources.of(program).is_builtin or may_race(program)
+    if not told or plan.threads == 1 or not options.jit:
         return
     workers, has_test = plan.all_workers, inputs.test is not None
     for line in serial(program, Cluster(workers, options.slack, has_test), racing=options.racing):

@@ -31,7 +31,13 @@ from tux.runs.in_shares import InShares, LoadedParts, sides_of
 from tux.runs.memory import Held, held, in_python, is_matrix, is_network, points_table, read_held
 from tux.runs.options import Reading
 from tux.runs.points import read_points
-from tux.runs.samples import groups_file, in_groups, labelled_before, read_labelled
+from tux.runs.samples import (
+    check_hashed,
+    groups_file,
+    in_groups,
+    labelled_before,
+    read_labelled,
+)
 from tux.runs.sizes import Counted, oddities, sizes_of
 from tux.runs.untyped import Sides, check_one_type, joined_types
 from tux.runs.vertex_data import of_folder
@@ -202,6 +208,7 @@ def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn
     flags = [f"--{name}" for name in ({} if test is None else {"test": test}) | reading.named()]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
+    check_hashed(program, "generated samples")
     train, held_out, truth = generated(program)
     train = in_groups(train, program, warn, reading.on_bad_row)
     return Inputs(train, held_out, truth=truth, sizes=sizes_of(train, held_out))
@@ -218,6 +225,7 @@ def _read(
     The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
+        check_hashed(program, "edges in memory")
         return source if train is None else against(source, train)
     if isinstance(source, Held):
         return _held(source, program, train, reading, warn)
@@ -340,6 +348,7 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
             f"{folder} is cut already, so no tables of vertices can be added",
             do="give --vertices to tux partition, and leave it out here",
         )
+    check_hashed(program, f"{folder}, which is cut already,")
     edges = without_edges(folder, program.edge.ends, program.edge.columns)
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"

@@ -7,7 +7,6 @@ What an object means depends on the program's input: `docs/data-in.md` has the t
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.frames import called, frame_of, has_arrow
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError, UsageError
+from tux.base.text import as_arguments
 from tux.io.input_files import PATTERN
 from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
 from tux.io.text import ADVICE
@@ -35,9 +35,6 @@ TABLES = (
 )
 ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
-FLAG = re.compile(
-    r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
-)
 
 
 @dataclass(frozen=True)
@@ -250,7 +247,7 @@ def read_samples(
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
-    from tux.runs.samples import labels_are
+    from tux.runs.samples import hash_bits, labels_are
 
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
@@ -280,6 +277,7 @@ def read_samples(
         against=known,
         classes=classes,
         **labels_are(program),
+        hash_bits=hash_bits(program),
         on_bad_row=reading.on_bad_row,
         **how,
     )
@@ -391,9 +389,4 @@ def in_python() -> Iterator[None]:
 def _translated(text: str) -> str:
     """The same message, with arguments of Python instead of flags."""
     text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
-
-    def argument(found: re.Match[str]) -> str:
-        name = found[1].replace("-", "_")
-        return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
-
-    return FLAG.sub(argument, text)
+    return as_arguments(text)

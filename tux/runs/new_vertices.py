@@ -38,7 +38,7 @@ from tux.runs.memory import (
     read_samples as held_samples,
 )
 from tux.runs.options import Reading
-from tux.runs.samples import NAMED, labels_are
+from tux.runs.samples import NAMED, check_hashed, hash_bits, labels_are
 
 MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
 
@@ -164,6 +164,7 @@ def _samples(
         unknown="skip",
         on_bad_row=reading.on_bad_row,
         require_labels=False,
+        hash_bits=hash_bits(program),
         format=format,
         **labels_are(program),
         **{name: getattr(reading, name) for name in NAMED},
@@ -256,6 +257,7 @@ def _of_edges(
     edges: EdgeData, program: Program, kind: str, other: str, known: Ids
 ) -> tuple[EdgeData, int, int]:
     """Edges that are in memory, whose rows are in the order of their ids."""
+    check_hashed(program, "edges in memory")
     found = edges.against({other: known})
     own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
     found = replace(found, vertex_fields=own)

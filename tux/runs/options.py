@@ -274,7 +274,7 @@ class RunOptions(Reading):
                 f"{type(program).__name__} monitors no metric, so --patience means nothing",
                 do="leave it out",
             )
-        if self.racing and not _may_race(program):
+        if self.racing and not may_race(program):
             raise UsageError(
                 f"{type(program).__name__} has no stage that may race, so --racing means nothing",
                 do="leave it out: threads share the work without it",
@@ -290,7 +290,7 @@ class RunOptions(Reading):
         return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
 
-def _may_race(program: Program) -> bool:
+def may_race(program: Program) -> bool:
     """Whether the program says of a stage that threads may run it in no order."""
 
     def any_of(stages: Iterable[Stage]) -> bool:

@@ -21,14 +21,14 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.given import as_given
 from tux.arrays.ids import Ids
 from tux.base.disk import check_folder
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.io.input_files import input_files
 from tux.program import sources
-from tux.program.input import Points
+from tux.program.input import Points, Samples
 from tux.program.program import Program, score_of
 from tux.runs.folder import Run, Stored, fill, read_ids, read_run, stored_in
 from tux.runs.memory import Held, held, in_python, points_table
@@ -252,8 +252,8 @@ def predict_rows(
     scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
     (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
     how many. A row of which nothing is left is there all the same. Raises what reading raises,
-    ProgramError for a program that predicts nothing, and UsageError for one that predicts for
-    pairs.
+    DataError if the model knows none of the columns, ProgramError for a program that predicts
+    nothing, and UsageError for one that predicts for pairs.
     """
     model = model if isinstance(model, Trained) else opened(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
@@ -274,6 +274,27 @@ def predict_rows(
     known = model.ids[other]
     reading, data = reading or Reading(), held(program, data)
     rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
+    _tell(model, data, rows, other, left_out, total, warn)
+    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
+    known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    scores = ask(model, ids, replace(rows, vertex_fields=fields))
+    every = np.arange(len(rows.ids[kind]))
+    return {role: _given(rows, kind, every), **stage.columns(scores)}
+
+
+def _tell(
+    model: Trained, data: Any, rows: EdgeData, other: str, left_out: int, total: int, warn: Warn
+) -> None:
+    """`warn` of what is odd about the rows of the data, of whose entries so many are left out.
+    DataError if these are all.
+    """
+    if total and left_out == total:
+        raise DataError(
+            f"the model knows none of the {other}s",
+            where=data if isinstance(data, str) else named(data),
+            do=f"its first {other} is {model.ids[other].values[0]}; call {other}s as in training",
+        )
     for note in rows.notes:
         warn(f"{named(data)}: {note}")
     if rows.skipped:
@@ -282,13 +303,10 @@ def predict_rows(
             f"{rows.first_skipped}"
         )
     if left_out:
-        warn(
-            f"{left_out:,} of {plural(total, other)} of {named(data)} "
-            f"{'is' if left_out == 1 else 'are'} not in the model: left out"
-        )
-    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
-    known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
-    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
-    scores = ask(model, ids, replace(rows, vertex_fields=fields))
-    every = np.arange(len(rows.ids[kind]))
-    return {role: _given(rows, kind, every), **stage.columns(scores)}
+        are = "is" if left_out == 1 else "are"
+        if isinstance(model.program.input, Samples):
+            what = f"entries of {named(data)} {are} of {other}s that the model does not know"
+            warn(f"{left_out:,} of {total:,} {what}: left out")
+        else:
+            what = f"{plural(total, other)} of {named(data)} {are} not in the model"
+            warn(f"{left_out:,} of {what}: left out")

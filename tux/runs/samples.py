@@ -52,6 +52,7 @@ def read_labelled(
             program.edge.columns,
             against=train.ids if train is not None else None,
             classes=classes,
+            hash_bits=hash_bits(program),
             on_bad_row=reading.on_bad_row,
             **labels_are(program),
             **{name: getattr(reading, name) for name in NAMED},
@@ -74,6 +75,21 @@ def labels_are(program: Program) -> dict[str, Any]:
     return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
 
+def hash_bits(program: Program) -> int:
+    """By how many bits features are hashed, 0 if they are not."""
+    declared = program.input.hashed if isinstance(program.input, Samples) else ""
+    return int(program.parameters[declared]) if declared else 0
+
+
+def check_hashed(program: Program, source: str) -> None:
+    """UsageError where features are to be hashed, but the `source` has them as they are to be."""
+    if bits := hash_bits(program):
+        raise UsageError(
+            f"hash {bits} has no effect: the features of {source} keep their ids",
+            do="leave it out, or name a file of samples",
+        )
+
+
 def check_reading(program: Program, reading: Reading) -> None:
     """UsageError for options that have no use where samples are read."""
     if reading.columns is not None:
@@ -83,7 +99,8 @@ def check_reading(program: Program, reading: Reading) -> None:
         )
     if reading.weight and "weight" not in program.vertices[program.edge.ends[0]].fields:
         raise UsageError(
-            f"--weight {reading.weight}: {type(program).__name__} does not read weights",
+            f"{type(program).__name__} does not read weights, and {reading.weight} is to be their "
+            "column",
             do=f'leave it out, or declare weight=data("f4") in {program.edge.ends[0]}',
         )
 
@@ -109,10 +126,10 @@ def telling_classes(
             raise
         there = error.do.split(". ")[-1]
         if is_multiclass(program):
-            what = f"--classes {written(classes)}: {error.what}"
+            what = f"the classes are to be {written(classes)}: {error.what}"
             do = f"name all labels of {source} with --classes, or leave it out. {there}"
         else:
-            what = f"--negative {classes[0]} --positive {classes[1]}: {error.what}"
+            what = f"the classes are to be {classes[0]} and {classes[1]}: {error.what}"
             do = (
                 f"name two of the labels of {source} with --negative and --positive, or neither. "
                 f"{there}"
@@ -154,7 +171,13 @@ def _classes(program: Program) -> tuple[str, ...] | None:
 def groups_file(program: Program) -> str:
     """The file of groups of features that a program's parameter names, or nothing."""
     declared = program.input.groups if isinstance(program.input, Samples) else ""
-    return str(program.parameters[declared]) if declared else ""
+    path = str(program.parameters[declared]) if declared else ""
+    if path and hash_bits(program):
+        raise UsageError(
+            f"the groups of {path} name features, and hashed features have no names",
+            do="leave out the groups, or the hash",
+        )
+    return path
 
 
 def in_groups(

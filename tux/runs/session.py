@@ -174,7 +174,7 @@ def _run(
             check_exports(program)
             plan = stored(options.of(program), inputs)
             record = describe(program, inputs, options, digests=folder is not None)
-        introduce(clock.watch, data, program.edge_name, inputs)
+        introduce(clock.watch, data, program, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
         before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)

@@ -1,0 +1,41 @@
+"""The size of mini-batches."""
+
+from __future__ import annotations
+
+from tux.apps.linear.updates import BATCHES
+from tux.base.errors import UsageError
+from tux.base.text import plural
+
+
+def check_batch(batch):
+    """UsageError for a size that is neither a share below 1 nor a number of samples above it."""
+    if batch == 1:
+        raise UsageError(
+            "batch 1 may be read as one sample and as all of them",
+            do="give a share of all that is less than 1, such as .01, or 2 samples or more; a "
+            "number that is larger than theirs means all",
+        )
+    if batch > 1 and batch != round(batch):
+        raise UsageError(
+            f"batch {batch:g} is no number of samples",
+            do="give a whole number, or a share of all that is less than 1, such as .01",
+        )
+
+
+def said(program, samples):
+    """A sentence about the size of the mini-batches of so many samples."""
+    size = round(samples_in(sizes(program), samples))
+    return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
+
+
+def sizes(program):
+    """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
+    them else.
+    """
+    batch = program.batch or BATCHES.get(program.solver, 1.0)
+    return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
+
+
+def samples_in(size, samples):
+    """How many of the samples a mini-batch of such a size has, on average."""
+    return samples / size["blocks"] if "blocks" in size else min(size["vertices"], samples)

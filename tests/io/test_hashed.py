@@ -1,0 +1,120 @@
+"""Hashed features: against an oracle in whole numbers of Python, and equal from every source."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sampled import entries, fails, writer
+
+from tux.io.hashed import hashed_numbers, hashed_words
+from tux.io.memory_samples import read_memory_samples
+from tux.io.samples import read_samples
+from tux.runs.memory import frame_of
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return writer(tmp_path_factory.mktemp("hashed"))
+
+
+def oracle(text):
+    """FNV-1a and the finaliser of SplitMix64, of 64 bits."""
+    h = 0xCBF29CE484222325
+    for byte in text.encode():
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = (h ^ h >> shift) * factor % 2**64
+    return h ^ h >> 31
+
+
+def placed(text, bits):
+    """The feature of an id, and its sign."""
+    return oracle(text) % 2**bits, -1 if oracle(text) >> 63 else 1
+
+
+@pytest.mark.parametrize("bits", [1, 9, 31])
+def test_the_hash_of_numbers_and_words(bits):
+    numbers = [0, 7, 10, 99, 123_456_789, 2**63, 2**64 - 1]
+    found = hashed_numbers(np.array(numbers, np.uint64), bits)
+    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == [
+        placed(str(number), bits) for number in numbers
+    ]
+    words = ["york", "", "ö ü", "7"]
+    for before in ("", "city="):
+        found = hashed_words(words, bits, before)
+        assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == [
+            placed(before + word, bits) for word in words
+        ]
+
+
+def test_it_never_changes():
+    """Models keep these numbers."""
+    assert [each.tolist() for each in hashed_numbers(np.array([1, 2]), 20)] == [
+        [962527, 946594],
+        [1, 1],
+    ]
+    assert [each.tolist() for each in hashed_words(["york"], 20, "city=")] == [[602521], [1]]
+
+
+def test_features_of_one_sample_with_one_hash_are_added_up(file):
+    samples = read_samples(file("+1 1:2 2:3 3:5\n-1 3:1\n"), hash_bits=1)
+    want = {}
+    for sample, feature, value in ((1, "1", 2), (1, "2", 3), (1, "3", 5), (2, "3", 1)):
+        at, sign = placed(feature, 1)
+        want[sample, at] = want.get((sample, at), 0) + sign * value
+    assert entries(samples) == {(*key, value) for key, value in want.items()}
+    added = 4 - len(want)
+    assert added and f"{added} entr" in samples.edges.notes[0]
+
+
+def test_every_form_of_data_has_the_same_features(file):
+    """An id is hashed as it is written, so 7 is the same as a number and as a word."""
+    rng = np.random.default_rng(3)
+    x = sp.random_array((40, 30), density=0.3, rng=rng, dtype=np.float32).tocsr()
+    x.data = np.round(x.data * 8 + 1)
+    y = np.arange(40) % 2
+    lines = "".join(
+        f"{label} " + " ".join(f"{x.indices[k] + 1}:{x.data[k]:g}" for k in range(*bounds)) + "\n"
+        for label, bounds in zip(y, zip(x.indptr, x.indptr[1:], strict=False), strict=True)
+    )
+    sp.save_npz(matrix := io.BytesIO(), sp.csr_array(sp.hstack([sp.csr_array((40, 1)), x])))
+    wide = pd.DataFrame(x.toarray(), columns=[str(k + 1) for k in range(30)])
+    table = wide.assign(y=y)
+    table.to_parquet(parquet := file(b"", "s.parquet"))
+    labels = file("".join(f"{label}\n" for label in y), "y.txt")
+    how = {"hash_bits": 4}
+    read = [
+        read_samples(file(lines, "s.svm"), **how),
+        read_samples(file(matrix.getvalue(), "s.npz"), labels=labels, **how),
+        read_samples(file(table.to_csv(index=False), "s.csv"), **how),
+        read_samples(parquet, **how),
+        read_memory_samples(frame_of(table, index=False), "the table", **how),
+    ]
+    first = entries(read[0])
+    assert {at for _, at, _ in first} <= set(range(16)) and len(first) < x.nnz
+    for samples in read[:-1]:
+        assert entries(samples) == first
+    assert entries(read[-1]) == {(row - 1, at, value) for row, at, value in first}
+
+
+def test_words_of_tables(file):
+    samples = read_samples(file("y,city,age\n0,york,3\n1,,4\n", "s.csv"), hash_bits=20)
+    york, age = placed("city=york", 20), placed("age", 20)
+    assert entries(samples) == {
+        (1, york[0], york[1]),
+        (1, age[0], 3 * age[1]),
+        (2, age[0], 4 * age[1]),
+    }
+
+
+def test_a_sum_that_the_field_cannot_hold_is_a_bad_row(file):
+    same = next(
+        (str(a), str(b))
+        for a in range(1, 20)
+        for b in range(a + 1, 20)
+        if placed(str(a), 3) == placed(str(b), 3)
+    )
+    large = file(f"+1 {same[0]}:3e38 {same[1]}:3e38\n-1 3:1\n")
+    fails("with the same hash add up beyond float32", large, 1, hash_bits=3)
