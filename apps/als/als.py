@@ -1,0 +1,88 @@
+"""Alternating least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.als import conjugate
+from tux.apps.als.quality import gram_of, judged, rate
+from tux.base.random import normal
+from tux.program.fields import data, delta, metric, shared, total, value
+from tux.program.input import Ratings
+from tux.program.params import param
+from tux.program.program import Program
+from tux.program.types import Context, Edge, Vertex
+from tux.stages import Apply, Exchange, GlobalSync, Score
+
+
+def triangle(p):
+    """Entries of a symmetric matrix that implicit feedback needs."""
+    return p.rank * (p.rank + 1) // 2 if p.implicit else 0
+
+
+def count(user, edges, tau):
+    """Moments of the ratings, and each end's number of them."""
+    user.n = len(edges)
+    sum = 0.0
+    for edge in edges:
+        sum += edge.value
+        edge.item.seen += 1
+    tau.edges += len(edges)
+    tau.loss += sum
+
+
+def know(item):
+    """Ratings of an item on all workers. Without one its factors are 0."""
+    item.n = item.seen
+    if item.n == 0:
+        item.f[:] = 0
+
+
+def centre(tau, p):
+    """What is subtracted from ratings."""
+    tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
+    tau.offset = tau.mean if p.center else 0.0
+
+
+class ALS(Program):
+    """Matrix factorization: rating = user.f . item.f, by alternating least squares."""
+
+    rank: int = param(32, "latent dimensions", low=1)
+    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0, dtype="f4")
+    plain: bool = param(False, "the penalty on a vertex is reg, whatever its number of ratings")
+    center: bool = param(False, "subtract the mean of the ratings")
+    implicit: bool = param(False, "values say how sure it is that the user likes the item")
+    alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0, dtype="f4")
+    steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
+    epochs = 10
+    monitor = "test_rmse"
+    input = Ratings()
+    user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
+    item = Vertex(
+        f=value("f4", "rank", init=lambda p: normal(0, p.rank**-0.5)),
+        n=value("f4"),
+        seen=delta("i4"),
+        **conjugate.ITEM,
+    )
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(
+        **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
+        mean=value("f8"),
+        offset=value("f8"),
+        gram=value("f4", triangle, kept=False),
+        products=total("f8", triangle),
+        **{name: total() for name in ("edges", "loss", "norms")},
+    )
+
+    def setup(self):
+        return [Exchange(count), Apply("item", know), GlobalSync(centre)]
+
+    def stages(self):
+        users, items = conjugate.of_users(self), conjugate.of_items(self)
+        return [*gram_of(self, "item"), *users, *gram_of(self, "user"), *items]
+
+    def evaluate(self, cluster):
+        return judged(self, held_out=cluster.has_test)
+
+    def predict(self):
+        return Score(rate, factors=("f", "f"), offset="offset")

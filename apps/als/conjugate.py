@@ -1,0 +1,133 @@
+"""Conjugate gradients with warm start (Takacs, Pilaszy and Tikk, RecSys 2011): a few steps towards
+the solution x of A x = b, from the x of the last sweep. A is never formed.
+
+    r = b - A x;  d = r
+    repeat:  a = r.r / d.A d;  x += a d;  r -= a A d;  d = r + (r.r after / r.r before) d
+
+A user has all its edges, so it takes all steps at once. An item may have edges on several workers:
+each gathers its share of A d, of as many numbers as there are dimensions, and the master makes the
+step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.als.edges import inner, item_of, pulling, user_of
+from tux.program.fields import delta, master, value
+from tux.rows.packed import packed_multiply
+from tux.stages import Apply, Exchange, Repeat
+
+ENOUGH = 1e-20
+"""Of r.r: nothing is left to be done."""
+
+
+def gathered(p):
+    """Numbers that conjugate gradients need of an item."""
+    return p.rank if p.steps else 0
+
+
+ITEM = {
+    "got": delta("f4", gathered),
+    "d": value("f4", gathered, kept=False),
+    "r": master("f4", gathered, kept=False),
+    "square": master("f8", kept=False),
+}
+
+
+def penalty(n, p):
+    """The penalty on a vertex that has n edges."""
+    return p.reg if p.plain else p.reg * np.float32(n)
+
+
+def shared_part(v, out, tau, p):
+    """out -= what all vertices of this end have in common, times v."""
+    if p.implicit:
+        part = np.zeros(p.rank, np.float32)
+        packed_multiply(tau.gram, v, part)
+        for k in range(p.rank):
+            out[k] -= part[k]
+
+
+def begin(x, n, r, d, tau, p):
+    """From r = the edges' part of b - A x: all of it, and the first direction. Returns r.r."""
+    shared_part(x, r, tau, p)
+    for k in range(p.rank):
+        r[k] -= penalty(n, p) * x[k]
+        d[k] = r[k]
+    return inner(r, r)
+
+
+def advance(x, n, r, d, got, square, tau, p):
+    """A step, from got = the edges' part of -A d, which is changed. Returns r.r after it."""
+    if square <= ENOUGH:
+        return square
+    shared_part(d, got, tau, p)
+    for k in range(p.rank):
+        got[k] -= penalty(n, p) * d[k]
+    a = -square / inner(d, got)
+    for k in range(p.rank):
+        x[k] += a * d[k]
+        r[k] += a * got[k]
+    after = inner(r, r)
+    for k in range(p.rank):
+        d[k] = r[k] + after / square * d[k]
+    return after
+
+
+pull_items, pull_users = pulling(item_of), pulling(user_of)
+
+
+def solve_user(user, edges, tau, p):
+    """All steps of a user."""
+    r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
+    got = np.zeros(p.rank, np.float32)
+    pull_items(edges, user.f, np.float32(1), r, tau, p)
+    square = begin(user.f, user.n, r, d, tau, p)
+    for _ in range(p.steps):
+        for k in range(p.rank):
+            got[k] = 0
+        pull_items(edges, d, np.float32(0), got, tau, p)
+        square = advance(user.f, user.n, r, d, got, square, tau, p)
+
+
+def lead(item, edges, tau, p):
+    """This worker's part of b - A x."""
+    got = np.zeros(p.rank, np.float32)
+    pull_users(edges, item.f, np.float32(1), got, tau, p)
+    item.got[:] += got
+
+
+def set_out(item, tau, p):
+    """The first direction."""
+    for k in range(p.rank):
+        item.r[k] = item.got[k]
+    item.square = begin(item.f, item.n, item.r, item.d, tau, p)
+
+
+def follow(item, edges, tau, p):
+    """This worker's part of -A d."""
+    got = np.zeros(p.rank, np.float32)
+    pull_users(edges, item.d, np.float32(0), got, tau, p)
+    item.got[:] += got
+
+
+def step(item, tau, p):
+    """The next direction."""
+    got = item.got.copy()
+    item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
+
+
+def of_users(program):
+    """The stages that solve the users."""
+    return [Exchange(solve_user)]
+
+
+def of_items(program):
+    """The stages that solve the items."""
+    steps = Exchange(follow, over="item", split=True), Apply("item", step)
+    return [
+        Exchange(lead, over="item", split=True),
+        Apply("item", set_out),
+        Repeat(*steps, times=program.steps),
+    ]
