@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.als import conjugate
+from tux.apps.als import conjugate, normal
 from tux.apps.als.quality import gram_of, judged, rate
-from tux.base.random import normal
+from tux.base.errors import UsageError
+from tux.base.random import normal as drawn
 from tux.program.fields import data, delta, metric, shared, total, value
 from tux.program.input import Ratings
 from tux.program.params import param
@@ -59,10 +60,11 @@ class ALS(Program):
     input = Ratings()
     user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
     item = Vertex(
-        f=value("f4", "rank", init=lambda p: normal(0, p.rank**-0.5)),
+        f=value("f4", "rank", init=lambda p: drawn(0, p.rank**-0.5)),
         n=value("f4"),
         seen=delta("i4"),
         **conjugate.ITEM,
+        **normal.ITEM,
     )
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
@@ -74,12 +76,25 @@ class ALS(Program):
         **{name: total() for name in ("edges", "loss", "norms")},
     )
 
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        if not self.steps and not self.reg:
+            raise UsageError(
+                "reg = 0 leaves equations without a single solution",
+                do="give a larger reg, or solve by conjugate gradients: --steps 3",
+            )
+        if self.implicit:
+            self.monitor = "objective"
+
     def setup(self):
         return [Exchange(count), Apply("item", know), GlobalSync(centre)]
 
     def stages(self):
-        users, items = conjugate.of_users(self), conjugate.of_items(self)
-        return [*gram_of(self, "item"), *users, *gram_of(self, "user"), *items]
+        return [*self._half("user", "item"), *self._half("item", "user")]
+
+    def _half(self, end, other):
+        solver = conjugate if self.steps else normal
+        return [*gram_of(self, other), *solver.STAGES[end](self)]
 
     def evaluate(self, cluster):
         return judged(self, held_out=cluster.has_test)

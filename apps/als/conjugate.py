@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.als.edges import inner, item_of, pulling, user_of
+from tux.apps.als.edges import item_of, pulling, user_of
 from tux.program.fields import delta, master, value
 from tux.rows.packed import packed_multiply
 from tux.stages import Apply, Exchange, Repeat
@@ -49,13 +49,21 @@ def shared_part(v, out, tau, p):
             out[k] -= part[k]
 
 
+def product(x, y):
+    """The inner product, in double precision."""
+    total = 0.0
+    for k in range(len(x)):
+        total += np.float64(x[k]) * y[k]
+    return total
+
+
 def begin(x, n, r, d, tau, p):
     """From r = the edges' part of b - A x: all of it, and the first direction. Returns r.r."""
     shared_part(x, r, tau, p)
     for k in range(p.rank):
         r[k] -= penalty(n, p) * x[k]
         d[k] = r[k]
-    return inner(r, r)
+    return product(r, r)
 
 
 def advance(x, n, r, d, got, square, tau, p):
@@ -65,11 +73,11 @@ def advance(x, n, r, d, got, square, tau, p):
     shared_part(d, got, tau, p)
     for k in range(p.rank):
         got[k] -= penalty(n, p) * d[k]
-    a = -square / inner(d, got)
+    a = -square / product(d, got)
     for k in range(p.rank):
         x[k] += a * d[k]
         r[k] += a * got[k]
-    after = inner(r, r)
+    after = product(r, r)
     for k in range(p.rank):
         d[k] = r[k] + after / square * d[k]
     return after
@@ -131,3 +139,7 @@ def of_items(program):
         Apply("item", set_out),
         Repeat(*steps, times=program.steps),
     ]
+
+
+STAGES = {"user": of_users, "item": of_items}
+"""The stages that solve an end."""

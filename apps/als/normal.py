@@ -1,0 +1,111 @@
+"""Exact solutions (Zhou, Wilkinson, Schreiber and Pan, AAIM 2008): for each vertex, A x = b by
+Cholesky's method, in double precision.
+
+    A = what the vertices of its end share + sum of w y y' + penalty I,  b = sum of w t y
+
+The sums are over its edges, and y are the factors of the other ends. A user has all its edges, so
+it is solved where it is. An item may have edges on several workers: each gathers A and b, of A the
+lower triangle, and the master solves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.als.conjugate import penalty
+from tux.apps.als.edges import item_of, user_of, weigh
+from tux.program.fields import delta
+from tux.rows.packed import packed_add_rows, packed_solve
+from tux.stages import Apply, Exchange
+
+BLOCK = 32
+"""Edges that are added to A at a time."""
+
+
+def of_matrix(p):
+    """Entries of A that an item gathers."""
+    return 0 if p.steps else p.rank * (p.rank + 1) // 2
+
+
+def of_side(p):
+    """Entries of b that an item gathers."""
+    return 0 if p.steps else p.rank
+
+
+ITEM = {"a": delta("f8", of_matrix), "b": delta("f8", of_side)}
+
+
+def adding(far):
+    """A function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+
+    def add(edges, a, b, tau, p):
+        """Add the edges' parts of A and b."""
+        rows, weighted = np.empty((BLOCK, p.rank)), np.empty((BLOCK, p.rank))
+        count = 0
+        for edge in edges:
+            y = far(edge)
+            w, t = weigh(edge.value, tau, p)
+            for k in range(p.rank):
+                rows[count, k] = y[k]
+                weighted[count, k] = w * np.float64(y[k])
+                b[k] += t * np.float64(y[k])
+            count += 1
+            if count == BLOCK:
+                packed_add_rows(a, weighted, rows, count)
+                count = 0
+        packed_add_rows(a, weighted, rows, count)
+
+    return add
+
+
+def solve(a, b, n, x, tau, p):
+    """The solution x; `a` and `b` are changed."""
+    if p.implicit:
+        for k in range(len(a)):
+            a[k] += tau.gram[k]
+    at = -1
+    for k in range(p.rank):
+        at += k + 1
+        a[at] += penalty(n, p)
+    if n > 0 and packed_solve(a, b):
+        for k in range(p.rank):
+            x[k] = b[k]
+
+
+add_items, add_users = adding(item_of), adding(user_of)
+
+
+def solve_user(user, edges, tau, p):
+    """The best factors of a user."""
+    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    add_items(edges, a, b, tau, p)
+    solve(a, b, user.n, user.f, tau, p)
+
+
+def gather(item, edges, tau, p):
+    """This worker's part of A and b."""
+    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    add_users(edges, a, b, tau, p)
+    for k in range(len(a)):
+        item.a[k] += a[k]
+    for k in range(p.rank):
+        item.b[k] += b[k]
+
+
+def solve_item(item, tau, p):
+    """The best factors of an item."""
+    solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
+
+
+def of_users(program):
+    """The stages that solve the users."""
+    return [Exchange(solve_user)]
+
+
+def of_items(program):
+    """The stages that solve the items."""
+    return [Exchange(gather, over="item", split=True), Apply("item", solve_item)]
+
+
+STAGES = {"user": of_users, "item": of_items}
+"""The stages that solve an end."""
