@@ -13,12 +13,12 @@ from tux.program.input import Ratings
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
-from tux.stages import Apply, Exchange, GlobalSync, Score
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
 
 
-def triangle(p):
-    """Entries of a symmetric matrix that implicit feedback needs."""
-    return p.rank * (p.rank + 1) // 2 if p.implicit else 0
+def squares(p):
+    """The size of a matrix that implicit feedback needs."""
+    return (p.rank, p.rank) if p.implicit else (0, 0)
 
 
 def count(user, edges, tau):
@@ -60,7 +60,7 @@ class ALS(Program):
     input = Ratings()
     user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
     item = Vertex(
-        f=value("f4", "rank", init=lambda p: drawn(0, p.rank**-0.5)),
+        f=shared("f4", "rank", init=lambda p: drawn(0, p.rank**-0.5)),
         n=value("f4"),
         seen=delta("i4"),
         **conjugate.ITEM,
@@ -71,8 +71,8 @@ class ALS(Program):
         **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
         mean=value("f8"),
         offset=value("f8"),
-        gram=value("f4", triangle, kept=False),
-        products=total("f8", triangle),
+        gram=value("f4", squares, kept=False),
+        products=total("f8", squares),
         **{name: total() for name in ("edges", "loss", "norms")},
     )
 
@@ -89,12 +89,12 @@ class ALS(Program):
     def setup(self):
         return [Exchange(count), Apply("item", know), GlobalSync(centre)]
 
-    def stages(self):
-        return [*self._half("user", "item"), *self._half("item", "user")]
+    def stages(self, cluster):
+        return [*self._half("user", "item", cluster), *self._half("item", "user", cluster)]
 
-    def _half(self, end, other):
+    def _half(self, end, other, cluster):
         solver = conjugate if self.steps else normal
-        return [*gram_of(self, other), *solver.STAGES[end](self)]
+        return [Barrier(), *gram_of(self, other), *solver.STAGES[end](cluster)]
 
     def evaluate(self, cluster):
         return judged(self, held_out=cluster.has_test)

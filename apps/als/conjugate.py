@@ -15,8 +15,7 @@ import numpy as np
 
 from tux.apps.als.edges import item_of, pulling, user_of
 from tux.program.fields import delta, master, value
-from tux.rows.packed import packed_multiply
-from tux.stages import Apply, Exchange, Repeat
+from tux.stages import Apply, Barrier, Exchange, Repeat
 
 ENOUGH = 1e-20
 """Of r.r: nothing is left to be done."""
@@ -32,6 +31,7 @@ ITEM = {
     "d": value("f4", gathered, kept=False),
     "r": master("f4", gathered, kept=False),
     "square": master("f8", kept=False),
+    "here": delta("i4"),
 }
 
 
@@ -43,10 +43,15 @@ def penalty(n, p):
 def shared_part(v, out, tau, p):
     """out -= what all vertices of this end have in common, times v."""
     if p.implicit:
-        part = np.zeros(p.rank, np.float32)
-        packed_multiply(tau.gram, v, part)
-        for k in range(p.rank):
-            out[k] -= part[k]
+        g, many = tau.gram, p.rank - p.rank % 4
+        for i in range(0, many, 4):
+            g0, g1, g2, g3 = g[i], g[i + 1], g[i + 2], g[i + 3]
+            v0, v1, v2, v3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+            for k in range(p.rank):
+                out[k] -= v0 * g0[k] + v1 * g1[k] + v2 * g2[k] + v3 * g3[k]
+        for i in range(many, p.rank):
+            for k in range(p.rank):
+                out[k] -= v[i] * g[i, k]
 
 
 def product(x, y):
@@ -86,17 +91,27 @@ def advance(x, n, r, d, got, square, tau, p):
 pull_items, pull_users = pulling(item_of), pulling(user_of)
 
 
-def solve_user(user, edges, tau, p):
-    """All steps of a user."""
+def solve(edges, pull, x, n, tau, p):
+    """All steps of a vertex that has all its edges."""
     r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
     got = np.zeros(p.rank, np.float32)
-    pull_items(edges, user.f, np.float32(1), r, tau, p)
-    square = begin(user.f, user.n, r, d, tau, p)
+    pull(edges, x, np.float32(1), r, tau, p)
+    square = begin(x, n, r, d, tau, p)
     for _ in range(p.steps):
         for k in range(p.rank):
             got[k] = 0
-        pull_items(edges, d, np.float32(0), got, tau, p)
-        square = advance(user.f, user.n, r, d, got, square, tau, p)
+        pull(edges, d, np.float32(0), got, tau, p)
+        square = advance(x, n, r, d, got, square, tau, p)
+
+
+def solve_user(user, edges, tau, p):
+    """The best factors of a user, nearly."""
+    solve(edges, pull_items, user.f, user.n, tau, p)
+
+
+def solve_item(item, edges, tau, p):
+    """Those of an item."""
+    solve(edges, pull_users, item.f, item.n, tau, p)
 
 
 def lead(item, edges, tau, p):
@@ -104,10 +119,14 @@ def lead(item, edges, tau, p):
     got = np.zeros(p.rank, np.float32)
     pull_users(edges, item.f, np.float32(1), got, tau, p)
     item.got[:] += got
+    item.here += 1
 
 
 def set_out(item, tau, p):
-    """The first direction."""
+    """The first direction, of an item that is on several workers."""
+    item.square = 0
+    if not item.here:
+        return
     for k in range(p.rank):
         item.r[k] = item.got[k]
     item.square = begin(item.f, item.n, item.r, item.d, tau, p)
@@ -126,19 +145,19 @@ def step(item, tau, p):
     item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
 
 
-def of_users(program):
+def of_users(cluster):
     """The stages that solve the users."""
     return [Exchange(solve_user)]
 
 
-def of_items(program):
-    """The stages that solve the items."""
-    steps = Exchange(follow, over="item", split=True), Apply("item", step)
-    return [
-        Exchange(lead, over="item", split=True),
-        Apply("item", set_out),
-        Repeat(*steps, times=program.steps),
-    ]
+def of_items(cluster):
+    """The stages that solve the items: those of which one worker has all edges, then the others."""
+    alone = Exchange(solve_item, over="item", cut=False)
+    if cluster.workers == 1:
+        return [alone]
+    lead_out = Exchange(lead, over="item", split=True, cut=True), Apply("item", set_out)
+    following = Exchange(follow, over="item", split=True, cut=True), Apply("item", step)
+    return [alone, *lead_out, Repeat(Barrier(), *following, times="steps")]
 
 
 STAGES = {"user": of_users, "item": of_items}

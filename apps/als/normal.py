@@ -15,7 +15,7 @@ import numpy as np
 from tux.apps.als.conjugate import penalty
 from tux.apps.als.edges import item_of, user_of, weigh
 from tux.program.fields import delta
-from tux.rows.packed import packed_add_rows, packed_solve
+from tux.rows.packed import packed_add, packed_solve
 from tux.stages import Apply, Exchange
 
 BLOCK = 32
@@ -51,9 +51,9 @@ def adding(far):
                 b[k] += t * np.float64(y[k])
             count += 1
             if count == BLOCK:
-                packed_add_rows(a, weighted, rows, count)
+                packed_add(a, weighted, rows, count)
                 count = 0
-        packed_add_rows(a, weighted, rows, count)
+        packed_add(a, weighted, rows, count)
 
     return add
 
@@ -61,11 +61,14 @@ def adding(far):
 def solve(a, b, n, x, tau, p):
     """The solution x; `a` and `b` are changed."""
     if p.implicit:
-        for k in range(len(a)):
-            a[k] += tau.gram[k]
+        at = 0
+        for i in range(p.rank):
+            for j in range(i + 1):
+                a[at + j] += tau.gram[i, j]
+            at += i + 1
     at = -1
-    for k in range(p.rank):
-        at += k + 1
+    for i in range(p.rank):
+        at += i + 1
         a[at] += penalty(n, p)
     if n > 0 and packed_solve(a, b):
         for k in range(p.rank):
@@ -75,11 +78,21 @@ def solve(a, b, n, x, tau, p):
 add_items, add_users = adding(item_of), adding(user_of)
 
 
+def own(edges, add, x, n, tau, p):
+    """The best factors of a vertex that has all its edges."""
+    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    add(edges, a, b, tau, p)
+    solve(a, b, n, x, tau, p)
+
+
 def solve_user(user, edges, tau, p):
     """The best factors of a user."""
-    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
-    add_items(edges, a, b, tau, p)
-    solve(a, b, user.n, user.f, tau, p)
+    own(edges, add_items, user.f, user.n, tau, p)
+
+
+def solve_item(item, edges, tau, p):
+    """Those of an item."""
+    own(edges, add_users, item.f, item.n, tau, p)
 
 
 def gather(item, edges, tau, p):
@@ -90,21 +103,26 @@ def gather(item, edges, tau, p):
         item.a[k] += a[k]
     for k in range(p.rank):
         item.b[k] += b[k]
+    item.here += 1
 
 
-def solve_item(item, tau, p):
-    """The best factors of an item."""
-    solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
+def solve_gathered(item, tau, p):
+    """The best factors of an item that is on several workers."""
+    if item.here:
+        solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
 
 
-def of_users(program):
+def of_users(cluster):
     """The stages that solve the users."""
     return [Exchange(solve_user)]
 
 
-def of_items(program):
-    """The stages that solve the items."""
-    return [Exchange(gather, over="item", split=True), Apply("item", solve_item)]
+def of_items(cluster):
+    """The stages that solve the items: those of which one worker has all edges, then the others."""
+    alone = Exchange(solve_item, over="item", cut=False)
+    gathering = Exchange(gather, over="item", split=True, cut=True)
+    several = [gathering, Apply("item", solve_gathered)] if cluster.workers > 1 else []
+    return [alone, *several]
 
 
 STAGES = {"user": of_users, "item": of_items}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.als.edges import inner, weigh
-from tux.rows.packed import packed_add
 from tux.stages import Exchange, GlobalSync
 
 
@@ -33,9 +32,12 @@ def norm(v, tau, p):
     tau.norms += square if p.plain else v.n * square
 
 
-def square(v, tau):
+def square(v, tau, p):
     """Add up the products of factors."""
-    packed_add(tau.products, 1.0, v.f)
+    for i in range(p.rank):
+        x = np.float64(v.f[i])
+        for j in range(p.rank):
+            tau.products[i, j] += x * v.f[j]
 
 
 def keep(tau, p):
@@ -47,7 +49,7 @@ def norm_and_square(v, tau, p):
     """Both."""
     norm(v, tau, p)
     if p.implicit:
-        square(v, tau)
+        square(v, tau, p)
 
 
 def report(tau, p):
@@ -55,9 +57,7 @@ def report(tau, p):
     tau.objective = tau.loss + p.reg * tau.norms
     if p.implicit:
         # sum over all pairs of (x.y)^2 = sum of the products of both matrices' entries
-        both = np.array(tau.gram, np.float64) * tau.products
-        diagonal = np.cumsum(np.arange(1, p.rank + 1)) - 1
-        tau.objective += 2 * both.sum() - both[diagonal].sum()
+        tau.objective += (np.array(tau.gram, np.float64) * tau.products).sum()
     else:
         tau.train_rmse = np.sqrt(tau.loss / tau.edges)
 

@@ -12,19 +12,12 @@ from typing import Any
 import numpy as np
 
 
-def packed_add(a: Any, weight: Any, x: Any) -> None:
-    """a += weight x x' for a vector x (n,)."""
-    at = 0
-    for i in range(len(x)):
-        w = weight * x[i]
-        for j in range(i + 1):
-            a[at + j] += w * x[j]
-        at += i + 1
+def packed_add(a: Any, x: Any, y: Any, count: Any) -> None:
+    """Add the sum of x[k] y[k]' over the first `count` rows k to the symmetric matrix `a`, which is
+    packed. The sum must be symmetric, as if x is y, or y with each row times a number.
 
-
-def packed_add_rows(a: Any, x: Any, y: Any, count: Any) -> None:
-    """a += sum over the first `count` rows k of x[k] y[k]'; x and y are (m, n), with a multiple of
-    4 rows. Rows from `count` on are set to 0. The sum must be symmetric.
+    `x` and `y` are (m, n), m a multiple of 4; up to 3 rows behind the first are overwritten by 0.
+    `a` is (n (n + 1) / 2,): of the lower triangle, row after row.
     """
     n = x.shape[1]
     while count % 4:
@@ -43,21 +36,11 @@ def packed_add_rows(a: Any, x: Any, y: Any, count: Any) -> None:
             at += i + 1
 
 
-def packed_multiply(a: Any, x: Any, out: Any) -> None:
-    """out += a x."""
-    at = 0
-    for i in range(len(x)):
-        xi, total = x[i], a[at + i] * x[i]
-        for j in range(i):
-            total += a[at + j] * x[j]
-            out[j] += a[at + j] * xi
-        out[i] += total
-        at += i + 1
-
-
 def packed_solve(a: Any, b: Any) -> bool:
-    """Solve a x = b by Cholesky's method, a = c c': `a` becomes c, and `b` (n,) becomes x. False,
-    and neither is of use, if `a` is not positive definite.
+    """Solve a x = b in place by Cholesky's method: the packed matrix `a` becomes its factor, and
+    `b` (n,) becomes x. Returns False, and neither is of use, if `a` is not positive definite.
+
+    `a` is (n (n + 1) / 2,): of the lower triangle, row after row.
     """
     n, row = len(b), 0
     for i in range(n):
