@@ -53,9 +53,9 @@ class Exchange(CallingStage):
     per-vertex UDF is called up to so many times for a vertex, each time with another share of its
     edges; so threads can work on several vertices whose UDF changes the other ends. `lanes=True`:
     it is right if threads change shared fields of the context on copies (`tux.stages.lanes`), as
-    several workers do. `once=True`, for vertices alone: only masters are visited. `cut=False`, where
-    vertices are visited: only those that one worker alone holds, on one worker all of them, so each
-    has all its edges; `cut=True`: only the others. Where the edges
+    several workers do. `once=True`, for vertices alone: only masters are visited. `cut=False`:
+    only vertices that one worker alone holds, so each has all its edges; on one worker, all.
+    `cut=True`: only the others. Where the edges
     of an end are declared `whole`, a vertex is visited where they are, or, without any, where its
     master is; of held-out edges, only where it has some.
     """

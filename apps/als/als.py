@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tux.apps.als import conjugate, normal
 from tux.apps.als.quality import gram_of, judged, rate
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
-from tux.program.fields import data, delta, metric, shared, total, value
+from tux.program.fields import data, delta, master, metric, shared, total, value
 from tux.program.input import Ratings
 from tux.program.params import param
 from tux.program.program import Program
@@ -22,14 +20,18 @@ def squares(p):
 
 
 def count(user, edges, tau):
-    """Moments of the ratings, and each end's number of them."""
+    """Number and sum of a user's ratings."""
     user.n = len(edges)
     sum = 0.0
     for edge in edges:
         sum += edge.value
-        edge.item.seen += 1
     tau.edges += len(edges)
     tau.loss += sum
+
+
+def see(item, edges):
+    """The number of an item's ratings on this worker."""
+    item.seen += len(edges)
 
 
 def know(item):
@@ -63,8 +65,13 @@ class ALS(Program):
         f=shared("f4", "rank", init=lambda p: drawn(0, p.rank**-0.5)),
         n=value("f4"),
         seen=delta("i4"),
-        **conjugate.ITEM,
-        **normal.ITEM,
+        here=delta("i4"),
+        got=delta("f4", conjugate.gathered),
+        d=value("f4", conjugate.gathered, kept=False),
+        r=master("f4", conjugate.gathered, kept=False),
+        square=master("f8", kept=False),
+        a=delta("f8", normal.of_matrix),
+        b=delta("f8", normal.of_side),
     )
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
@@ -87,7 +94,8 @@ class ALS(Program):
             self.monitor = "objective"
 
     def setup(self):
-        return [Exchange(count), Apply("item", know), GlobalSync(centre)]
+        counts = Exchange(count), Exchange(see, over="item", split=True)
+        return [*counts, Apply("item", know), GlobalSync(centre)]
 
     def stages(self, cluster):
         return [*self._half("user", "item", cluster), *self._half("item", "user", cluster)]

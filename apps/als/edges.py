@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 
-ITEM, USER = "item", "user"
-
 
 def weigh(value, tau, p):
     """An edge's weight w, and w times its target t.

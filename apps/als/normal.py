@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.als.conjugate import penalty
 from tux.apps.als.edges import item_of, user_of, weigh
-from tux.program.fields import delta
+from tux.apps.als.steps import penalty
 from tux.rows.packed import packed_add, packed_solve
 from tux.stages import Apply, Exchange
 
@@ -30,9 +29,6 @@ def of_matrix(p):
 def of_side(p):
     """Entries of b that an item gathers."""
     return 0 if p.steps else p.rank
-
-
-ITEM = {"a": delta("f8", of_matrix), "b": delta("f8", of_side)}
 
 
 def adding(far):
@@ -78,21 +74,29 @@ def solve(a, b, n, x, tau, p):
 add_items, add_users = adding(item_of), adding(user_of)
 
 
-def own(edges, add, x, n, tau, p):
-    """The best factors of a vertex that has all its edges."""
-    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
-    add(edges, a, b, tau, p)
-    solve(a, b, n, x, tau, p)
+def solving(add):
+    """A function that solves a vertex that has all its edges; `add`: that of its edges."""
+
+    def solve_own(edges, x, n, tau, p):
+        """Set x to the solution."""
+        a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+        add(edges, a, b, tau, p)
+        solve(a, b, n, x, tau, p)
+
+    return solve_own
+
+
+solve_by_items, solve_by_users = solving(add_items), solving(add_users)
 
 
 def solve_user(user, edges, tau, p):
     """The best factors of a user."""
-    own(edges, add_items, user.f, user.n, tau, p)
+    solve_by_items(edges, user.f, user.n, tau, p)
 
 
 def solve_item(item, edges, tau, p):
-    """Those of an item."""
-    own(edges, add_users, item.f, item.n, tau, p)
+    """The best factors of an item."""
+    solve_by_users(edges, item.f, item.n, tau, p)
 
 
 def gather(item, edges, tau, p):
