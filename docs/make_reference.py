@@ -22,7 +22,7 @@ SECTIONS = {
     "Running": ("run", "load", "resume", "verify", "Watcher"),
     "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
     "Programs that come with tux": (
-        *("MF", "LDA", "WarpLDA", "BlockPG", "Linear"),
+        *("MF", "ALS", "LDA", "WarpLDA", "BlockPG", "Linear"),
         *("DeepWalk", "Walks"),
         *("SparseKMeans", "PointKMeans"),
     ),
@@ -39,6 +39,7 @@ SECTIONS = {
         *("argmin", "argmax"),
         *("constant", "uniform", "normal"),
     ),
+    "Small matrices in functions on rows": ("packed_add", "packed_solve"),
     "Stages": (
         *("MiniBatch", "Exchange", "Apply", "GlobalSync"),
         *("Repeat", "Barrier", "Generate", "Score"),

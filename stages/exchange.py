@@ -8,6 +8,7 @@ from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.graph.layout import share, tile_order
+from tux.graph.local import Vertices
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.block import Block
@@ -52,7 +53,9 @@ class Exchange(CallingStage):
     per-vertex UDF is called up to so many times for a vertex, each time with another share of its
     edges; so threads can work on several vertices whose UDF changes the other ends. `lanes=True`:
     it is right if threads change shared fields of the context on copies (`tux.stages.lanes`), as
-    several workers do. `once=True`, for vertices alone: only masters are visited. Where the edges
+    several workers do. `once=True`, for vertices alone: only masters are visited. `cut=False`:
+    only vertices that one worker alone holds, so each has all its edges; on one worker, all.
+    `cut=True`: only the others. Where the edges
     of an end are declared `whole`, a vertex is visited where they are, or, without any, where its
     master is; of held-out edges, only where it has some.
     """
@@ -68,9 +71,10 @@ class Exchange(CallingStage):
         split: int = False,
         once: bool = False,
         lanes: bool = False,
+        cut: bool | None = None,
     ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
-        self.split, self.once, self.lanes = split, once, lanes
+        self.split, self.once, self.lanes, self.cut = split, once, lanes, cut
         self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
         if f is None and enter is None and leave is None:
             raise ProgramError(
@@ -106,6 +110,16 @@ class Exchange(CallingStage):
         if not isinstance(self.lanes, bool | np.bool_):
             raise ProgramError(
                 f"{self.label} has lanes={self.lanes!r}", do="write lanes=True, or leave it out"
+            )
+        if self.cut is not None and (not isinstance(self.cut, bool) or self.held_out):
+            raise ProgramError(
+                f"{self.label} has cut={self.cut!r}{' and held_out' * self.held_out}",
+                do="write cut=False or cut=True in an Exchange on training edges, or leave it out",
+            )
+        if self.cut is not None and self.by_tile:
+            raise ProgramError(
+                f"{self.label} has cut={self.cut}, and is called for each edge",
+                do="leave cut out: it is for functions that are called for each vertex",
             )
         if self.lanes and self.by_tile:
             raise ProgramError(
@@ -217,6 +231,8 @@ class Exchange(CallingStage):
     def _visited(self, worker: Worker, walk: Walk) -> np.ndarray | None:
         """Which rows (n_train,) of the enumerated end are visited on this worker; None: all."""
         vertices = worker.graph.of_role(walk.role)
+        if self.cut is not None:
+            return _replicated(vertices) == self.cut
         if self.held_out or vertices.part is None or not vertices.cut:
             return None
         positions = vertices.part.rows[: vertices.n_train]
@@ -234,7 +250,8 @@ class Exchange(CallingStage):
         edge, role = program.edge, role or self.role(program)
         types = dict(zip(edge.roles, edge.ends, strict=True))
         own = on_vertex(program, (role,), types[role])
-        visits = "" if self.once or self.split or not may_be_cut(program, types[role]) else role
+        of_each = self.once or self.split or self.cut is False
+        visits = "" if of_each or not may_be_cut(program, types[role]) else role
         at_one = self.f is not None and edge.whole == role
         if at_one:
             visits = ""
@@ -258,6 +275,18 @@ class Exchange(CallingStage):
 def _shares(edges: int, vertices: int, most: int) -> int:
     """Into how many shares the edges of a vertex are cut."""
     return max(2, min(most, edges // max(vertices, 1) // EACH))
+
+
+def _replicated(vertices: Vertices) -> np.ndarray:
+    """Which rows (n_train,) of a type have replicas on other workers, or a master on another."""
+    part = vertices.part
+    if part is None:
+        return np.zeros(vertices.n_train, bool)
+    holders = np.zeros(len(part.masters), np.int32)
+    for held in part.down:
+        holders[held] += 1  # a worker holds a vertex once
+    alone = part.masters[holders <= 1]
+    return ~np.isin(part.rows[: vertices.n_train], alone)
 
 
 class ExchangeStep(Step):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 import types
 from collections.abc import Iterator
 
@@ -18,13 +17,16 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
     """
     try:
         lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        inside = lines[0][:1].isspace()
+        # not dedented, as this would change strings of several lines
+        tree = ast.parse("if True:\n" * inside + "".join(lines))
     except (OSError, SyntaxError, IndexError):
         return None
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+    body = tree.body[0].body if inside and isinstance(tree.body[0], ast.If) else tree.body
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return None
-    ast.increment_lineno(tree, code.co_firstlineno - 1)
-    found = _bare(tree.body[0])
+    ast.increment_lineno(tree, code.co_firstlineno - 1 - inside)
+    found = _bare(body[0])
     again = compiled(found, code)
     # code begins in the line of the first decorator
     heads = {code.co_firstlineno, found.lineno}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tux.api.table import Table as Table
     from tux.api.table import Vertices as Vertices
     from tux.api.verifying import verify as verify
+    from tux.apps.als import ALS as ALS
     from tux.apps.blockpg import BlockPG as BlockPG
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
@@ -81,6 +82,8 @@ if TYPE_CHECKING:
     from tux.program.types import Edge as Edge
     from tux.program.types import Vertex as Vertex
     from tux.program.vertex_params import vertex_param as vertex_param
+    from tux.rows.packed import packed_add as packed_add
+    from tux.rows.packed import packed_solve as packed_solve
     from tux.runs.verify import Verified as Verified
     from tux.runs.watcher import Watcher as Watcher
     from tux.stages import Add as Add
@@ -113,6 +116,7 @@ _NAMES = {
     "tux.api.running": ("resume", "run"),
     "tux.api.table": ("History", "Table", "Vertices"),
     "tux.api.verifying": ("verify",),
+    "tux.apps.als": ("ALS",),
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.kmeans": ("PointKMeans", "SparseKMeans"),
@@ -170,6 +174,7 @@ _NAMES = {
         "Vertex",
     ),
     "tux.program.vertex_params": ("vertex_param",),
+    "tux.rows.packed": ("packed_add", "packed_solve"),
     "tux.runs.verify": ("Verified",),
     "tux.runs.watcher": ("Watcher",),
     "tux.stages": (

@@ -123,6 +123,25 @@ def recommendations(folder):
     yield "recommendations", curves(run.history, ["train_rmse", "test_rmse"], "RMSE")
 
 
+def sweeps(folder):
+    """The objective of alternating least squares by epoch, for several solvers."""
+    train, test = str(folder / "train.csv"), str(folder / "test.csv")
+    sizes = "--users 2000 --items 500 --ratings 100000".split()
+    assert main(["generate", "ratings", *sizes, "--out", train, "--test", test]) == 0
+    figure, panels = plt.subplots(1, 2, figsize=(WIDE[0] * 1.15, WIDE[1]))
+    for name, how in {"1 step": {"steps": 1}, "3 steps": {}, "exact": {"steps": 0}}.items():
+        als = tux.ALS(rank=16, reg=0.1, center=True, **how)
+        history = tux.run(als, train, test, epochs=12, progress=False).history
+        for axes, metric in zip(panels, ("objective", "test_rmse"), strict=True):
+            line = "k:" if name == "exact" else "-"
+            axes.plot(history["epoch"], history[metric], line, label=name)
+    for axes, label in zip(panels, ("objective", "RMSE of held-out ratings"), strict=True):
+        axes.set(xlabel="epoch", ylabel=label, xticks=range(0, 13, 2))
+    panels[0].legend(frameon=False)
+    figure.tight_layout()
+    yield "als", figure
+
+
 def topics(folder):
     """The likelihood of a corpus of paragraphs."""
     text = "\n\n".join(path.read_text("utf-8") for path in sorted(Path("docs").glob("*.md")))
@@ -196,6 +215,7 @@ def pictures(folder):
     yield from graphs()
     yield from assignment()
     yield from recommendations(folder)
+    yield from sweeps(folder)
     yield from topics(folder)
     yield from clicks(folder)
     yield from cuts(folder)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tux.apps.als.als import ALS
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.walks import Walks
@@ -17,7 +18,7 @@ from tux.stages.schedules import schedules
 def built_in():
     """The plans of the built-in apps' stages."""
     apps = [MF(), LDA(), LDA(optimise=1, asymmetric=True), WarpLDA(optimise=1)]
-    apps += [BlockPG(path=2), DeepWalk(), Walks()]
+    apps += [BlockPG(path=2), DeepWalk(), Walks(), ALS(steps=0), ALS(implicit=True)]
     out = {}
     for program in apps:
         for method in STAGED:

@@ -42,6 +42,9 @@ def use(path):
         (lambda: Exchange(gather, lanes="yes"), "has lanes='yes'\n.*lanes=True, or leave it out"),
         (lambda: Exchange(gather, lanes=8), "has lanes=8\n"),
         (lambda: Exchange(both, lanes=True), "has lanes=True, and is called for each edge"),
+        (lambda: Exchange(gather, cut="no"), "has cut='no'\n.*or leave it out"),
+        (lambda: Exchange(gather, cut=True, held_out=True), "has cut=True and held_out\n"),
+        (lambda: Exchange(both, cut=False), "has cut=False, and is called for each edge"),
         (lambda: Generate(make, use, "page", racing="yes", path=3), "has racing='yes'\n"),
     ],
 )

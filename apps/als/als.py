@@ -1,0 +1,118 @@
+"""Alternating least squares."""
+
+from __future__ import annotations
+
+from tux.apps.als import conjugate, normal
+from tux.apps.als.quality import gram_of, judged, rate
+from tux.base.errors import UsageError
+from tux.base.random import normal as drawn
+from tux.program.fields import data, delta, master, metric, shared, total, value
+from tux.program.input import Ratings
+from tux.program.params import param
+from tux.program.program import Program
+from tux.program.types import Context, Edge, Vertex
+from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
+
+
+def squares(p):
+    """The size of a matrix that implicit feedback needs."""
+    return (p.rank, p.rank) if p.implicit else (0, 0)
+
+
+def beginning(p):
+    """First factors of items: of the size that they will have, so that ratings with a mean are
+    soon fitted; less that, small ones, which lead to a smaller error on other ratings.
+    """
+    return drawn(0, (0.1 if p.center else 1) * p.rank**-0.5)
+
+
+def count(user, edges, tau):
+    """Number and sum of a user's ratings."""
+    user.n = len(edges)
+    sum = 0.0
+    for edge in edges:
+        sum += edge.value
+    tau.edges += len(edges)
+    tau.loss += sum
+
+
+def see(item, edges):
+    """The number of an item's ratings on this worker."""
+    item.seen += len(edges)
+
+
+def know(item):
+    """Ratings of an item on all workers. Without one its factors are 0."""
+    item.n = item.seen
+    if item.n == 0:
+        item.f[:] = 0
+
+
+def centre(tau, p):
+    """What is subtracted from ratings."""
+    tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
+    tau.offset = tau.mean if p.center else 0.0
+
+
+class ALS(Program):
+    """Matrix factorization: rating = user.f . item.f, by alternating least squares."""
+
+    rank: int = param(32, "latent dimensions", low=1)
+    reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0, dtype="f4")
+    plain: bool = param(False, "the penalty on a vertex is reg, whatever its number of ratings")
+    center: bool = param(False, "subtract the mean of the ratings")
+    implicit: bool = param(False, "values say how sure it is that the user likes the item")
+    alpha: float = param(1.0, "with --implicit: confidence 1 + alpha value", low=0, dtype="f4")
+    steps: int = param(3, "steps of conjugate gradients; 0: solve by Cholesky's method", low=0)
+    epochs = 10
+    monitor = "test_rmse"
+    input = Ratings()
+    user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
+    item = Vertex(
+        f=shared("f4", "rank", init=beginning),
+        n=value("f4"),
+        seen=delta("i4"),
+        here=delta("i4"),
+        got=delta("f4", conjugate.gathered),
+        d=value("f4", conjugate.gathered, kept=False),
+        r=master("f4", conjugate.gathered, kept=False),
+        square=master("f8", kept=False),
+        a=delta("f8", normal.of_matrix),
+        b=delta("f8", normal.of_side),
+    )
+    rating = Edge("user", "item", value=data("f4"))
+    tau = Context(
+        **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
+        mean=value("f8"),
+        offset=value("f8"),
+        gram=value("f4", squares, kept=False),
+        products=total("f8", squares),
+        **{name: total() for name in ("edges", "loss", "norms")},
+    )
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        if not self.steps and not self.reg:
+            raise UsageError(
+                "reg = 0 leaves equations without a single solution",
+                do="give a larger reg, or solve by conjugate gradients: --steps 3",
+            )
+        if self.implicit:
+            self.monitor = "objective"
+
+    def setup(self):
+        counts = Exchange(count), Exchange(see, over="item", split=True)
+        return [*counts, Apply("item", know), GlobalSync(centre)]
+
+    def stages(self, cluster):
+        return [*self._half("user", "item", cluster), *self._half("item", "user", cluster)]
+
+    def _half(self, end, other, cluster):
+        solver = conjugate if self.steps else normal
+        return [Barrier(), *gram_of(self, other), *solver.STAGES[end](cluster)]
+
+    def evaluate(self, cluster):
+        return judged(self, held_out=cluster.has_test)
+
+    def predict(self):
+        return Score(rate, factors=("f", "f"), offset="offset")

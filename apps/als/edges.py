@@ -1,0 +1,75 @@
+"""What an edge adds to the least squares of its ends: w (t - x.y)^2, of which the sum over all
+edges is, but for a constant, the objective's part of edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def weigh(value, tau, p):
+    """An edge's weight w, and w times its target t.
+
+    Ratings: w = 1, t = rating - offset. Implicit feedback (Hu, Koren and Volinsky 2008): a pair has
+    the confidence c = 1 + alpha |r| and the preference 1 if r > 0, else 0. All pairs, with edges or
+    without, are in the matrix that the vertices of the other end share, with confidence 1 and
+    preference 0; so an edge adds w = c - 1 and w t = c times the preference.
+    """
+    if p.implicit:
+        w = p.alpha * abs(value)
+        return w, (1 + w if value > 0 else np.float32(0))
+    return np.float32(1), value - np.float32(tau.offset)
+
+
+def inner(x, y):
+    """The inner product."""
+    total = np.float32(0)
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+def item_of(edge):
+    """The far end's factors, of a user's edge."""
+    return edge.item.f
+
+
+def user_of(edge):
+    """The far end's factors, of an item's edge."""
+    return edge.user.f
+
+
+def pulling(far):
+    """A function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+
+    def pull(edges, v, targets, out, tau, p):
+        """out += sum of (targets w t - w v.y) y: with `targets` 1 the right side less the matrix
+        times v, with 0 the latter alone.
+
+        Four edges at a time, so that v and out are read once for all of them.
+        """
+        n = len(edges)
+        for e in range(0, n - 3, 4):
+            y0, y1, y2, y3 = far(edges[e]), far(edges[e + 1]), far(edges[e + 2]), far(edges[e + 3])
+            s0, s1, s2, s3 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+            for k in range(p.rank):
+                s0 += v[k] * y0[k]
+                s1 += v[k] * y1[k]
+                s2 += v[k] * y2[k]
+                s3 += v[k] * y3[k]
+            w0, t0 = weigh(edges[e].value, tau, p)
+            w1, t1 = weigh(edges[e + 1].value, tau, p)
+            w2, t2 = weigh(edges[e + 2].value, tau, p)
+            w3, t3 = weigh(edges[e + 3].value, tau, p)
+            c0, c1 = targets * t0 - w0 * s0, targets * t1 - w1 * s1
+            c2, c3 = targets * t2 - w2 * s2, targets * t3 - w3 * s3
+            for k in range(p.rank):
+                out[k] += c0 * y0[k] + c1 * y1[k] + c2 * y2[k] + c3 * y3[k]
+        for e in range(n - n % 4, n):
+            y = far(edges[e])
+            w, t = weigh(edges[e].value, tau, p)
+            c = targets * t - w * inner(v, y)
+            for k in range(p.rank):
+                out[k] += c * y[k]
+
+    return pull

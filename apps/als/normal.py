@@ -1,0 +1,133 @@
+"""Exact solutions (Zhou, Wilkinson, Schreiber and Pan, AAIM 2008): for each vertex, A x = b by
+Cholesky's method, in double precision.
+
+    A = what the vertices of its end share + sum of w y y' + penalty I,  b = sum of w t y
+
+The sums are over its edges, and y are the factors of the other ends. A user has all its edges, so
+it is solved where it is. An item may have edges on several workers: each gathers A and b, of A the
+lower triangle, and the master solves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.als.edges import item_of, user_of, weigh
+from tux.apps.als.steps import penalty
+from tux.rows.packed import packed_add, packed_solve
+from tux.stages import Apply, Exchange
+
+BLOCK = 32
+"""Edges that are added to A at a time."""
+
+
+def of_matrix(p):
+    """Entries of A that an item gathers."""
+    return 0 if p.steps else p.rank * (p.rank + 1) // 2
+
+
+def of_side(p):
+    """Entries of b that an item gathers."""
+    return 0 if p.steps else p.rank
+
+
+def adding(far):
+    """A function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+
+    def add(edges, a, b, tau, p):
+        """Add the edges' parts of A and b."""
+        rows, weighted = np.empty((BLOCK, p.rank)), np.empty((BLOCK, p.rank))
+        count = 0
+        for edge in edges:
+            y = far(edge)
+            w, t = weigh(edge.value, tau, p)
+            for k in range(p.rank):
+                rows[count, k] = y[k]
+                weighted[count, k] = w * np.float64(y[k])
+                b[k] += t * np.float64(y[k])
+            count += 1
+            if count == BLOCK:
+                packed_add(a, weighted, rows, count)
+                count = 0
+        packed_add(a, weighted, rows, count)
+
+    return add
+
+
+def solve(a, b, n, x, tau, p):
+    """The solution x; `a` and `b` are changed."""
+    if p.implicit:
+        at = 0
+        for i in range(p.rank):
+            for j in range(i + 1):
+                a[at + j] += tau.gram[i, j]
+            at += i + 1
+    at = -1
+    for i in range(p.rank):
+        at += i + 1
+        a[at] += penalty(n, p)
+    if n > 0 and packed_solve(a, b):
+        for k in range(p.rank):
+            x[k] = b[k]
+
+
+add_items, add_users = adding(item_of), adding(user_of)
+
+
+def solving(add):
+    """A function that solves a vertex that has all its edges; `add`: that of its edges."""
+
+    def solve_own(edges, x, n, tau, p):
+        """Set x to the solution."""
+        a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+        add(edges, a, b, tau, p)
+        solve(a, b, n, x, tau, p)
+
+    return solve_own
+
+
+solve_by_items, solve_by_users = solving(add_items), solving(add_users)
+
+
+def solve_user(user, edges, tau, p):
+    """The best factors of a user."""
+    solve_by_items(edges, user.f, user.n, tau, p)
+
+
+def solve_item(item, edges, tau, p):
+    """The best factors of an item."""
+    solve_by_users(edges, item.f, item.n, tau, p)
+
+
+def gather(item, edges, tau, p):
+    """This worker's part of A and b."""
+    a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
+    add_users(edges, a, b, tau, p)
+    for k in range(len(a)):
+        item.a[k] += a[k]
+    for k in range(p.rank):
+        item.b[k] += b[k]
+    item.here += 1
+
+
+def solve_gathered(item, tau, p):
+    """The best factors of an item that is on several workers."""
+    if item.here:
+        solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
+
+
+def of_users(cluster):
+    """The stages that solve the users."""
+    return [Exchange(solve_user)]
+
+
+def of_items(cluster):
+    """The stages that solve the items: those of which one worker has all edges, then the others."""
+    alone = Exchange(solve_item, over="item", cut=False)
+    gathering = Exchange(gather, over="item", split=True, cut=True)
+    several = [gathering, Apply("item", solve_gathered)] if cluster.workers > 1 else []
+    return [alone, *several]
+
+
+STAGES = {"user": of_users, "item": of_items}
+"""The stages that solve an end."""

@@ -1,0 +1,92 @@
+"""The objective, the error on held-out ratings, and the rating that factors predict."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.als.edges import inner, weigh
+from tux.stages import Exchange, GlobalSync
+
+
+def rate(user, item, tau, p):
+    """The predicted rating, or preference; the mean of ratings where either end has none."""
+    return inner(user.f, item.f) + tau.offset if user.n > 0 and item.n > 0 else tau.mean
+
+
+def measure(user, item, rating, tau, p):
+    """A training edge's part of the objective."""
+    s = inner(user.f, item.f)
+    w, t = weigh(rating.value, tau, p)
+    if p.implicit:
+        # (1 + w) (preference - s)^2, less the s^2 that all pairs have
+        preference = np.float64(rating.value > 0)
+        tau.loss += (1.0 + w) * (preference - s) ** 2 - np.float64(s) ** 2
+    else:
+        tau.loss += np.float64(t - s) ** 2
+    tau.edges += 1
+
+
+def norm(v, tau, p):
+    """A vertex's part of the objective."""
+    square = np.float64(inner(v.f, v.f))
+    tau.norms += square if p.plain else v.n * square
+
+
+def square(v, tau, p):
+    """Add up the products of factors."""
+    for i in range(p.rank):
+        x = np.float64(v.f[i])
+        for j in range(p.rank):
+            tau.products[i, j] += x * v.f[j]
+
+
+def keep(tau, p):
+    """For the vertices of the other end."""
+    tau.gram[:] = tau.products
+
+
+def norm_and_square(v, tau, p):
+    """Both."""
+    norm(v, tau, p)
+    if p.implicit:
+        square(v, tau, p)
+
+
+def report(tau, p):
+    """The objective. `gram` is that of the users."""
+    tau.objective = tau.loss + p.reg * tau.norms
+    if p.implicit:
+        # sum over all pairs of (x.y)^2 = sum of the products of both matrices' entries
+        tau.objective += (np.array(tau.gram, np.float64) * tau.products).sum()
+    else:
+        tau.train_rmse = np.sqrt(tau.loss / tau.edges)
+
+
+def test(user, item, rating, tau, p):
+    """Squared error of a held-out rating."""
+    tau.edges += 1
+    tau.loss += (rating.value - rate(user, item, tau, p)) ** 2
+
+
+def report_test(tau):
+    """Root mean squared error on the held-out ratings."""
+    tau.test_rmse = np.sqrt(tau.loss / tau.edges) if tau.edges else np.nan
+
+
+def judged(program, *, held_out):
+    """The stages of all that."""
+    stages = [
+        Exchange(measure, over="item"),
+        GlobalSync(aggregate=norm, over="user"),
+        GlobalSync(report, aggregate=norm_and_square, over="item"),
+    ]
+    if held_out and not program.implicit:
+        stages += [Exchange(test, held_out=True), GlobalSync(report_test)]
+    return stages
+
+
+def gram_of(program, end):
+    """The stages that add up the products of an end's factors, which only implicit feedback
+    needs.
+    """
+    return [GlobalSync(keep, aggregate=square, over=end)] if program.implicit else []

@@ -1,0 +1,88 @@
+"""Conjugate gradients with warm start (Takacs, Pilaszy and Tikk, RecSys 2011): a few steps towards
+the solution x of A x = b, from the x of the last sweep. A is never formed.
+
+    r = b - A x;  d = r
+    repeat:  a = r.r / d.A d;  x += a d;  r -= a A d;  d = r + (r.r after / r.r before) d
+
+Products are added up in double precision, as small errors of a step grow in the next ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ENOUGH = 1e-20
+"""Of r.r: nothing is left to be done."""
+
+
+def penalty(n, p):
+    """The penalty on a vertex that has n edges."""
+    return p.reg if p.plain else p.reg * np.float32(n)
+
+
+def shared_part(v, out, tau, p):
+    """out -= what all vertices of this end have in common, times v."""
+    if p.implicit:
+        g, many = tau.gram, p.rank - p.rank % 4
+        for i in range(0, many, 4):
+            g0, g1, g2, g3 = g[i], g[i + 1], g[i + 2], g[i + 3]
+            v0, v1, v2, v3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+            for k in range(p.rank):
+                out[k] -= v0 * g0[k] + v1 * g1[k] + v2 * g2[k] + v3 * g3[k]
+        for i in range(many, p.rank):
+            for k in range(p.rank):
+                out[k] -= v[i] * g[i, k]
+
+
+def product(x, y):
+    """The inner product, in double precision."""
+    total = 0.0
+    for k in range(len(x)):
+        total += np.float64(x[k]) * y[k]
+    return total
+
+
+def begin(x, n, r, d, tau, p):
+    """From r = the edges' part of b - A x: all of it, and the first direction. Returns r.r."""
+    shared_part(x, r, tau, p)
+    for k in range(p.rank):
+        r[k] -= penalty(n, p) * x[k]
+        d[k] = r[k]
+    return product(r, r)
+
+
+def advance(x, n, r, d, got, square, tau, p):
+    """A step, from got = the edges' part of -A d, which is changed. Returns r.r after it."""
+    if square <= ENOUGH:
+        return square
+    shared_part(d, got, tau, p)
+    for k in range(p.rank):
+        got[k] -= penalty(n, p) * d[k]
+    a = -square / product(d, got)
+    for k in range(p.rank):
+        x[k] += a * d[k]
+        r[k] += a * got[k]
+    after = product(r, r)
+    for k in range(p.rank):
+        d[k] = r[k] + after / square * d[k]
+    return after
+
+
+def solving(pull):
+    """A function that takes all steps of a vertex that has all its edges; `pull`: that of its
+    edges.
+    """
+
+    def solve(edges, x, n, tau, p):
+        """Move x towards the solution."""
+        r, d = np.zeros(p.rank, np.float32), np.zeros(p.rank, np.float32)
+        got = np.zeros(p.rank, np.float32)
+        pull(edges, x, np.float32(1), r, tau, p)
+        square = begin(x, n, r, d, tau, p)
+        for _ in range(p.steps):
+            for k in range(p.rank):
+                got[k] = 0
+            pull(edges, d, np.float32(0), got, tau, p)
+            square = advance(x, n, r, d, got, square, tau, p)
+
+    return solve

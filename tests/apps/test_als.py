@@ -1,0 +1,167 @@
+"""Alternating least squares against numpy: each half of an epoch, on one worker and on several."""
+
+from types import SimpleNamespace as Row
+
+import numpy as np
+import pytest
+from als_oracle import Factors
+from programs import both, column, drive, executed, start
+from team import trained
+
+from tux.apps.als import ALS
+from tux.apps.als.edges import weigh
+from tux.apps.als.quality import gram_of, judged, rate
+from tux.arrays.edges import EdgeData
+from tux.base.errors import UsageError
+from tux.program.stage import Cluster
+from tux.stages import Score
+
+ALONE = Cluster()
+
+
+def ratings(m=260, users=30, items=24):
+    """Some ratings; a user and an item without any; and held-out ratings, of which some have an
+    end that training has not seen. Some items have few ratings, so one worker has all of them.
+    """
+    rng = np.random.default_rng(5)
+    pairs = rng.choice(users * items, m + 40, replace=False)
+    src, dst = pairs // items, (pairs % items) ** 2 // items
+    _, first = np.unique(src * items + dst, return_index=True)
+    src, dst, value = src[first], dst[first], rng.integers(1, 6, len(first))
+    order = rng.permutation(len(first))
+    train, held = order[:-30], order[-30:]
+    loose = {"user": [users], "item": [items]}
+    edges = EdgeData.of(
+        ("user", "item"), src[train], dst[train], {"value": value[train]}, vertices=loose
+    )
+    ends = [*src[held], 99, 0], [*dst[held], 0, 98]
+    others = {"value": [*value[held], 4, 2]}
+    return edges, EdgeData.of(("user", "item"), *ends, others, against=edges.ids)
+
+
+EDGES, HELD = ratings()
+KINDS = {
+    "ratings": {},
+    "centred": {"center": True},
+    "plain": {"plain": True, "reg": 2.0},
+    "implicit": {"implicit": True, "alpha": 2.0},
+    "implicit-plain": {"implicit": True, "plain": True, "reg": 0.5},
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def halves(program, worker, number=4):
+    """The objective after each half of an epoch, and the oracle's."""
+    drive(worker, *program.setup())
+    truth = Factors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
+    found, expected = [], []
+    for half in range(number):
+        ends = ("user", "item") if half % 2 == 0 else ("item", "user")
+        drive(worker, *program._half(*ends, ALONE), *gram_of(program, "user"))
+        drive(worker, *judged(program, held_out=False))
+        truth.half(half % 2)
+        found.append(worker.tau.objective)
+        expected.append(truth.objective())
+    return found, expected
+
+
+@each_kind
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_the_objective_after_each_half_is_that_of_numpy(kind, steps):
+    program = ALS(rank=6, steps=steps, **KINDS[kind])
+    found, expected = halves(program, start(program, EDGES))
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_plain_python(steps):
+    program = ALS(rank=3, steps=steps, implicit=True)
+    found, expected = halves(program, start(program, EDGES, jit=False), 2)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@each_kind
+def test_exact_solutions_never_raise_the_objective(kind):
+    program = ALS(rank=5, steps=0, **KINDS[kind])
+    found, _ = halves(program, start(program, EDGES), 6)
+    assert all(b <= a * (1 + 1e-9) for a, b in zip(found, found[1:], strict=False))
+
+
+def test_more_steps_lead_to_the_exact_solution():
+    exact, _ = halves(p := ALS(rank=5, steps=0), start(p, EDGES), 1)
+    many, _ = halves(p := ALS(rank=5, steps=12), start(p, EDGES), 1)
+    assert many == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
+@both
+def test_predictions_and_the_error_on_held_out_ratings(jit, how):
+    program = ALS(rank=4, **how)
+    worker = start(program, EDGES, HELD, jit=jit)
+    drive(worker, *program.setup(), *program.stages(ALONE))
+    *_, score = executed(worker, *program.evaluate(Cluster(has_test=True)), Score(rate))
+    f = {name: column(worker, name, "f").astype(float) for name in ("user", "item")}
+    mean = 0 if program.implicit else EDGES.fields["value"].mean()
+    rated = [
+        np.isin(ends, there)
+        for ends, there in ((HELD.src, EDGES.src), (HELD.dst, EDGES.dst))
+    ]  # fmt: skip
+    dots = (f["user"][HELD.src] * f["item"][HELD.dst]).sum(1) + (mean if program.center else 0)
+    expected = np.where(rated[0] & rated[1], dots, mean)
+    np.testing.assert_allclose(score.scores, expected, rtol=1e-5, atol=1e-6)
+    error = np.sqrt(np.mean((HELD.fields["value"] - expected) ** 2))
+    if program.implicit:
+        assert "test_rmse" not in worker.metrics()
+    else:
+        assert worker.metrics()["test_rmse"] == pytest.approx(error, rel=1e-6)
+
+
+def test_vertices_without_ratings_have_no_factors():
+    worker = start(p := ALS(rank=4), EDGES)
+    drive(worker, *p.setup(), *p.stages(ALONE))
+    for name, ends in (("user", EDGES.src), ("item", EDGES.dst)):
+        n = np.bincount(ends, minlength=len(EDGES.ids[name]))
+        assert (column(worker, name, "f")[n == 0] == 0).all()
+        assert (column(worker, name, "n") == n).all()
+
+
+def history(k=1, by="bicut", slack=0, **how):
+    """Records of a run of k workers, and the predictions of all pairs."""
+    team = trained(
+        ALS(rank=5, **how), EDGES, 3, HELD, k=k, by=by, slack=slack, delivery=1, jit=True
+    )
+    f = team.gather("user", "f") @ team.gather("item", "f").T
+    return np.array(team.history("objective")), f
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+@pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 0), (2, 2)])
+@pytest.mark.parametrize("how", [{"center": True}, {"implicit": True}])
+def test_several_workers_do_what_one_does(how, k, slack, steps):
+    objective, predictions = history(steps=steps, **how)
+    others, theirs = history(k, slack=slack, steps=steps, **how)
+    np.testing.assert_allclose(others, objective, rtol=1e-5)
+    np.testing.assert_allclose(theirs, predictions, atol=1e-5 * abs(predictions).max())
+
+
+def test_threads_change_nothing():
+    def factors(threads):
+        worker = start(p := ALS(rank=5, implicit=True), EDGES, threads=threads)
+        drive(worker, *p.setup(), *p.stages(ALONE))
+        return column(worker, "item", "f")
+
+    np.testing.assert_allclose(factors(1), factors(3), rtol=1e-6, atol=1e-6)
+
+
+def test_the_weight_and_target_of_an_edge():
+    tau = Row(offset=3.5)
+    assert weigh(np.float32(5), tau, Row(implicit=False)) == (1, 1.5)
+    implicit = Row(implicit=True, alpha=2.0)
+    assert weigh(np.float32(3), tau, implicit) == (6, 7)
+    assert weigh(np.float32(-3), tau, implicit) == (6, 0)
+    assert weigh(np.float32(0), tau, implicit) == (0, 0)
+
+
+def test_exact_solutions_need_a_penalty():
+    with pytest.raises(UsageError, match="reg = 0"):
+        ALS(reg=0, steps=0)
