@@ -47,7 +47,7 @@ SECTIONS = {
         *("Axpy", "Copy", "Add", "Sub", "Mul", "Div", "Fill", "Zip"),
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
-    "What a program tells": ("Report", "Model", "GroundTruth"),
+    "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
     "What hooks get": ("Cluster", "EdgeData", "points", "vertex_labels"),
     "Cutting graphs": ("partition",),
     "Errors": (

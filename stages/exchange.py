@@ -236,6 +236,8 @@ class Exchange(CallingStage):
         own = on_vertex(program, (role,), types[role])
         visits = "" if self.once or self.split or not may_be_cut(program, types[role]) else role
         at_one = self.f is not None and edge.whole == role
+        if self.held_out and self.f is not None and edge.held_out == role:
+            visits = ""
         if at_one:
             visits = ""
         alone = role if (at_one or self.once) and may_be_cut(program, types[role]) else ""

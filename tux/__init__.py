@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tux.program.input import Samples as Samples
     from tux.program.params import param as param
     from tux.program.program import Program as Program
+    from tux.program.report import Document as Document
     from tux.program.report import GroundTruth as GroundTruth
     from tux.program.report import Model as Model
     from tux.program.report import Report as Report
@@ -155,7 +156,7 @@ _NAMES = {
     ),
     "tux.program.params": ("param",),
     "tux.program.program": ("Program",),
-    "tux.program.report": ("GroundTruth", "Model", "Report"),
+    "tux.program.report": ("Document", "GroundTruth", "Model", "Report"),
     "tux.program.stage": ("Cluster",),
     "tux.program.types": (
         "Context",
