@@ -38,23 +38,33 @@ def nodes(p):
     return 2 ** (p.depth + 1)
 
 
+def widest(p):
+    """Nodes of the last level."""
+    return 2**p.depth
+
+
+def split(p):
+    """Nodes of the last level that is split."""
+    return 2 ** (p.depth - 1)
+
+
 def forest(p):
     """A number for each node of each tree."""
     return p.trees, nodes(p)
 
 
 PER_NODE = {
-    **{name: value("i8", nodes, kept=False) for name in ("g", "h", "feature_of")},
-    "fit": value("f8", nodes, kept=False),
-    "open": value("b1", nodes, kept=False),
-    "best": argmax(nodes),
-    "bin_of": value("i4", nodes, kept=False),
-    "left": value("b1", nodes, kept=False),
-    "gain_of": value("f8", nodes, kept=False),
-    "moved_g": total("i8", nodes),
-    "moved_h": total("i8", nodes),
-    "low": total("f4", nodes, combine="max"),
-    "high": total("f4", nodes, combine="min"),
+    "sums": value("i8", 2, widest, kept=False),  # of g and of h
+    "fit": value("f8", widest, kept=False),
+    "open": value("b1", widest, kept=False),
+    "best": argmax(split),
+    "feature_of": value("i4", split, kept=False),
+    "bin_of": value("i4", split, kept=False),
+    "left": value("b1", split, kept=False),
+    "child": value("i4", widest, kept=False),  # of samples that go as the missing do, and of others
+    "moved": total("i8", 2, split),  # the sums of samples that go another way than the missing do
+    "low": total("f4", split, combine="max"),  # of values that go left
+    "high": total("f4", split, combine="min"),  # and right
 }
 """What is known of the nodes of a level, from 0."""
 
@@ -117,8 +127,9 @@ class GBDT(Program):
         tree=value("i4"),
         nodes=value("i4", kept=False),
         grown=value("b1", kept=False),
-        mask=value("b1", 1024, kept=False),
-        **{name: value("f8", kept=False) for name in ("unit_g", "unit_h", "least_h", "least_gain")},
+        mask=value("b1", splits.MASK + 1, kept=False),
+        **{name: value("f8", kept=False) for name in ("unit_g", "unit_h", "per_g", "per_h")},
+        **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
         **{name: total("i8") for name in ("all_g", "all_h")},
         **{name: total() for name in ("weights", "labels")},
         **{name: total(combine="max") for name in ("most_g", "most_h")},
@@ -138,7 +149,7 @@ class GBDT(Program):
             GlobalSync(start.beginning(loss)),
             Exchange(into_bins, over="feature"),
             Exchange(None, enter=start.starting(loss), over="sample"),
-            GlobalSync(start.started),
+            GlobalSync(growing.units),
         ]
 
     def stages(self):

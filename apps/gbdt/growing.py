@@ -23,8 +23,8 @@ def unit(most):
 
 def quantise(sample, tau):
     """The derivatives in whole units."""
-    sample.state[0] = int(math.floor(sample.g / tau.unit_g + 0.5))
-    sample.state[1] = int(math.floor(sample.h / tau.unit_h + 0.5))
+    sample.state[0] = math.floor(sample.g * tau.per_g + 0.5)
+    sample.state[1] = math.floor(sample.h * tau.per_h + 0.5)
     sample.state[2] = 0
 
 
@@ -50,8 +50,8 @@ def gather(sample, tau):
 def plant(tau, p):
     """A tree of one node."""
     tau.nodes, tau.grown = 1, False
-    tau.g[0], tau.h[0] = tau.all_g, tau.all_h
-    tau.least_h = math.ceil(p.least_h / tau.unit_h)
+    tau.sums[0, 0], tau.sums[1, 0] = tau.all_g, tau.all_h
+    tau.least_h = max(1, math.ceil(p.least_h * tau.per_h))
     tau.least_gain = max(p.least_gain, SMALLEST_GAIN)
     weigh(tau, p)
 
@@ -59,30 +59,26 @@ def plant(tau, p):
 def weigh(tau, p):
     """What the nodes of a new level are as leaves, and which of them may be split."""
     n, t = tau.nodes, tau.tree
-    g, h = tau.g[:n] * tau.unit_g, tau.h[:n] * tau.unit_h
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(h > 0, g / (h + p.l2), 0.0)
+    sums = tau.sums[:, :n]
+    g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
+    mean = g / np.where(sums[1] > 0, h + p.l2, np.inf)
     tau.fit[:n] = g * mean
-    tau.open[:n] = tau.h[:n] >= 2 * max(tau.least_h, 1.0)
-    tau.feature[t, n : 2 * n] = -1
+    tau.open[:n] = sums[1] >= 2 * tau.least_h
     tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.rate * mean, h
 
 
 def divide(tau, p):
     """Make the splits part of the tree, and their children the nodes of the next level."""
-    n, t = tau.nodes, tau.tree
+    n = tau.nodes
     split, left = tau.feature_of[:n] >= 0, tau.left[:n]
-    level = slice(n, 2 * n)
-    tau.feature[t, level], tau.default_left[t, level] = tau.feature_of[:n], left
-    tau.gain[t, level] = tau.gain_of[:n]
-    tau.cut[t, level] = np.where(split, between(tau.low[:n], tau.high[:n]), 0)
-    for of, moved in ((tau.g, tau.moved_g), (tau.h, tau.moved_h)):
-        whole, gone = of[:n].copy(), moved[:n]
-        of[: 2 * n : 2] = np.where(split, np.where(left, whole - gone, gone), 0)
-        of[1 : 2 * n : 2] = np.where(split, np.where(left, gone, whole - gone), 0)
+    tau.cut[tau.tree, n : 2 * n] = np.where(split, between(tau.low[:n], tau.high[:n]), 0)
+    sums, gone = tau.sums, tau.moved[:, :n]
+    kept = sums[:, :n] - gone
+    sums[:, : 2 * n : 2] = np.where(split, np.where(left, kept, gone), 0)
+    sums[:, 1 : 2 * n : 2] = np.where(split, np.where(left, gone, kept), 0)
     tau.nodes = 2 * n
     weigh(tau, p)
-    tau.grown = bool(not split.any() or 2 * n == 2**p.depth)
+    tau.grown = bool(2 * n == 2**p.depth or not split.any())
 
 
 def between(low, high):
@@ -115,12 +111,11 @@ def climbing(loss):
     slopes = loss.slopes
 
     def climb(sample, tau):
-        sample.score += tau.weight[tau.tree, sample.node]
-        sample.g, sample.h = slopes(sample.label, sample.score)
-        sample.g *= sample.c
-        sample.h *= sample.c
-        tau.most_g = max(tau.most_g, abs(sample.g))
-        tau.most_h = max(tau.most_h, sample.h)
+        m = sample.score + tau.weight[tau.tree, sample.node]
+        g, h = slopes(sample.label, m)
+        sample.score, sample.g, sample.h = m, sample.c * g, sample.c * h
+        tau.most_g = max(tau.most_g, sample.c * abs(g))
+        tau.most_h = max(tau.most_h, sample.c * h)
 
     return climb
 
@@ -130,4 +125,10 @@ def finish(tau, p):
     t = tau.tree
     tau.leaves = 1 + np.count_nonzero(tau.feature[t] >= 0)
     tau.tree = tau.trees = t + 1
+    units(tau)
+
+
+def units(tau):
+    """Those of the derivatives at the present scores."""
     tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
+    tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

@@ -18,8 +18,8 @@ LEAST_H = 1e-16  # as XGBoost has it
 def logistic(y, m):
     """(g, h), without an overflow."""
     e = math.exp(-abs(m))
-    chance = (1.0 if m > 0 else e) / (1 + e)
-    return chance - (1.0 if y > 0 else 0.0), max(e / ((1 + e) * (1 + e)), LEAST_H)
+    q = 1 / (1 + e)
+    return (q if m > 0 else e * q) - (1.0 if y > 0 else 0.0), max(e * q * q, LEAST_H)
 
 
 def logistic_loss(y, m):

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+FEW = 32  # entries of a feature that is first asked whether it can split at all
+MASK = 1023
 CODE = 512
 """A split as one number: feature * CODE + 2 * bin + whether the missing go left. Of equal gains the
 smallest number wins.
@@ -30,75 +32,99 @@ def offer(feature, edges, tau, p):
     if feature.rests == tau.tree + 1 or feature.bins == 0:
         return
     nodes, bins = tau.nodes, feature.bins
-    g, h = np.zeros((nodes + 1) * bins, np.int64), np.zeros((nodes + 1) * bins, np.int64)
-    if bins == 1:
-        for edge in edges:
-            k = edge.sample.state[2]
-            g[k] += edge.sample.state[0]
-            h[k] += edge.sample.state[1]
-    else:
-        for edge in edges:
-            k = edge.sample.state[2] * bins + edge.bin
-            g[k] += edge.sample.state[0]
-            h[k] += edge.sample.state[1]
-    wanted, awake = max(tau.least_h, 1.0), False
+    if nodes == 1 and len(edges) < FEW and heaviness(edges) < tau.least_h:
+        feature.rests = tau.tree + 1
+        return
+    sums = histograms(edges, nodes, bins)
+    awake = False
     for node in range(nodes):
-        of_g, of_h = 0, 0
+        g, h = 0, 0
         for b in range(node * bins, (node + 1) * bins):
-            of_g += g[b]
-            of_h += h[b]
-        if of_h >= wanted:
+            g += sums[2 * b]
+            h += sums[2 * b + 1]
+        if h >= tau.least_h:
             awake = True
             if tau.open[node]:
-                search(node, bins, g, h, tau.g[node] - of_g, tau.h[node] - of_h, feature.id, tau, p)
+                missing = tau.sums[0, node] - g, tau.sums[1, node] - h
+                search(node, bins, sums, missing, feature.id * CODE, tau, p)
     if not awake:
         feature.rests = tau.tree + 1
 
 
-def search(node, bins, g, h, missing_g, missing_h, feature, tau, p):
+def histograms(edges, nodes, bins):
+    """The sums of g and h, side by side, by node and bin; those of samples in leaves come last."""
+    sums, one = np.zeros(2 * (nodes + 1) * bins, np.int64), np.uint64(1)
+    if bins == 1:
+        for edge in edges:
+            state = edge.sample.state
+            g, h, k = state[0], state[1], np.uint64(2 * state[2])
+            sums[k] += g
+            sums[k + one] += h
+    else:
+        for edge in edges:
+            state = edge.sample.state
+            g, h, k = state[0], state[1], np.uint64(2 * (state[2] * bins + edge.bin))
+            sums[k] += g
+            sums[k + one] += h
+    return sums
+
+
+def heaviness(edges):
+    """The sum of h of all entries."""
+    h = 0
+    for edge in edges:
+        h += edge.sample.state[1]
+    return h
+
+
+def search(node, bins, sums, missing, code, tau, p):
     """Try each cut of a node: bins up to b go left."""
-    left_g, left_h = 0, 0
-    some = missing_g != 0 or missing_h != 0
+    g, h = 0, 0
+    some = missing[0] != 0 or missing[1] != 0
     for b in range(bins):
-        left_g += g[node * bins + b]
-        left_h += h[node * bins + b]
-        attempt(left_g, left_h, node, (feature * CODE) + 2 * b, tau, p)
+        at = 2 * (node * bins + b)
+        g += sums[at]
+        h += sums[at + 1]
+        attempt(g, h, node, code + 2 * b, tau, p)
         if some:
-            code = feature * CODE + 2 * b + 1
-            attempt(left_g + missing_g, left_h + missing_h, node, code, tau, p)
+            attempt(g + missing[0], h + missing[1], node, code + 2 * b + 1, tau, p)
 
 
 def attempt(left_g, left_h, node, code, tau, p):
     """Offer a split if both sides are heavy enough."""
-    right_h = tau.h[node] - left_h
-    least = max(tau.least_h, 1.0)
-    if left_h < least or right_h < least:
+    right_h = tau.sums[1, node] - left_h
+    if left_h < tau.least_h or right_h < tau.least_h:
         return
-    of_left, of_right = left_g * tau.unit_g, (tau.g[node] - left_g) * tau.unit_g
-    gain = of_left * of_left / (left_h * tau.unit_h + p.l2)
-    gain += of_right * of_right / (right_h * tau.unit_h + p.l2)
-    gain -= tau.fit[node]
+    of_left, of_right = left_g * tau.unit_g, (tau.sums[0, node] - left_g) * tau.unit_g
+    left, right = left_h * tau.unit_h + p.l2, right_h * tau.unit_h + p.l2
+    gain = (of_left * of_left * right + of_right * of_right * left) / (left * right) - tau.fit[node]
     if gain > tau.least_gain:
         tau.best[node].add(gain, code)
 
 
 def choose(tau):
     """The splits that have won."""
+    n = tau.nodes
+    keys = tau.best.keys[:n]
+    split, left = keys >= 0, keys % 2
+    feature = np.where(split, keys // CODE, -1)
+    tau.feature_of[:n], tau.bin_of[:n], tau.left[:n] = feature, keys % CODE // 2, left
     tau.mask[:] = False
-    for node in range(tau.nodes):
-        best = tau.best[node]
-        tau.feature_of[node], code = divmod(best.key, CODE) if best.key >= 0 else (-1, 0)
-        tau.bin_of[node], tau.left[node] = code // 2, code % 2
-        tau.gain_of[node] = best.value if best.key >= 0 else 0.0
-        if best.key >= 0:
-            tau.mask[tau.feature_of[node] % len(tau.mask)] = True
+    tau.mask[feature[split] & MASK] = True
+    same = np.arange(n, 2 * n)
+    default, other = 2 * same + 1 - left, 2 * same + left
+    tau.child[: 2 * n : 2] = np.where(split, default, same)
+    tau.child[1 : 2 * n : 2] = np.where(split, other, same)
+    level = slice(n, 2 * n)
+    tau.feature[tau.tree, level], tau.default_left[tau.tree, level] = feature, split * left
+    tau.gain[tau.tree, level] = np.where(split, tau.best.values[:n], 0)
 
 
 def move(feature, edges, tau):
     """Entries of a feature that has won tell their samples if they go another way than the missing
     do; and add up what they take along.
     """
-    if not tau.mask[feature.id % len(tau.mask)]:
+    if not tau.mask[feature.id & MASK]:
         return
     nodes = tau.nodes
     cut, found = np.full(nodes + 1, -1), False
@@ -107,25 +133,25 @@ def move(feature, edges, tau):
             cut[node], found = tau.bin_of[node], True
     if not found:
         return
-    g, h = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    sums, single = np.zeros((2, nodes), np.int64), feature.bins == 1
     low = np.full(nodes, -np.inf, np.float32)
     high = np.full(nodes, np.inf, np.float32)
     for edge in edges:
         node = edge.sample.state[2]
         if cut[node] >= 0:
-            left = edge.bin <= cut[node]
+            left = single or edge.bin <= cut[node]
             if left:
                 low[node] = max(low[node], edge.value)
             else:
                 high[node] = min(high[node], edge.value)
             if left != tau.left[node]:
                 edge.sample.moved += 1
-                g[node] += edge.sample.state[0]
-                h[node] += edge.sample.state[1]
+                sums[0, node] += edge.sample.state[0]
+                sums[1, node] += edge.sample.state[1]
     for node in range(nodes):
         if cut[node] >= 0:
-            tau.moved_g[node] += g[node]
-            tau.moved_h[node] += h[node]
+            tau.moved[0, node] += sums[0, node]
+            tau.moved[1, node] += sums[1, node]
             tau.low[node] = max(tau.low[node], low[node])
             tau.high[node] = min(tau.high[node], high[node])
 
@@ -136,6 +162,4 @@ def settle(sample, tau):
     """
     node = 1 if tau.nodes == 1 else sample.node
     at = node - tau.nodes
-    if at >= 0 and tau.feature_of[at] >= 0:
-        node = 2 * node + (1 if (sample.moved > 0) == tau.left[at] else 0)
-    sample.node = node
+    sample.node = tau.child[2 * at + (sample.moved > 0)] if at >= 0 else node

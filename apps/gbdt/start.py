@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.gbdt.growing import unit
 from tux.base.errors import DataError
 
 
@@ -41,15 +40,9 @@ def starting(loss):
         if p.positive_weight != 1 and sample.label > 0:
             sample.c = sample.weight * p.positive_weight
         sample.score = tau.base
-        sample.g, sample.h = slopes(sample.label, sample.score)
-        sample.g *= sample.c
-        sample.h *= sample.c
-        tau.most_g = max(tau.most_g, abs(sample.g))
-        tau.most_h = max(tau.most_h, sample.h)
+        g, h = slopes(sample.label, tau.base)
+        sample.g, sample.h = sample.c * g, sample.c * h
+        tau.most_g = max(tau.most_g, sample.c * abs(g))
+        tau.most_h = max(tau.most_h, sample.c * h)
 
     return start
-
-
-def started(tau):
-    """The units of the first derivatives."""
-    tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)

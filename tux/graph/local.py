@@ -137,8 +137,16 @@ class Edges:
         if name not in self.layouts:
             self._order_by(self.other(role))
             part_of = np.arange(n_other) * parts // max(n_other, 1)
-            keys = self.end(role).astype(np.int64) * parts + part_of[self.end(self.other(role))]
-            blocks = np.arange(n + 1) * parts
+            coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
+            ends = (self.src, self.dst) if coarse is None else (coarse.src, coarse.dst)
+            first, other = ends if role == self.declared.roles[0] else ends[::-1]
+            keys = first.astype(np.int64) * parts + part_of[other]
+            if coarse is not None and not (keys[1:] < keys[:-1]).any():  # in this order already
+                bounds = np.searchsorted(keys, np.arange(n * parts + 1))
+                self.layouts[name] = replace(coarse, bounds=bounds, blocks=blocks, across=parts)
+                return self.layouts[name]
+            if coarse is not None:
+                keys = self.end(role).astype(np.int64) * parts + part_of[self.end(self.other(role))]
             self.layouts[name] = self._arranged(Sorting(keys, n * parts), blocks, parts)
         return self.layouts[name]
 

@@ -66,6 +66,17 @@ class Extremes:
     def __getitem__(self, i: int) -> Extreme:
         return Extreme(self._entries[operator.index(i)], largest=self._largest)
 
+    @property
+    def values(self) -> np.ndarray:
+        """All values kept, (n,)."""
+        return np.array(self._entries[:, 0])
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Their keys, (n,) int64, -1 where there is none."""
+        keys = self._entries[:, 1]
+        return np.where(np.isinf(keys), -1, keys).astype(np.int64)
+
 
 def plain_extreme(entry: Any, *, largest: bool) -> Extreme | Extremes:
     """What a UDF in plain Python sees of an entry (2,) or (n, 2)."""
