@@ -91,9 +91,7 @@ class GBDT(Program):
     rows: float = param(
         1.0, "chance of a sample to be in the sums of a tree", low=1e-9, high=1, dtype="f8"
     )
-    columns: float = param(
-        1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8"
-    )
+    columns: float = param(1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8")
     bins: int = param(255, "bins of a feature, at most", low=2, high=255)
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 FEW = 32  # entries of a feature that is first asked whether it can split at all
+WAYS, MANY = 4, 512
 MASK = 1023
 CODE = 512
 """A split as one number: feature * CODE + 2 * bin + whether the missing go left. Of equal gains the
@@ -29,8 +30,12 @@ def offer(feature, edges, tau, p):
     """The best split that a feature has for each node of the level. A feature whose entries have
     too small a sum of h in all nodes rests until the next tree.
     """
-    if feature.rests == tau.tree + 1 or feature.bins == 0:
-        return
+    if feature.rests <= tau.tree and feature.bins > 0:  # most rest, and this is a short function
+        look(feature, edges, tau, p)
+
+
+def look(feature, edges, tau, p):
+    """That of a feature which does not rest."""
     nodes, bins = tau.nodes, feature.bins
     if nodes == 1 and len(edges) < FEW and heaviness(edges) < tau.least_h:
         feature.rests = tau.tree + 1
@@ -53,19 +58,26 @@ def offer(feature, edges, tau, p):
 
 def histograms(edges, nodes, bins):
     """The sums of g and h, side by side, by node and bin; those of samples in leaves come last."""
-    sums, one = np.zeros(2 * (nodes + 1) * bins, np.int64), np.uint64(1)
+    size, one, ways = 2 * (nodes + 1) * bins, np.uint64(1), WAYS
+    if nodes == 1 or size > MANY or len(edges) < MANY:
+        ways = 1
+    sums = np.zeros(ways * size, np.int64)
     if bins == 1:
-        for edge in edges:
-            state = edge.sample.state
-            g, h, k = state[0], state[1], np.uint64(2 * state[2])
+        for i in range(len(edges)):
+            state = edges[i].sample.state
+            g, h, k = state[0], state[1], np.uint64(2 * state[2] + (i & (ways - 1)) * size)
             sums[k] += g
             sums[k + one] += h
     else:
-        for edge in edges:
-            state = edge.sample.state
-            g, h, k = state[0], state[1], np.uint64(2 * (state[2] * bins + edge.bin))
+        for i in range(len(edges)):
+            state = edges[i].sample.state
+            g, h = state[0], state[1]
+            k = np.uint64(2 * (state[2] * bins + edges[i].bin) + (i & (ways - 1)) * size)
             sums[k] += g
             sums[k + one] += h
+    for way in range(1, ways):
+        for k in range(size):
+            sums[k] += sums[way * size + k]
     return sums
 
 
@@ -124,8 +136,12 @@ def move(feature, edges, tau):
     """Entries of a feature that has won tell their samples if they go another way than the missing
     do; and add up what they take along.
     """
-    if not tau.mask[feature.id & MASK]:
-        return
+    if tau.mask[feature.id & MASK]:
+        carry(feature, edges, tau)
+
+
+def carry(feature, edges, tau):
+    """That of a feature which may have won."""
     nodes = tau.nodes
     cut, found = np.full(nodes + 1, -1), False
     for node in range(nodes):

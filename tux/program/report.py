@@ -70,6 +70,7 @@ class Document(dict[str, Any]):
     JSON file, of dicts, lists, texts and numbers.
     """
 
+
 GANTT = "gantt"
 """The format of `tux export` that is of a run and not of its model: no report has another one of
 this name.
