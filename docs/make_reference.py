@@ -22,7 +22,7 @@ SECTIONS = {
     "Running": ("run", "load", "resume", "verify", "Watcher"),
     "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
     "Programs that come with tux": (
-        *("MF", "LDA", "WarpLDA", "BlockPG", "Linear"),
+        *("MF", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),
     ),
     "Estimators, which need scikit-learn": (

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tux.apps.blockpg import BlockPG as BlockPG
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
+    from tux.apps.gbdt import GBDT as GBDT
     from tux.apps.lda import LDA as LDA
     from tux.apps.lda import WarpLDA as WarpLDA
     from tux.apps.linear import Linear as Linear
@@ -111,6 +112,7 @@ _NAMES = {
     "tux.api.verifying": ("verify",),
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
+    "tux.apps.gbdt": ("GBDT",),
     "tux.apps.lda": ("LDA", "WarpLDA"),
     "tux.apps.linear": ("Linear",),
     "tux.apps.mf": ("MF",),

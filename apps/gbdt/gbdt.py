@@ -88,10 +88,12 @@ class GBDT(Program):
     l2: float = param(1.0, "penalty on the weights of leaves", low=0, dtype="f8")
     least_h: float = param(1.0, "smallest sum of second derivatives in a leaf", low=0, dtype="f8")
     least_gain: float = param(0.0, "the gain that a split must exceed", low=0, dtype="f8")
-    rows: float = param(
+    row_share: float = param(
         1.0, "chance of a sample to be in the sums of a tree", low=1e-9, high=1, dtype="f8"
     )
-    columns: float = param(1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8")
+    column_share: float = param(
+        1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8"
+    )
     bins: int = param(255, "bins of a feature, at most", low=2, high=255)
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
@@ -100,7 +102,6 @@ class GBDT(Program):
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
     )
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
-    epochs = 1_000_000  # `converged` ends the run
     monitor = "test_logloss"
     input = BoostedSamples(classes=("negative", "positive"))
     report = TreeReport()
@@ -131,13 +132,14 @@ class GBDT(Program):
         **{name: total("i8") for name in ("all_g", "all_h")},
         **{name: total() for name in ("weights", "labels")},
         **{name: total(combine="max") for name in ("most_g", "most_h")},
-        trees=metric(),
-        leaves=metric(),
         **JUDGED,
+        leaves=metric(),
+        trees=metric(),
     )
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
+        self.epochs = self.trees
         self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
 
     def setup(self):
@@ -151,8 +153,10 @@ class GBDT(Program):
         ]
 
     def stages(self):
-        drawn = [Exchange(None, enter=growing.leave_out, over="sample")] if self.rows < 1 else []
-        if self.columns < 1:
+        drawn = (
+            [Exchange(None, enter=growing.leave_out, over="sample")] if self.row_share < 1 else []
+        )
+        if self.column_share < 1:
             drawn.append(Exchange(None, enter=growing.draw, over="feature"))
         return [
             Exchange(None, enter=growing.quantise, over="sample"),

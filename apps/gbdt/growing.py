@@ -30,21 +30,21 @@ def quantise(sample, tau):
 
 def leave_out(sample, rng, p):
     """A sample that is not drawn adds nothing to the sums, but goes through the tree too."""
-    if rng.uniform() >= p.rows:
+    if rng.uniform() >= p.row_share:
         sample.state[0] = 0
         sample.state[1] = 0
 
 
 def draw(feature, tau, rng, p):
     """A feature that is not drawn rests."""
-    if rng.uniform() >= p.columns:
+    if rng.uniform() >= p.column_share:
         feature.rests = tau.tree + 1
 
 
 def gather(sample, tau):
     """The sums of the root."""
-    tau.all_g += sample.state[0]
-    tau.all_h += sample.state[1]
+    tau.all_g += int(sample.state[0])
+    tau.all_h += int(sample.state[1])
 
 
 def plant(tau, p):

@@ -85,7 +85,7 @@ def heaviness(edges):
     """The sum of h of all entries."""
     h = 0
     for edge in edges:
-        h += edge.sample.state[1]
+        h += int(edge.sample.state[1])
     return h
 
 
