@@ -12,70 +12,17 @@ never leaves its worker, and a split is sent as one number for each sample that 
 
 from __future__ import annotations
 
-from tux.apps.gbdt import growing, splits, start
+from tux.apps.gbdt import growing, moves, splits, start
 from tux.apps.gbdt.bins import into_bins
+from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
 from tux.apps.gbdt.losses import LOSSES
 from tux.apps.gbdt.quality import JUDGED, judged, prediction, probability
 from tux.apps.gbdt.trees import TreeReport
-from tux.program.fields import argmax, data, delta, metric, mirror, total, value
-from tux.program.input import Samples
+from tux.program.fields import data, delta, metric, mirror, value
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
-
-
-class BoostedSamples(Samples):
-    """Samples of two classes, or with numbers as labels."""
-
-    def numeric(self, program):
-        """As its loss says."""
-        return not LOSSES[program.loss].of_classes
-
-
-def nodes(p):
-    """Nodes of a whole tree, numbered from 1."""
-    return 2 ** (p.depth + 1)
-
-
-def widest(p):
-    """Nodes of the last level."""
-    return 2**p.depth
-
-
-def split(p):
-    """Nodes of the last level that is split."""
-    return 2 ** (p.depth - 1)
-
-
-def forest(p):
-    """A number for each node of each tree."""
-    return p.trees, nodes(p)
-
-
-PER_NODE = {
-    "sums": value("i8", 2, widest, kept=False),  # of g and of h
-    "fit": value("f8", widest, kept=False),
-    "open": value("b1", widest, kept=False),
-    "best": argmax(split),
-    "feature_of": value("i4", split, kept=False),
-    "bin_of": value("i4", split, kept=False),
-    "left": value("b1", split, kept=False),
-    "child": value("i4", widest, kept=False),  # of samples that go as the missing do, and of others
-    "moved": total("i8", 2, split),  # the sums of samples that go another way than the missing do
-    "low": total("f4", split, combine="max"),  # of values that go left
-    "high": total("f4", split, combine="min"),  # and right
-}
-"""What is known of the nodes of a level, from 0."""
-
-FOREST = {
-    "feature": value("i4", forest, init=-1),  # -1: a leaf
-    "cut": value("f4", forest),
-    "default_left": value("b1", forest),
-    "weight": value("f4", forest),
-    "gain": value("f4", forest),
-    "cover": value("f4", forest),
-}
 
 
 class GBDT(Program):
@@ -119,23 +66,7 @@ class GBDT(Program):
     )
     feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
-    tau = Context(
-        **FOREST,
-        **PER_NODE,
-        base=value("f8"),
-        tree=value("i4"),
-        nodes=value("i4", kept=False),
-        grown=value("b1", kept=False),
-        mask=value("b1", splits.MASK + 1, kept=False),
-        **{name: value("f8", kept=False) for name in ("unit_g", "unit_h", "per_g", "per_h")},
-        **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
-        **{name: total("i8") for name in ("all_g", "all_h")},
-        **{name: total() for name in ("weights", "labels")},
-        **{name: total(combine="max") for name in ("most_g", "most_h")},
-        **JUDGED,
-        leaves=metric(),
-        trees=metric(),
-    )
+    tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
@@ -166,9 +97,9 @@ class GBDT(Program):
             Repeat(
                 Exchange(None, enter=growing.follow, over="sample"),
                 Exchange(splits.offer, over="feature"),
-                GlobalSync(splits.choose),
-                Exchange(splits.move, over="feature", split=8),
-                Apply("sample", splits.settle),
+                GlobalSync(moves.choose),
+                Exchange(moves.move, over="feature", split=8),
+                Apply("sample", moves.settle),
                 GlobalSync(growing.divide),
                 until=growing.grown,
             ),

@@ -7,7 +7,7 @@ import pytest
 from gbdt_oracle import FIELDS, drawn, edges_of, grow, scored
 from team import Team
 
-from tux.apps.gbdt import splits
+from tux.apps.gbdt import moves
 from tux.apps.gbdt.bins import ends, into_bins
 from tux.apps.gbdt.gbdt import GBDT
 from tux.apps.gbdt.growing import between
@@ -206,8 +206,8 @@ def test_a_sample_settles():
     tau = Row(nodes=2, child=[5, 4, 3, 3])
     for node, moved, child in ((2, 0, 5), (2, 1, 4), (3, 0, 3), (3, 1, 3)):
         sample = Row(node=node, moved=moved)
-        splits.settle(sample, tau)
+        moves.settle(sample, tau)
         assert sample.node == child
     leaf = Row(node=1, moved=0)
-    splits.settle(leaf, tau)
+    moves.settle(leaf, tau)
     assert leaf.node == 1

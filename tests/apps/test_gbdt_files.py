@@ -114,7 +114,7 @@ def test_exports_of_numbers_and_of_named_features(tmp_path):
     assert document["objective"]["name"] == "reg:squarederror"
     assert float(document["learner_model_param"]["base_score"]) == pytest.approx(y.mean(), abs=1e-6)
     assert len(sample) == len(feature) and document["feature_names"] == []
-    from tux.apps.gbdt.trees import columns
+    from tux.apps.gbdt.booster import columns
 
     assert columns(np.array(names))[1:] == (5, names)
     assert columns(np.array([3, 0, 7]))[1] == 8

@@ -55,19 +55,13 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "argmin": _of_pairs(np.less),
     "argmax": _of_pairs(np.greater),
 }
-_REDUCE: dict[str, Callable[..., Any]] = {
-    "min": np.min,
-    "max": np.max,
-    "argmin": np.min,
-    "argmax": np.max,
-}
 
 
 def folded(combine: str, copies: np.ndarray) -> np.ndarray:
     """What `COMBINE` makes of all copies (n, ...), one after the other, of a minimum or maximum,
     with keys or without.
     """
-    best: np.ndarray = _REDUCE[combine](copies, axis=0)
+    best: np.ndarray = getattr(np, combine.removeprefix("arg"))(copies, axis=0)
     if combine in PAIRED:
         value, key = best[..., 0], copies[..., 1]
         best[..., 1] = np.where(copies[..., 0] == value, key, np.inf).min(axis=0)
