@@ -24,10 +24,11 @@ SECTIONS = {
     "Programs that come with tux": (
         *("MF", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),
+        *("SparseKMeans", "PointKMeans"),
     ),
     "Estimators, which need scikit-learn": (
         *("MatrixFactorization", "LatentDirichletAllocation"),
-        *("SparseLogisticRegression", "DeepWalkEmbedding"),
+        *("SparseLogisticRegression", "DeepWalkEmbedding", "KMeans"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": (

@@ -59,6 +59,7 @@ from tux.protocol.payloads import (
     Totals,
 )
 from tux.protocol.piece import Content, Piece, RoundPiece, content_of
+from tux.protocol.touched import FIRST, ONCE, Told
 from tux.rows.table import Table
 
 JOB, WORKERS = 0xFEEDFACE12345678, 3
@@ -72,6 +73,11 @@ class _Route:
 
     def __init__(self, *, masked: bool) -> None:
         self.masked = masked
+
+    @property
+    def told(self) -> Told:
+        """What the messages of one input have told."""
+        return Told()
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
         """See `tux.protocol.payloads.Rows`."""
@@ -135,13 +141,14 @@ READERS: dict[Kind, tuple[Read, ...]] = {
 }
 HEADS = np.array([2, 7, 0], np.int32)
 WEIGHTS = np.array([1, 2, 3], np.float32)
+ANSWERED = [np.array([1], np.int32), np.uint8([ONCE])]
 PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.CONTRIBUTION, 0, [HEADS, WEIGHTS, *THREE]),
     (Kind.CONTRIBUTION, 0, [HEADS, *SOME]),
-    (Kind.CONTRIBUTION, 0, [HEADS, np.uint8([0b11100000]), *THREE]),
+    (Kind.CONTRIBUTION, 0, [HEADS, np.uint8([FIRST]), np.uint8([0b11100000]), *THREE]),
     (Kind.TOTALS, 0, _packed(np.ones((1, 2)))),
     (Kind.ANSWER, 0, [np.array([0, 2], np.int32), *THREE]),
-    (Kind.ANSWER, 0, [np.array([1], np.int32), np.array([0, 1, 2], np.int32), *SOME]),
+    (Kind.ANSWER, 0, [*ANSWERED, np.array([0, 1, 2], np.int32), *SOME]),
     (Kind.EVAL_ROWS, 0, [ONES, np.ones((3, 1), np.int64)]),
     (Kind.MODEL_ROWS, 0, [IDS, ONES]),
     (Kind.MODEL_ROWS, 1, [IDS, np.array([1, 2]), np.uint16([7, 8, 9]), np.int32([[3], [4]])]),

@@ -82,14 +82,15 @@ class Apply(CallingStage):
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
             return LocalApply(self, worker, rows, kernel, again=again)
-        adds_to_context = self.f is not None and "tau" in parameters(self.f, self.label)
+        changed = self._changed(worker.program, "tau")
         return ApplySync(
             worker,
             self.over,
             rows,
             kernel,
+            self._changed(worker.program, self.over),
             gather=self.gather,
-            adds_to_context=adds_to_context,
+            adds_to_context=changed is None or bool(changed),
             again=again,
         )
 
@@ -135,13 +136,20 @@ class Apply(CallingStage):
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
         plan = self.plan(worker.program)
         scope = Scope(worker, self.access, self.label, plan, at_home=at_home)
-        listed = np.empty(0, np.int64) if rows.masked else ()
+        listed = np.empty(0, np.int32) if rows.masked else ()
         kernel = scope.kernel({"rows": listed}, self.loop(scope, "rows[j]" if rows.masked else "j"))
 
         def run(rows: Any, lo: int, hi: int, **random: Any) -> None:
             kernel(Items(even_items(lo, hi)), rows, **random)
 
         return run
+
+    def _changed(self, program: Program, row: str) -> frozenset[str] | None:
+        """The fields that `f` may change of the vertex or of the context; None: perhaps all."""
+        if self.f is None or row == "tau" and "tau" not in parameters(self.f, self.label):
+            return frozenset()
+        claim = self.plan(program).claims.get(row)
+        return claim.writes if claim is not None else None
 
     def plan(self, program: Program) -> Plan:
         """How threads share the kernel."""

@@ -3,12 +3,15 @@
 up      Contribution: block, pass, round; touched rows; weights; changes and deltas of the rows
 down    Answer: the blocks that any worker sent; touched rows; value and shared fields of the rows
 
+Touched rows of a block are the same in every pass. So they are found once, sent once, and kept.
+
 Both are in `tux.protocol.payloads`. What a worker and its own server send each other is handed over
 as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,20 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.block import Block
-from tux.protocol.encoding import Arrays, pack, picked
+from tux.protocol.encoding import Arrays, Flagged, chosen, pack, picked
 from tux.protocol.message import Kind, Message
 from tux.protocol.payloads import Answer, Contribution
 from tux.protocol.replicas import NO_ROWS
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows
-from tux.protocol.touched import Touched
-from tux.stages.row_sets import AllRows, TouchedRows, places
+from tux.protocol.touched import Touched, told_before
+from tux.stages.row_sets import AllRows, TouchedRows
+from tux.stages.touched_masters import TouchedMasters, places
+
+KEPT = 4
+"""Numbers, for each edge here, of touched masters that are kept from pass to pass: about as much
+memory as edges take.
+"""
 
 
 class ApplySync(Fold[Contribution]):
@@ -38,22 +47,30 @@ class ApplySync(Fold[Contribution]):
         over: str,
         rows: AllRows,
         kernel: Any,
+        writes: Container[str] | None = None,
         *,
         gather: bool,
         adds_to_context: bool,
         again: bool,
     ) -> None:
-        """`again`: each block of a mini-batch has all rows."""
+        """`writes`: the fields that the UDF may change, if they are known. `again`: each block of
+        a mini-batch has all rows.
+        """
         self.table, self.has_function, self.adds_to_context = (
             over,
             kernel is not None,
             adds_to_context,
         )
         self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
+        self._writes = writes
         self._again = again
         # this worker's own part comes last: the others' parts are on their way meanwhile
         self._homes = [*(w for w in range(worker.workers) if w != worker.rank), worker.rank]
         self._weights = worker.graph.counts(over).astype(np.float32)
+        self._sent_before: set[tuple[int, int]] = set()  # homes and blocks, of touched rows
+        self._own_masters: dict[int, np.ndarray] = {}  # of touched rows, by block
+        self._kept: dict[int, TouchedMasters] = {}  # by block
+        self._left = KEPT * len(worker.graph.edges)
         self.sync_id = worker.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
@@ -70,25 +87,24 @@ class ApplySync(Fold[Contribution]):
         head = number, worker.pass_number, block.round if block else 0
         weighted = worker.server.needs_weights(self.table)
         for home in self._homes:
-            rows, touched, weights = block_rows.up(home, numbers), None, None
             if isinstance(block_rows, TouchedRows):
-                at, which = places(rows, block_rows.here(block))
-                touched, rows = Touched(at, len(rows)), rows[at]
-                weights = block_rows.edges_into(block)[which] if weighted else None
-            elif weighted:
-                weights = self._weights[rows]
+                rows, weights = block_rows.sent(home, number)
+            else:
+                rows = block_rows.up(home, numbers)
+                weights = self._weights[rows] if weighted else None
+            about = rows
             if not self._gather:
                 rows, weights = NO_ROWS, weights[:0] if weights is not None else None
             fields = mirrors.take(rows, (self.sync_id, home))
             arrays: Arrays = []
             own = None
             if home == worker.rank:
-                masters = block_rows.down(home, numbers)
-                masters = masters[touched.places] if touched is not None else masters
+                masters = self._masters_of(about, number)
                 sent = picked(fields, masters if self._gather else NO_ROWS)
                 own = Contribution(*head, masters, weights, sent)
             else:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
+                touched = self._told(about, home, number) if block_rows.masked else []
                 arrays = Contribution.arrays(head, touched, weights, pack(fields))
             worker.enqueue(
                 Message(
@@ -103,6 +119,24 @@ class ApplySync(Fold[Contribution]):
                 self.table,
             )
         return worker.workers
+
+    def _masters_of(self, rows: np.ndarray, number: int) -> np.ndarray:
+        """The numbers of this worker's own masters of its `rows` in a block."""
+        if not self._rows.masked:
+            return self._rows.down(self._worker.rank, (number,))
+        if number not in self._own_masters:
+            route = self._rows.up(self._worker.rank, (number,))
+            at, _ = places(route, rows)
+            self._own_masters[number] = self._rows.down(self._worker.rank, (number,))[at]
+        return self._own_masters[number]
+
+    def _told(self, rows: np.ndarray, home: int, number: int) -> Arrays:
+        """How a contribution says that it is about these rows of a block."""
+        if (home, number) in self._sent_before:
+            return told_before()
+        self._sent_before.add((home, number))
+        route = self._rows.up(home, (number,))
+        return Touched(places(route, rows)[0], len(route)).told(keep=True)
 
     def read(self, server: Server, message: Message) -> Contribution:
         """On the home: what a contribution carries, checked."""
@@ -124,53 +158,85 @@ class ApplySync(Fold[Contribution]):
             for sent in contributions
         )
         numbers = np.array(sorted({sent.number for sent in contributions}), np.int32)
-        touched = (
-            np.unique(np.concatenate([sent.rows for sent in contributions]))
-            if self._rows.masked
-            else None  # rows are known by their blocks
-        )
-        self._apply(server, contributions[0], numbers, touched)
-        answers = [
-            self._answer(server, worker, numbers, touched) for worker in range(server.workers)
-        ]
+        if self._rows.masked:
+            touched = self._touched(server, contributions, numbers)
+            fields = self._apply_to(server, contributions[0], touched.rows)
+            answers = self._answers_about(server, touched, numbers, fields)
+        else:
+            self._apply(server, contributions[0], numbers)
+            answers = [self._answer(server, worker, numbers) for worker in range(server.workers)]
         masters.clear_dirty()
         return answers
 
-    def _apply(
-        self, server: Server, first: Contribution, numbers: np.ndarray, touched: np.ndarray | None
-    ) -> None:
-        """Run the UDF on the blocks' masters, or those `touched`, and clear their deltas."""
+    def _touched(
+        self, server: Server, contributions: list[Contribution], numbers: np.ndarray
+    ) -> TouchedMasters:
+        """The masters that contributions to these blocks are about."""
+        number = int(numbers[0])
+        if len(numbers) == 1 and number in self._kept:
+            return self._kept[number]
+        rows = [sent.rows for sent in contributions]
+        return TouchedMasters.of(rows, self._rows, server.rank, numbers)
+
+    def _apply_to(self, server: Server, first: Contribution, rows: np.ndarray) -> list[Flagged]:
+        """Run the UDF on these masters, and clear their deltas. Returns their fields."""
+        masters, kernel = server.masters[self.table], self._kernel
+        if kernel is None:
+            fields = masters.flagged(rows)
+        else:
+            salt, number = first.number + 1, first.pass_number
+            fields = masters.changed_by(
+                lambda: kernel(rows, 0, len(rows), salt=salt, pass_number=number),
+                rows,
+                self._writes,
+            )
+        server.tables[self.table].clear_deltas(rows)
+        return fields
+
+    def _apply(self, server: Server, first: Contribution, numbers: np.ndarray) -> None:
+        """Run the UDF on the blocks' masters, and clear their deltas."""
         table, masters = server.tables[self.table], server.masters[self.table]
-        if touched is not None:
-            rows = touched.astype(np.int64)
-            if self._kernel is not None:
-                with masters.changing(rows):
-                    salt, number = first.number + 1, first.pass_number
-                    self._kernel(rows, 0, len(rows), salt=salt, pass_number=number)
-            table.clear_deltas(rows)
-            return
         salt = first.number + 1 if self._again else first.round
         for number in numbers:
             lo, hi = self._rows.masters(int(number))
             if self._kernel is not None:
-                with masters.changing(np.arange(lo, hi, dtype=np.int32)):
+                with masters.changing(np.arange(lo, hi, dtype=np.int32), self._writes):
                     self._kernel((), lo, hi, salt=salt, pass_number=first.pass_number)
             table.clear_deltas(slice(lo, hi))
 
-    def _answer(
-        self, server: Server, worker: int, numbers: np.ndarray, touched: np.ndarray | None
-    ) -> Arrays | Answer:
+    def _answer(self, server: Server, worker: int, numbers: np.ndarray) -> Arrays | Answer:
+        """What a worker is told of all its rows in these blocks."""
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
-        said = None
-        if touched is not None:
-            at, _ = places(rows, touched)
-            said, rows = Touched(at, len(rows)), rows[at]
         fields = masters.flagged(rows)
         if worker == server.rank:
-            own = self._rows.up(worker, numbers)
-            return Answer(picked(fields, own[said.places] if said is not None else own))
+            return Answer(picked(fields, self._rows.up(worker, numbers)))
         server.bytes_dense[self.table] += len(rows) * masters.row_bytes
-        return Answer.arrays(numbers, said, pack(fields))
+        return Answer.arrays(numbers, [], pack(fields))
+
+    def _answers_about(
+        self, server: Server, touched: TouchedMasters, numbers: np.ndarray, fields: list[Flagged]
+    ) -> list[Arrays | Answer]:
+        """What each worker is told of its rows among those `touched`, whose `fields` are these."""
+        masters, number = server.masters[self.table], int(numbers[0])
+        before = len(numbers) == 1 and number in self._kept
+        keep = not before and len(numbers) == 1 and touched.size <= self._left
+        if keep:
+            self._kept[number] = touched
+            self._left -= touched.size
+        answers: list[Arrays | Answer] = []
+        for worker, held in enumerate(touched.held):
+            told = chosen(fields, held)
+            if worker == server.rank:
+                answers.append(Answer(picked(told, touched.own)))
+                continue
+            server.bytes_dense[self.table] += len(held) * masters.row_bytes
+            said = told_before()
+            if not before:
+                route = self._rows.down(worker, numbers)
+                at, _ = places(route, touched.rows)
+                said = Touched(at, len(route)).told(keep=keep)
+            answers.append(Answer.arrays(numbers, said, pack(told)))
+        return answers
 
     def install(self, message: Message) -> None:
         """On the worker: take the answer of one home."""

@@ -25,9 +25,9 @@ from tux.stages.row_sets import TouchedRows, row_set
 from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
-FEW = 30_000
+FEW = 100_000
 """Edges of a block up to which its Applies on the other end are part of the loop. In larger ones it
-pays that all threads share them.
+pays that all threads share them (`tux.stages.shared_kernel.SHORT`).
 """
 
 
@@ -154,7 +154,7 @@ class FusedBlocks(Step):
         varying: dict[str, Any] = {}
         head = ["for j in range(lo, hi):"]
         if isinstance(rows, TouchedRows):
-            varying |= {f"{prefix}bounds": rows.bounds, f"{prefix}rows": rows.rows}
+            varying |= {f"{prefix}bounds": rows.bounds, f"{prefix}rows": rows.rows.astype(np.int32)}
             head = [
                 f"for t in range({prefix}bounds[b], {prefix}bounds[b + 1]):",
                 f"    j = {prefix}rows[t]",
@@ -167,8 +167,10 @@ class FusedBlocks(Step):
                     f"{prefix}old_{field}": array,
                     f"{prefix}none_{field}": array.dtype.type(declared.identity),
                 }
-                # assigning to a slice costs more than a short loop
-                lines += [*head, f"    {prefix}old_{field}[j] = {prefix}none_{field}"]
+                # rows anywhere in memory are cleared while they are in the cache; those of a range
+                # in a loop of its own, as assigning to a slice costs more than a short loop
+                lines += () if isinstance(rows, TouchedRows) else head
+                lines.append(f"    {prefix}old_{field}[j] = {prefix}none_{field}")
         return scope, lines, varying
 
     def _arguments(self, pass_number: int) -> list[Any]:

@@ -12,10 +12,14 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.layout import Layout
 from tux.graph.local import Edges
+from tux.rows.table import Table
 from tux.rows.turns import PART, PART_END
 from tux.stages.bind import Udf
 from tux.stages.plan import Plan
 from tux.stages.scope import Scope, indented
+
+SMALL = 8
+"""Bytes of an edge's fields up to which a walk has copies of them in its order."""
 
 Names = dict[str, Callable[[], str]]
 Loop = Callable[..., None]
@@ -103,14 +107,14 @@ class EdgeLoops:
     def per_vertex(self, f: Udf) -> list[str]:
         """for each vertex v in lo..hi: f(v, edges of v)."""
         other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
-        table, ends = self.worker.edge_table(self.edges), self.at[other].removesuffix("[e]")
+        ends = self.at[other].removesuffix("[e]")
         first, last = f"{bounds}[v]", f"{bounds}[v + 1]"
         if self.plan.form == "cells":
             first, last = "first", "last"
         span = f"{ends}, {self.prefix}index, {first}, {last}"
         edges = {
             "edges": lambda: self.scope.edges(
-                table, other, self.worker.tables[self.types[other]], span
+                self._listed(), other, self.worker.tables[self.types[other]], span
             )
         }
 
@@ -124,6 +128,20 @@ class EdgeLoops:
         if self.plan.form == "cells":
             call = [*self._cell(), *indented(call)]
         return ["for v in range(lo, hi):", *indented(call)]
+
+    def _listed(self) -> Table:
+        """The fields of edges for `per_vertex`, once it is known which the UDF uses. Where they
+        are data, and small, they are copied into the order of the walk: to jump to each in memory
+        takes longer than the sum over a vertex's edges.
+        """
+        table, index = self.worker.edge_table(self.edges), f"{self.prefix}index"
+        used = [name for name in table.declared if self.scope.uses(name)]
+        size = sum(table.arrays[name][:1].nbytes for name in used)
+        if size > SMALL or any(table.declared[name].kind != "data" for name in used):
+            return table
+        self.varying[index] = ()
+        arrays = {name: self.layout.column(name, table.arrays[name]) for name in used}
+        return Table(table.name, table.declared, table.arrays | arrays)
 
     def _cell(self) -> list[str]:
         """The edges of v that lead to one share of the other end; v is passed over where there are

@@ -16,6 +16,7 @@ from tux.graph.routes import ALL, Routes
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows
+from tux.protocol.touched import Told
 
 EVERY = (ALL,)
 
@@ -24,7 +25,7 @@ class AllRows:
     """Every row of the type, whatever the block.
 
     `masked`: a message says which rows are meant. `numbers`: the numbers that a block may have;
-    ALL is that of no block.
+    ALL is that of no block. `told`: what messages have said of these rows.
     """
 
     masked = False
@@ -36,6 +37,7 @@ class AllRows:
         self.n_train = worker.graph.vertices[over].n_train
         part = worker.graph.vertices[over].part
         self._routes = Routes(part, cuts) if part is not None else None
+        self.told = Told()
 
     @property
     def routes(self) -> Routes:
@@ -87,47 +89,42 @@ class BlockRows(AllRows):
 class TouchedRows(AllRows):
     """Rows of the other end that have an edge into the block.
 
-    ``rows[bounds[b]:bounds[b + 1]]`` are those of block b, ascending.
+    ``rows[bounds[b]:bounds[b + 1]]`` (int32) are those of block b, ascending; of a type that is
+    cut, first those whose masters are on worker 0, and so on.
     """
 
     masked = True
 
     def __init__(self, worker: Worker, over: str, batch: Batch) -> None:
         super().__init__(worker, over, batch)
-        edges, n = worker.graph.edges, max(len(worker.graph.vertices[over]), 1)
-        block_of = np.repeat(np.arange(len(batch.local_cuts) - 1), np.diff(batch.local_cuts))[
-            edges.end(batch.role)
-        ]
-        pairs, counts = np.unique(
-            block_of * n + edges.end(edges.other(batch.role)), return_counts=True
-        )
-        self._edges = counts.astype(np.float32)
-        self.bounds, self.rows = (
-            np.searchsorted(pairs // n, np.arange(len(batch.local_cuts))),
-            pairs % n,
-        )
-
-    def _span(self, block: Block | None) -> slice:
-        assert block is not None
-        return slice(self.bounds[block.number], self.bounds[block.number + 1])
+        vertices, edges = worker.graph.vertices[over], worker.graph.edges
+        n, blocks = max(len(vertices), 1), len(batch.local_cuts) - 1
+        ends = edges.end(edges.other(batch.role))
+        groups = np.repeat(np.arange(blocks), np.diff(batch.local_cuts))[edges.end(batch.role)]
+        homes = 1
+        if vertices.cut:
+            part, homes = worker.part(over), worker.workers
+            groups = groups * homes + part.home[part.rows[: part.n_train]][ends]
+        pairs, counts = np.unique(groups * n + ends, return_counts=True)
+        weighted = vertices.cut and worker.server.needs_weights(over)
+        self._homes = homes
+        self._edges = counts.astype(np.float32) if weighted else None
+        # boundaries of the rows of each block, and of each home in it
+        self._bounds = np.searchsorted(pairs // n, np.arange(blocks * homes + 1))
+        self.bounds, self.rows = self._bounds[::homes].copy(), (pairs % n).astype(np.int32)
 
     def here(self, block: Block | None) -> np.ndarray:
         """Rows of this worker."""
-        return self.rows[self._span(block)]
+        assert block is not None
+        return self.rows[self.bounds[block.number] : self.bounds[block.number + 1]]
 
-    def edges_into(self, block: Block | None) -> np.ndarray:
-        """(r,) float32: how many edges each row that is `here` has into the block."""
-        return self._edges[self._span(block)]
-
-
-def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of ascending `rows` those that an ascending route has: their places in it, and their places
-    in `rows`.
-    """
-    at = np.searchsorted(route, rows.astype(route.dtype, copy=False))
-    within = np.flatnonzero(at < len(route))
-    which = within[route[at[within]] == rows[within]]
-    return at[which], which
+    def sent(self, home: int, number: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """This worker's rows in a block whose masters are on `home`; and how many edges each has
+        into the block (r,) float32, where masters weigh by that.
+        """
+        at = number * self._homes + home
+        span = slice(self._bounds[at], self._bounds[at + 1])
+        return self.rows[span], self._edges[span] if self._edges is not None else None
 
 
 def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = True) -> AllRows:

@@ -48,8 +48,8 @@ class Score(Stage):
     `scores` is (m,) float64 in the caller's order of edges; or (n,) float64 or (n, width) float32
     by the vertex's dense index. `edges` are the held-out edges of a vertex, perhaps none; `out`
     comes as zeros; `width` is a number or the name of an integer parameter. `name` is what a column
-    of scores is called. The UDF changes nothing else. `over` left out is the end that a per-vertex
-    UDF asks for, or the first.
+    of scores is called. With `whole`, those of vertices are whole numbers, int64. The UDF changes
+    nothing else. `over` left out is the end that a per-vertex UDF asks for, or the first.
 
     Of a UDF per edge, `factors` says that its scores are inner products, of a field of each end:
 
@@ -66,11 +66,12 @@ class Score(Stage):
         *,
         width: int | str = 0,
         name: str = "score",
+        whole: bool = False,
         factors: tuple[str, str] | None = None,
         biases: tuple[str, str] = ("", ""),
         offset: str = "",
     ) -> None:
-        self.f, self.over, self.width, self.name = f, over, width, name
+        self.f, self.over, self.width, self.name, self.whole = f, over, width, name, whole
         self.factors, self.biases, self.offset = factors, biases, offset
         for what, pair in (("factors", factors or biases), ("biases", biases)):
             if not isinstance(pair, tuple) or [type(each) for each in pair] != [str, str]:
@@ -128,7 +129,8 @@ class Score(Stage):
             return ScoreStep(scores, lambda: kernel(items, scores))
         vertices = worker.graph.of_role(role)
         rows, every = len(vertices), len(vertices.ids)
-        scores = np.zeros((every, width), np.float32) if width else np.zeros(every)
+        one: type = np.int64 if self.whole else np.float64
+        scores = np.zeros((every, width), np.float32) if width else np.zeros(every, one)
         layout = edges.walk_grouped(role, rows)
         of = VertexLoops(worker, self.label, edges, layout, role, plan, "score")
         filling, items = (

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
     from tux.apps.gbdt import GBDT as GBDT
+    from tux.apps.kmeans import PointKMeans as PointKMeans
+    from tux.apps.kmeans import SparseKMeans as SparseKMeans
     from tux.apps.lda import LDA as LDA
     from tux.apps.lda import WarpLDA as WarpLDA
     from tux.apps.linear import Linear as Linear
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from tux.base.random import normal as normal
     from tux.base.random import uniform as uniform
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
+    from tux.estimators import KMeans as KMeans
     from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
     from tux.estimators import MatrixFactorization as MatrixFactorization
     from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
@@ -113,6 +116,7 @@ _NAMES = {
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
     "tux.apps.gbdt": ("GBDT",),
+    "tux.apps.kmeans": ("PointKMeans", "SparseKMeans"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
     "tux.apps.linear": ("Linear",),
     "tux.apps.mf": ("MF",),
@@ -197,6 +201,7 @@ _PACKAGES = ("partition",)
 _ESTIMATORS = {
     "tux.estimators": (
         "DeepWalkEmbedding",
+        "KMeans",
         "LatentDirichletAllocation",
         "MatrixFactorization",
         "SparseLogisticRegression",

@@ -7,9 +7,10 @@
     w += step d
 
 H g is a sum of g and of the pairs s and y. Its coefficients follow from the inner products of these
-2 `memory` + 1 vectors (Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014). So
-an iteration needs one pass over the features for all products that are new, and one that adds up d,
-instead of 4 `memory` of them one after the other; docs/examples/lbfgs.py has the two loops as
+2 `memory` + 1 vectors (Chen, Wang and Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014). Of
+these, only those with g are added up, as y is the difference of two g. So an iteration needs one
+pass over the features for all products that are new, and one that adds up d, instead of 4 `memory`
+of them one after the other; docs/examples/lbfgs.py has the two loops as
 textbooks have them. The products with the intercept's part of each vector are added in tau.
 
 All this is done for w / unit in place of w, where a feature's `unit` is smaller the more the loss
@@ -53,19 +54,17 @@ def gather(feature, edges):
 
 
 def differentiate(feature, tau, p):
-    """The gradient; the last pair; and their products with all vectors."""
+    """The gradient; the last pair; and the products of the gradient with all vectors."""
     g = (feature.gathered + tau.l2 * feature.w) * feature.unit
     at = (tau.iteration - 1) % p.memory
-    feature.past[at] = tau.step * feature.d / feature.unit
-    feature.past[p.memory + at] = g - feature.g
+    s, y = tau.step * feature.d / feature.unit, g - feature.g
+    feature.past[at], feature.past[p.memory + at] = s, y
     feature.g = g
-    s, y = feature.past[at], feature.past[p.memory + at]  # as they are stored, in 32 bits
     for j in range(2 * p.memory):
-        v = feature.past[j]
-        tau.fresh[0, j] += s * v
-        tau.fresh[1, j] += y * v
-        tau.fresh[2, j] += g * v
-    tau.fresh[2, 2 * p.memory] += g * g
+        tau.fresh[j] += g * feature.past[j]
+    tau.ss += s * s
+    tau.yy += y * y
+    tau.gg += g * g
 
 
 def combine(feature, tau, p):
@@ -80,13 +79,21 @@ def combine(feature, tau, p):
     tau.dd += d * d
 
 
-def project(sample, edges, tau):
-    """A margin after the last step, and its change along d."""
-    sample.m += tau.step * sample.along
-    along = tau.d
-    for edge in edges:
-        along += edge.value * edge.feature.d
-    sample.along = along
+def projecting(curvature):
+    """A UDF that keeps a margin after the last step, and its change along d, and adds up how the
+    losses bend along d.
+    """
+
+    def project(sample, edges, tau, p):
+        sample.m += tau.step * sample.along
+        along = tau.d
+        for edge in edges:
+            along += edge.value * edge.feature.d
+        sample.along = along
+        if sample.c > 0:
+            tau.bent += sample.c * curvature(sample.r / sample.c, p.width) * along * along
+
+    return project
 
 
 def trials(loss):
@@ -121,7 +128,7 @@ def epoch(program, loss):
         Zip("feature", differentiate, gather=True),
         GlobalSync(direct),
         Zip("feature", combine),
-        Exchange(project),
+        Exchange(projecting(loss.curvature)),
         GlobalSync(begin_search),
         Repeat(Exchange(None, enter=trials(loss.f)), GlobalSync(search), until=found),
         Zip("feature", move),

@@ -56,14 +56,14 @@ class Linear(Program):
     )
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
     batch: float = param(
-        0.01,
-        "samples in a mini-batch: a share of all if it is less than 1, else a number",
-        low=1e-9,
+        0.0,
+        "samples in a mini-batch: a share of all below 1, else a number. 0: adam .1, others .01",
+        low=0,
         dtype="f8",
     )
     step: float = param(
         0.0,
-        "first step size; of sgd and averaging as a share of 1 / curvature. 0: adam .03, "
+        "first step size; of sgd and averaging as a share of 1 / curvature. 0: adam .05, "
         "adagrad .1, rmsprop .01, sgd and averaging 1",
         low=0,
         dtype="f8",
@@ -107,7 +107,7 @@ class Linear(Program):
         g=master("f8", kept=False),
         unit=master("f8", kept=False),
         past=master("f4", two_loops.pairs, kept=False),
-        moments=master("f8", updates.moments, kept=False),
+        moments=master("f4", updates.moments, kept=False),
         share=master("f8", kept=False),
         **copies.FEATURE,
     )

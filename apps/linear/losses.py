@@ -58,12 +58,34 @@ def huber(y, m, width):
     return width * (abs(e) - width / 2), width if e > 0 else -width
 
 
+def of_logistic(slope, width):
+    """The curvature of `logistic` where it has this slope."""
+    return abs(slope) * (1 - abs(slope))
+
+
+def of_hinge(slope, width):
+    """That of `squared_hinge`."""
+    return 2.0 if slope != 0 else 0.0
+
+
+def constant(slope, width):
+    """That of `squared`."""
+    return 1.0
+
+
+def of_huber(slope, width):
+    """That of `huber`."""
+    return 1.0 if abs(slope) < width else 0.0
+
+
 class Loss(NamedTuple):
     """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
     `of_classes`: labels are -1 and +1, and not any numbers. `bend`: its curvature at m = 0.
+    ``curvature(slope, width)``: that where it has such a slope; of smooth losses alone.
     """
 
     f: Callable[[float, float, float], tuple[float, float]]
+    curvature: Callable[[float, float], float] = constant
     smooth: bool = True
     of_classes: bool = True
     bend: float = 1.0
@@ -81,9 +103,9 @@ class Loss(NamedTuple):
 
 
 LOSSES = {
-    "logistic": Loss(logistic, bend=0.25, slope_alone=logistic_slope),
+    "logistic": Loss(logistic, of_logistic, bend=0.25, slope_alone=logistic_slope),
     "hinge": Loss(hinge, smooth=False),
-    "squared_hinge": Loss(squared_hinge, bend=2.0),
+    "squared_hinge": Loss(squared_hinge, of_hinge, bend=2.0),
     "squared": Loss(squared, of_classes=False),
-    "huber": Loss(huber, of_classes=False),
+    "huber": Loss(huber, of_huber, of_classes=False),
 }

@@ -40,6 +40,7 @@ def beginning(program):
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend
-        tau.batch = max(1.0, samples_in(sizes(p.batch), tau.samples))
+        tau.batch = max(1.0, samples_in(sizes(program), tau.samples))
+        tau.portion = 1 / tau.batch
 
     return begin

@@ -14,13 +14,14 @@ from types import SimpleNamespace
 
 from tux.apps.linear import smoothness
 from tux.apps.linear.smoothness import bounded
-from tux.apps.linear.updates import STEPS, UPDATES, moments
+from tux.apps.linear.updates import BATCHES, STEPS, UPDATES, moments
 from tux.program.fields import value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
 CONTEXT = {
     **smoothness.CONTEXT,
     "batch": value("f8", kept=False),
+    "portion": value("f8", kept=False),  # 1 / batch
     "rate": value("f8", kept=False),
     "passes": value("f8", kept=False),
     "moments_of_b": value("f8", moments, kept=False),
@@ -84,10 +85,11 @@ def slowing(first, decay):
     return slow
 
 
-def sizes(batch):
+def sizes(program):
     """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
     them else.
     """
+    batch = program.batch or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 
@@ -99,7 +101,7 @@ def samples_in(size, samples):
 def prepared(program, loss):
     """The stages before the first epoch: in how many mini-batches a feature occurs."""
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit)
-    visits = MiniBatch(*touches, **sizes(program.batch)), Zip("feature", divide)
+    visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide)
     return [*visits, *(bounded() if program.solver == "sgd" else [])]
 
 
@@ -114,4 +116,4 @@ def epoch(program, loss):
     # adagrad's steps fall by themselves
     decay = 0.0 if program.solver == "adagrad" else program.decay
     slow = GlobalSync(slowing(program.step or STEPS[program.solver], decay))
-    return [slow, MiniBatch(*steps, **sizes(program.batch))]
+    return [slow, MiniBatch(*steps, **sizes(program))]

@@ -34,8 +34,8 @@ CONTEXT = {
     "d": value("f8", kept=False),
     "g": value("f8", kept=False),
     "coefficients": value("f8", vectors, kept=False),
-    "fresh": total("f8", 3, vectors),
-    **{name: total() for name in ("ww", "wd", "dd", "gd")},
+    "fresh": total("f8", pairs),  # g . v of the pairs' vectors v
+    **{name: total() for name in ("ss", "yy", "gg", "ww", "wd", "dd", "gd")},
     **{name: value("f8", kept=False) for name in ("step", "steepest")},
     "iteration": value("i8", kept=False),
 }
@@ -43,26 +43,40 @@ CONTEXT = {
 
 def direct(tau, p):
     """The coefficients of d, by the two loops of L-BFGS on inner products."""
-    n, made, products = p.memory, tau.iteration, tau.products
+    n, made = p.memory, tau.iteration
     at, last = (made - 1) % n, tau.g
     tau.g = tau.slope_of_b if p.intercept else 0.0
-    tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
-    mine = np.append(tau.past, tau.g)
-    fresh = tau.fresh + np.outer((tau.past[at], tau.past[n + at], tau.g), mine)
-    for row, new in zip((at, n + at), fresh[:2], strict=True):
-        products[row, : 2 * n] = products[: 2 * n, row] = new[: 2 * n]
-    products[-1] = products[:, -1] = fresh[2]
+    s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, tau.g - last
+    own = s * s, y * y, tau.g * tau.g
+    fresh = np.append(tau.fresh + tau.g * tau.past, tau.gg + own[2])
+    renew(tau.products, at, fresh, tau.step * tau.slope0, tau.ss + own[0], tau.yy + own[1])
     newest_first = [(at - back) % n for back in range(min(made, n))]
-    tau.coefficients[:] = two_loops(products, newest_first)
-    tau.d, tau.iteration = float(mine @ tau.coefficients), made + 1
-    tau.steepest = max(tau.steepest, products[-1, -1])
-    tau.gradient = np.sqrt(products[-1, -1] / tau.steepest) if tau.steepest > 0 else 0.0
+    tau.coefficients[:] = two_loops(tau.products, newest_first)
+    tau.d, tau.iteration = float(np.append(tau.past, tau.g) @ tau.coefficients), made + 1
+    tau.steepest = max(tau.steepest, fresh[-1])
+    tau.gradient = np.sqrt(fresh[-1] / tau.steepest) if tau.steepest > 0 else 0.0
+
+
+def renew(products, at, fresh, gs, ss, yy):
+    """Put a new pair s, y and a new gradient g into the inner `products` of `two_loops`.
+
+    `at`: the place of the pair. `fresh` (2 n + 1,): the products with g; `gs`: that of s with the
+    gradient before; `ss`, `yy`: those of s and y with themselves. As y is the difference of the two
+    gradients, its products are differences too. Those of s with older y are not needed.
+    """
+    of_s, of_y = at, len(products) // 2 + at
+    along = fresh - products[-1]
+    along[of_s], along[of_y], along[-1] = fresh[of_s] - gs, yy, 0.0
+    products[of_s] = products[:, of_s] = 0.0
+    products[of_y] = products[:, of_y] = along
+    products[of_s, of_s] = ss
+    products[-1] = products[:, -1] = fresh
 
 
 def two_loops(products: np.ndarray, newest_first: list[int]) -> np.ndarray:
     """The coefficients of -H g in the vectors whose inner `products` (2 n + 1, 2 n + 1) are given,
-    (2 n + 1,): s at j, y at n + j, g last. Pairs along which the gradient does not grow are left
-    out.
+    (2 n + 1,): s at j, y at n + j, g last. Those of two different s, and of an s with an older y,
+    are not read. Pairs along which the gradient does not grow are left out.
     """
     n = len(products) // 2
     of = np.zeros(2 * n + 1)

@@ -18,6 +18,7 @@ import tux
 from tux.cli.main import main
 from tux.partition import PARTITIONERS, quality
 from tux.program.sources import find
+from tux.synthetic.clusters import clusters as generated_clusters
 
 HERE = Path(__file__).parent
 SMALL, WIDE = (2.6, 2.0), (5.4, 2.7)  # inches
@@ -188,6 +189,18 @@ def cuts(folder):
     yield "cuts", figure
 
 
+def clusters():
+    """Points in the colours of their clusters, and the centers."""
+    made = generated_clusters(600, 2, 6, spread=1.2)
+    run = tux.run(tux.PointKMeans(clusters=6), made.x, progress=False)
+    center = run.context["center"][0].reshape(6, 2)
+    figure, axes = plt.subplots(figsize=WIDE)
+    axes.scatter(*made.x.T, c=run.vertices["sample"]["cluster"], cmap=CATEGORIES, s=4, vmax=9)
+    axes.scatter(*center.T, marker="x", c="black", s=40)
+    axes.set_aspect("equal")
+    yield "clusters", figure
+
+
 def novel(folder):
     """The vectors of a novel's characters, as tux itself draws them; the only PNG."""
     file, out = str(folder / "novel.txt"), str(folder / "novel")
@@ -207,6 +220,7 @@ def pictures(folder):
     yield from clicks(folder)
     yield from boosting()
     yield from cuts(folder)
+    yield from clusters()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Linear models beside scipy's optima: losses, penalties, solvers, one worker and several."""
 
 import math
+from types import SimpleNamespace
 
 import blockpg_oracle
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.updates import STEPS
+from tux.apps.linear.updates import STEPS, adam
+from tux.apps.linear.wolfe import LONGER, newton, trial
 
 SMOOTH = [name for name, loss in LOSSES.items() if loss.smooth]
 
@@ -35,7 +37,36 @@ def test_the_slope_of_the_hinge_at_its_kink():
     assert LOSSES["hinge"].f(1.0, 1.0, 0.0) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("m", [-3.0, -0.4, 0.0, 0.7, 2.5])
+def test_the_curvature_of_a_loss_where_it_has_a_slope(name, m):
+    loss, h = LOSSES[name], 1e-5
+    for y in (-1.0, 1.0) if loss.of_classes else (-2.2, 0.1):
+        near = [loss.slope(y, m + d, 1.35) for d in (-h, h)]
+        curvature = loss.curvature(loss.slope(y, m, 1.35), 1.35)
+        assert curvature == pytest.approx((near[1] - near[0]) / (2 * h), abs=1e-4)
+
+
 # L-BFGS.
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least"),
+    [
+        ((1.0, 0.0, -2.0), (math.inf, 0.0, 0.0), 2.0),  # the slope is -4 at 0
+        ((1.0, 0.0, -4.0), (math.inf, 0.0, 0.0), 10.0),  # and does not change
+        ((0.0, 9.0, -6.0), (4.0, 1.0, 2.0), 3.0),  # (t - 3)^2
+        ((0.0, 9.0, -6.0), (40.0, 1369.0, 74.0), 4.0),  # a tenth away from the end
+    ],
+)
+def test_the_next_trial_of_a_search(low, high, least):
+    assert trial(low, high, -4.0) == pytest.approx(least)
+
+
+def test_the_first_trial_is_that_of_newtons_method():
+    assert newton(-6.0, 2.0) == 3.0
+    assert newton(-6.0, 1e-9) == LONGER
+    assert newton(-6.0, 0.0) == 1.0
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -70,6 +101,23 @@ def test_a_stochastic_solver_comes_near(solver, l1):
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
     assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+def test_steps_of_adam_are_those_of_its_paper(l1):
+    p = SimpleNamespace(beta1=0.9, beta2=0.999)
+    tau = SimpleNamespace(portion=0.25, rate=0.1, l1=l1, l2=0.5)
+    feature = SimpleNamespace(w=0.7, moments=np.zeros(4), share=0.2)
+    w = m = v = 0.0
+    for t, gathered in enumerate([3.0, -1.0, 0.5], 1):
+        feature.gathered, w = gathered, feature.w
+        adam(feature, tau, p)
+        g = gathered / 4
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        s = 0.1 / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        w -= s * m / (1 - 0.9**t)
+        w = math.copysign(max(abs(w) - s * 0.2 * l1, 0.0), w) / (1 + s * 0.2 * 0.5)
+        assert feature.w == pytest.approx(w, rel=1e-9)
 
 
 def test_sgd_bounds_the_curvature_along_the_intercept():

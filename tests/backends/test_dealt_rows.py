@@ -15,6 +15,7 @@ from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import driver
+from tux.backends.contract import FOLDER
 from tux.backends.remote_run import remote_run
 from tux.backends.run import run
 from tux.base.errors import TuxError
@@ -67,7 +68,7 @@ def test_what_machines_are_told_of_their_rows():
     given = [(name, len(data), notes) for name, data, notes in found.given(1)]
     share = {"tux.share": "1 of 2"}
     assert given == [("data.parquet", 36, share), ("test.parquet", 3, {})]
-    assert found.words[:2] == ["{folder}/data.parquet", "--test={folder}/test.parquet"]
+    assert found.words[:2] == [f"{FOLDER}/data.parquet", f"--test={FOLDER}/test.parquet"]
 
 
 def trains(backend, said, **options):

@@ -49,7 +49,9 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
     assert words_of(MF(), "{a}.csv", None, RunOptions(), 2)[0] == f"{tmp_path}/{{a}}.csv"
 
 
-@pytest.mark.parametrize("data", ["-", object()], ids=["standard input", "memory"])
+@pytest.mark.parametrize(
+    "data", ["-", object(), ["a.csv", "b.csv"]], ids=["standard input", "memory", "list"]
+)
 def test_what_machines_cannot_read_is_refused(data):
     with pytest.raises(UsageError):
         words_of(MF(), data, None, RunOptions(), 1)

@@ -11,6 +11,7 @@ from sklearn.utils import estimator_checks as checks
 from tux.base.errors import UsageError
 from tux.estimators import (
     DeepWalkEmbedding,
+    KMeans,
     LatentDirichletAllocation,
     MatrixFactorization,
     SparseLogisticRegression,
@@ -21,6 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
 
 OF_MATRICES = [
     SparseLogisticRegression(random_state=0),
+    KMeans(n_clusters=3, random_state=0),
     LatentDirichletAllocation(n_components=3, max_iter=5, random_state=0),
 ]
 REASON = "slopes are kept in 32 bits, so optima agree to 1e-5, where 1e-7 is asked for"

@@ -12,6 +12,7 @@ from tux.graph.layout import (
     LAST_LEVEL_BYTES,
     MIN_TILES,
     TILE_BYTES,
+    Layout,
     blocks_by_edges,
     blocks_by_vertices,
     diagonals,
@@ -213,3 +214,13 @@ def test_rounds_share_out_the_tiles(rows, across, rounds):
             set((tiles % across).tolist()) <= set(columns.tolist())
             for tiles, columns in zip(walked, parts, strict=True)
         )
+
+
+def test_a_field_in_the_order_of_a_walk():
+    none = np.empty(0, np.int32)
+    walk = Layout(none, none, np.array([2, 0, 1]), np.array([0, 3]), np.array([0, 1]))
+    column = walk.column("value", np.array([5.0, 6.0, 7.0]))
+    assert column.tolist() == [7, 5, 6]
+    assert not column.flags.writeable
+    assert walk.column("value", column) is column  # it is kept
+    assert Layout.of_vertices(2).column("value", column) is column

@@ -8,6 +8,8 @@ from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import hold_out
 from tux.graph.store import load, part_arrays
+from tux.loading.columns import BadColumns
+from tux.loading.elsewhere import write_elsewhere
 from tux.loading.plan import IN_SHARES, Plan
 
 ONE, TWO = ("page", "page"), ("user", "item")
@@ -91,3 +93,20 @@ def test_held_out_edges_find_the_rows_of_other_machines(tmp_path):
         for part in range(2 * at, 2 * at + 2):
             for name, array in part_arrays(expected[part]).items():
                 np.testing.assert_array_equal(part_arrays(parts[part])[name], array, name)
+
+
+@pytest.mark.parametrize(
+    "rows", [None, [0, 99], [-1], [2, 1], [1, 1], np.arange(3.0), np.zeros((1, 1), np.int32)]
+)
+def test_rows_that_no_loader_sends_are_refused(tmp_path, rows):
+    plan = Plan(TWO, 2, 2, "dbh", 0, bipartite=True)
+    names = [f"part-1/types.{kind}.{array}" for kind in TWO for array in ("rows", "masters")]
+    whole = {f"home.{kind}": np.zeros(5, np.int16) for kind in TWO}
+    whole |= {name: np.arange(3, dtype=np.int32) for name in names}
+    (tmp_path / "whole").mkdir()
+    write_elsewhere(tmp_path / "whole", plan, [whole, whole], {}, [0])
+    bad = {name: array for name, array in whole.items() if name != names[0]}
+    if rows is not None:
+        bad[names[0]] = rows if isinstance(rows, np.ndarray) else np.array(rows, np.int32)
+    with pytest.raises(BadColumns, match="what loader 1 tells does not fit"):
+        write_elsewhere(tmp_path, plan, [whole, bad], {}, [0])

@@ -24,7 +24,7 @@ from tux.protocol.payloads import (
     Totals,
 )
 from tux.protocol.piece import Piece
-from tux.protocol.touched import Touched
+from tux.protocol.touched import AGAIN, FIRST, ONCE, Told, Touched, told_before
 from tux.rows.table import Table
 
 
@@ -35,6 +35,7 @@ class Route:
 
     def __init__(self, *, masked):
         self.masked = masked
+        self.told = Told()
 
     def up(self, home, numbers):
         return np.array([1, 3, 4], np.int32)
@@ -56,7 +57,7 @@ TWO = [array[:2] if i else array for i, array in enumerate(THREE)]
 SUM = [np.zeros((1, 2), np.float64)]
 WEIGHTS = np.array([1, 2, 3], np.float32)
 HEAD = np.array([2, 7, 0], np.int32)
-BITS = np.uint8([0b10100000])
+HERE, BITS = np.uint8([ONCE]), np.uint8([0b10100000])
 TABLES = [
     table("user", 5, {"x": shared("f4", 2)}),
     table("bag", 5, {"held": mirror("u2", "edges", kept=True), "n": value("i4")}),
@@ -76,12 +77,18 @@ READERS = {
     "touched": (
         Kind.CONTRIBUTION,
         lambda m: Contribution.read(m, TOUCHED, FIELDS, gather=True, weighted=False),
-        [HEAD, BITS, *TWO],
+        [HEAD, HERE, BITS, *TWO],
     ),
     "not gathered": (
         Kind.CONTRIBUTION,
         lambda m: Contribution.read(m, TOUCHED, FIELDS, gather=False, weighted=True),
-        [HEAD, BITS, WEIGHTS[:0], *(array[:0] if i else array for i, array in enumerate(THREE))],
+        [
+            HEAD,
+            HERE,
+            BITS,
+            WEIGHTS[:0],
+            *(array[:0] if i else array for i, array in enumerate(THREE)),
+        ],
     ),
     "totals": (Kind.TOTALS, lambda m: Totals.read(m, SUM), all_dirty(np.ones((1, 2)))),
     "answer": (
@@ -92,7 +99,7 @@ READERS = {
     "answer of touched rows": (
         Kind.ANSWER,
         lambda m: Answer.read(m, TOUCHED, FIELDS),
-        [np.array([1], np.int32), BITS, *TWO],
+        [np.array([1], np.int32), HERE, BITS, *TWO],
     ),
     "evaluation": (
         Kind.EVAL_ROWS,
@@ -130,13 +137,14 @@ def replaced(name, at, *arrays):
 
 
 def test_what_is_written_is_read():
-    arrays = Contribution.arrays((2, 7, 1), Touched(np.array([0, 2]), 3), None, TWO)
+    said = Touched(np.array([0, 2]), 3).told(keep=False)
+    arrays = Contribution.arrays((2, 7, 1), said, None, TWO)
     sent = read("touched", arrays)
     assert sent[:3] == (2, 7, 1) and sent.rows.tolist() == [1, 4] and sent.weights is None
     assert [each.rows.tolist() for each in sent.fields] == [[1, 4], [1, 4]]
-    sent = read("contribution", Contribution.arrays((0, 0, 0), None, WEIGHTS, THREE))
+    sent = read("contribution", Contribution.arrays((0, 0, 0), [], WEIGHTS, THREE))
     assert sent.rows.tolist() == [1, 3, 4] and sent.weights.tolist() == [1, 2, 3]
-    arrays = Answer.arrays(np.array([1], np.int32), Touched(np.array([0, 2]), 3), TWO)
+    arrays = Answer.arrays(np.array([1], np.int32), said, TWO)
     assert [each.rows.tolist() for each in read("answer of touched rows", arrays).fields] == [
         [1, 4],
         [1, 4],
@@ -147,6 +155,30 @@ def test_what_is_written_is_read():
     assert answer[:2] == (3, 2) and [each.shape for each in answer.values] == [(2, 2), (2, 1)]
     push = read("push", READERS["push"][2])
     assert push.step == 3 and [each.dtype for each in push.changes] == [np.float32, np.int64]
+
+
+def test_touched_rows_are_told_once_for_each_sender_and_block():
+    route = Route(masked=True)
+
+    def contribution(said, number, source):
+        arrays = Contribution.arrays((number, 0, 0), said, None, TWO)
+        message = Message(Kind.CONTRIBUTION, source, 0, 0, 0, arrays)
+        return Contribution.read(message, route, FIELDS, gather=True, weighted=False).rows.tolist()
+
+    first = Touched(np.array([0, 2]), 3).told(keep=True)
+    other = Touched(np.array([1, 2]), 3).told(keep=True)
+    assert contribution(first, 2, 1) == [1, 4] and contribution(other, 2, 3) == [3, 4]
+    assert contribution(told_before(), 2, 1) == [1, 4]
+    assert contribution(told_before(), 2, 3) == [3, 4]
+    with pytest.raises(BadMessage, match="rows of block 1 have not been told"):
+        contribution(told_before(), 1, 1)
+    with pytest.raises(BadMessage, match="rows of block 2 are told a second time"):
+        contribution(first, 2, 1)
+    answer = Message(
+        Kind.ANSWER, 1, 0, 0, 0, Answer.arrays(np.array([2], np.int32), told_before(), TWO)
+    )
+    with pytest.raises(BadMessage, match="rows of block 2 have not been told"):
+        Answer.read(answer, route, FIELDS)
 
 
 def test_parts_of_the_model_by_field():
@@ -190,17 +222,24 @@ HOSTILE = [
     ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.nan)), "not finite"),
     ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.inf)), "not finite"),
     ("contribution", replaced("contribution", 1, -WEIGHTS), "negative"),
-    ("not gathered", replaced("not gathered", 2, WEIGHTS), "weights are float32"),
-    # bitmaps
-    ("touched", replaced("touched", 1), "its bitmap is uint8 (2,)"),
-    ("touched", replaced("touched", 1, np.uint8([1, 2])), "its bitmap"),
-    ("touched", replaced("touched", 1, np.int8([1])), "its touched rows are int8"),
-    ("touched", replaced("touched", 1, i4([[0, 2]])), "its touched rows are int32 (1, 2)"),
-    ("touched", replaced("touched", 1, i4([2, 0])), "do not ascend"),
-    ("touched", replaced("touched", 1, i4([0, 0])), "do not ascend"),
-    ("touched", replaced("touched", 1, i4([-1, 0])), "not in 0..2"),
-    ("touched", replaced("touched", 1, i4([0, 3])), "not in 0..2"),
-    ("touched", replaced("touched", 1, np.uint8([255])), "values"),
+    ("not gathered", replaced("not gathered", 3, WEIGHTS), "weights are float32"),
+    # how touched rows are said, and bitmaps
+    ("touched", replaced("touched", 1), "how it says its rows is uint8 (1,)"),
+    ("touched", [HEAD], "how it says its rows is float64 (0,)"),
+    ("touched", [HEAD, HERE], "an array is missing"),
+    ("touched", replaced("touched", 1, np.uint8([3])), "how it says its rows"),
+    ("touched", replaced("touched", 1, np.uint8([FIRST, FIRST])), "how it says its rows"),
+    ("touched", replaced("touched", 1, i4([FIRST])), "how it says its rows is int32"),
+    ("touched", replaced("touched", 1, np.uint8([AGAIN])), "have not been told"),
+    ("touched", replaced("touched", 2), "its bitmap is uint8 (2,)"),
+    ("touched", replaced("touched", 2, np.uint8([1, 2])), "its bitmap"),
+    ("touched", replaced("touched", 2, np.int8([1])), "its touched rows are int8"),
+    ("touched", replaced("touched", 2, i4([[0, 2]])), "its touched rows are int32 (1, 2)"),
+    ("touched", replaced("touched", 2, i4([2, 0])), "do not ascend"),
+    ("touched", replaced("touched", 2, i4([0, 0])), "do not ascend"),
+    ("touched", replaced("touched", 2, i4([-1, 0])), "not in 0..2"),
+    ("touched", replaced("touched", 2, i4([0, 3])), "not in 0..2"),
+    ("touched", replaced("touched", 2, np.uint8([255])), "values"),
     # fields
     ("contribution", replaced("contribution", 2, np.uint8([DENSE])), "1 forms"),
     ("contribution", replaced("contribution", 2, np.uint8([DENSE, 9])), "form 9"),
@@ -226,7 +265,7 @@ HOSTILE = [
     ("answer", replaced("answer", 0, i4([0, 3])), "do not exist"),
     ("answer", replaced("answer", 0, i4([1, 1])), "do not ascend"),
     ("answer", replaced("answer", 0, i4([1, 0, 2])), "do not ascend"),
-    ("answer of touched rows", replaced("answer of touched rows", 1, np.uint8([])), "its bitmap"),
+    ("answer of touched rows", replaced("answer of touched rows", 2, np.uint8([])), "its bitmap"),
     # rows of an evaluation
     ("evaluation", [], "0 arrays for 2"),
     ("evaluation", replaced("evaluation", 0, ONES[:1]), "its values are float32 (1, 2)"),

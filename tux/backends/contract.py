@@ -24,8 +24,10 @@ SILENCE = 20.0
 LEASE = 30.0
 """Seconds after which a machine's command is ended when the driver has not called the machine."""
 
-FOLDER = "{folder}"
-"""Stands in the words of an order for the folder that the machine has for this run."""
+FOLDER = "\0folder"
+"""Stands in the words of an order for the folder that the machine has for this run. No path of a
+user has a zero byte.
+"""
 
 
 class MachineLost(PeerLost):

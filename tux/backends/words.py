@@ -65,6 +65,11 @@ def _parameters(chosen: Mapping[str, Any]) -> list[str]:
 
 def _path(value: Any) -> str:
     """A file as an absolute path; what is no local path, as it is."""
+    if isinstance(value, list | tuple) and all(isinstance(x, str | os.PathLike) for x in value):
+        raise UsageError(
+            "machines take one file, folder or pattern, not a list",
+            do="put the files into one folder, or name them by a pattern such as part-*.csv",
+        )
     if not isinstance(value, str | os.PathLike):
         raise UsageError(
             f"{type(value).__name__} is in the memory of this process, which machines do not share",

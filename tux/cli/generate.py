@@ -1,4 +1,4 @@
-"""``tux generate``: ratings, a corpus, samples or a graph with known truth."""
+"""``tux generate``: ratings, a corpus, samples, points or a graph with known truth."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def generate(argv: list[str]) -> int:
         "ratings": _generate_ratings,
         "corpus": _generate_corpus,
         "clicks": _generate_clicks,
+        "clusters": _generate_clusters,
         "graph": _generate_graph,
     }
     if not argv or argv[0] not in kinds:
@@ -216,4 +217,32 @@ def _generate_graph(argv: list[str]) -> int:
     show.phase(f"write {args.out}")
     write({"source": source, "target": target})
     show.say(f"{args.out}: {len(source):,} edges")
+    return 0
+
+
+def _generate_clusters(argv: list[str]) -> int:
+    flags = Flags(
+        "tux generate clusters",
+        "Points around known centers; the column cluster is the truth.",
+        "[flags] --out FILE",
+    )
+    flags.add_argument(
+        "--spread",
+        metavar="X",
+        type=real,
+        default=1.0,
+        help="standard deviation of a point around its center, which lies in a cube of side 20 "
+        "[default 1]",
+    )
+    args = _sized(flags, argv, points=5_000, features=8, clusters=10)
+    from tux.runs.predict import writer
+    from tux.synthetic.clusters import clusters
+
+    write = writer(args.out)
+    show.phase("make points")
+    data = clusters(args.points, args.features, args.clusters, args.spread, args.seed)
+    show.phase(f"write {args.out}")
+    write(data.columns())
+    show.say(f"{args.out}: {args.points:,} points")
+    show.say(f"the truth itself has an inertia of {data.inertia():.6g}")
     return 0

@@ -4,6 +4,7 @@
 They are names of `tux` too: ``tux.MatrixFactorization``. They need scikit-learn.
 """
 
+from tux.estimators.clusters import KMeans as KMeans
 from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
 from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
 from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression

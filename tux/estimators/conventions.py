@@ -10,11 +10,14 @@ try:
     from sklearn.base import BaseEstimator as BaseEstimator
     from sklearn.base import ClassifierMixin as ClassifierMixin
     from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+    from sklearn.base import ClusterMixin as ClusterMixin
     from sklearn.base import RegressorMixin as RegressorMixin
     from sklearn.base import TransformerMixin as TransformerMixin
     from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning
     from sklearn.exceptions import DataConversionWarning as DataConversionWarning
+    from sklearn.metrics import pairwise_distances_argmin_min as pairwise_distances_argmin_min
     from sklearn.metrics import r2_score as r2_score
+    from sklearn.metrics.pairwise import euclidean_distances as euclidean_distances
     from sklearn.utils import check_random_state as check_random_state
     from sklearn.utils import validation as validation
     from sklearn.utils.class_weight import compute_sample_weight as compute_sample_weight

@@ -8,7 +8,7 @@ along one end would fetch the other end's rows from memory for each edge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Layout:
     `bounds` (groups + 1,) int64: group g is edges bounds[g]..bounds[g+1]; a group is a row of the
     grouped end, or a tile. `blocks` (blocks + 1,) int64: block b consists of the groups
     blocks[b]..blocks[b+1]. `across`: tiles in a row of the grid of tiles, which are those of one
-    range of the enumerated end.
+    range of the enumerated end. `columns`: copies of fields in this order.
     """
 
     src: np.ndarray
@@ -54,6 +54,15 @@ class Layout:
     bounds: np.ndarray
     blocks: np.ndarray
     across: int = 1
+    columns: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def column(self, name: str, values: np.ndarray) -> np.ndarray:
+        """The `values` (m, ...) of a field that never changes, in this order; read-only."""
+        if isinstance(self.index, tuple):
+            return frozen(values)
+        if name not in self.columns:
+            self.columns[name] = frozen(values[self.index])
+        return self.columns[name]
 
     @staticmethod
     def of_vertices(n: int) -> Layout:

@@ -37,8 +37,9 @@ def read_memory_bags(
     on_bad_row: OnBadRow = "stop",
 ) -> Bags:
     """Documents as `tux.io.bags.read_bags` reads those of files: a sparse matrix of scipy of counts
-    (zeros are no entries), or a list of which each entry is a text or a list of words. Documents
-    have as ids their places from 0, bad ones counted.
+    (zeros are no entries), or of any finite numbers if the field holds floats; or a list of which
+    each entry is a text or a list of words. Documents have as ids their places from 0, bad ones
+    counted.
 
     `words` names the columns of the matrix, in order or as a dict of their places; without it, and
     without a file `vocab`, words are the numbers of columns from 0. Words of lists are taken as
@@ -74,7 +75,8 @@ def read_memory_bags(
             raise UsageError(
                 f"a stop list goes with text, but {what} has counts", do="leave it out"
             )
-        rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=True)
+        counts = asked.dtype.kind != "f"
+        rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=counts)
         entries = rows.entries
     if not len(entries.rows):
         first = f"; the first: {bad.first}" if bad.count else ""

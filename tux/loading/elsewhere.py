@@ -14,6 +14,7 @@ from tux.arrays.npy import map_npy, write_npy
 from tux.base.disk import writing
 from tux.graph.parts import Part, TypePart
 from tux.graph.store import part_arrays
+from tux.loading.columns import BadColumns, Columns
 from tux.loading.kept import Kept
 from tux.loading.plan import Plan
 
@@ -46,23 +47,40 @@ def write_elsewhere(
 ) -> None:
     """Write the parts of the loaders that are not `here`, with rows and masters and without edges.
     `ranges`: what each loader has sent, with its `rows_of`; `fields`: dtypes by name. Raises
-    DiskError.
+    DiskError, and BadColumns for rows and masters that no loader sends.
     """
+    vertices = {kind: sum(len(each[f"home.{kind}"]) for each in ranges) for kind in plan.types}
     for loader in range(plan.loaders):
         for number in plan.hosted(loader) if loader not in here else ():
-            part = _bare(plan, number, ranges[loader], fields)
+            rows = {
+                kind: [
+                    _ascending(loader, ranges[loader], _name(number, kind, array), below)
+                    for array in ARRAYS
+                ]
+                for kind, below in vertices.items()
+            }
+            part = _bare(plan, rows, fields)
             with writing(folder):
                 (folder / f"part-{number}").mkdir()
             for name, array in part_arrays(part).items():
                 write_npy(folder / f"part-{number}" / f"{name}.npy", array)
 
 
-def _bare(plan: Plan, number: int, sent: Kept, fields: Mapping[str, str]) -> Part:
+def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
+    """What a loader has sent under a name: ascending positions, int32, less than `below`."""
+    if name not in sent:
+        raise BadColumns(loader, f"there is no {name}")
+    row = Columns([sent[name]], loader).like(np.dtype(np.int32))
+    if len(row) and (row[0] < 0 or row[-1] >= below or (row[1:] <= row[:-1]).any()):
+        raise BadColumns(loader, f"{name} does not have ascending numbers less than {below:,}")
+    return row
+
+
+def _bare(plan: Plan, sent: Mapping[str, Sequence[np.ndarray]], fields: Mapping[str, str]) -> Part:
     """A part without edges and routes."""
     none, nowhere = np.empty(0, np.int32), [np.empty(0, np.int32)] * plan.parts
     types = {}
-    for kind in plan.types:
-        rows, masters = (sent[_name(number, kind, array)] for array in ARRAYS)
+    for kind, (rows, masters) in sent.items():
         routes = nowhere, nowhere, nowhere, nowhere
         bare = Ids(np.empty(0, np.int64)), none, 0
         types[kind] = TypePart(

@@ -61,6 +61,19 @@ def _count(dirty):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _choose(values, dirty, at, out, flags):  # type: ignore[no-untyped-def]
+    """The rows `at` of `values` and `dirty` (r, w) to `out` and `flags`. Returns how many elements
+    are dirty.
+    """
+    changes = 0
+    for j in range(len(at)):
+        for k in range(values.shape[1]):
+            out[j, k], flags[j, k] = values[at[j], k], dirty[at[j], k]
+            changes += dirty[at[j], k]
+    return changes
+
+
+@compiled
 def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
     """The rows of `values` (r, w) with a dirty element to `out`, and a bit for each in
     `bitmap`, all zero, the highest bit being the first row.
@@ -115,7 +128,7 @@ def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
 
 Flagged = tuple[np.ndarray, np.ndarray | None]
 """The values (r, *shape) of a field's rows, and flags (r, width) uint8, 1 where they are dirty;
-None: nowhere.
+None: nowhere, and the values do not count.
 """
 
 
@@ -128,6 +141,20 @@ def picked(fields: Iterable[Flagged], rows: np.ndarray) -> list[Picked]:
         Picked(rows, frozen(values), values.shape[1]) if dirty is not None else NEVER
         for values, dirty in fields
     ]
+
+
+def chosen(fields: Iterable[Flagged], at: np.ndarray) -> list[Flagged]:
+    """Of each field some rows: those at places `at` (r,) among its own."""
+    out: list[Flagged] = []
+    for values, dirty in fields:
+        if dirty is None:
+            out.append((values, None))
+            continue
+        some = np.empty((len(at), dirty.shape[1]), values.dtype)
+        flags = np.empty(some.shape, np.uint8)
+        changes = _choose(bits(values.reshape(dirty.shape)), dirty, at, bits(some), flags)
+        out.append((some, flags if changes else None))
+    return out
 
 
 def pack(fields: Iterable[Flagged]) -> Arrays:
@@ -249,6 +276,7 @@ def _ready(size: int) -> None:
     )
     _count(dirty)
     _changed_rows(values, dirty, np.zeros(1, np.uint8), values.copy())
+    _choose(values, dirty, at, values.copy(), dirty.copy())
     _rows_in(frozen(np.array([128], np.uint8)), frozen(at), out)
     for kind in (np.uint16, np.uint32):
         _changed_elements(values[0], dirty[0], np.empty(1, kind), values[0].copy())

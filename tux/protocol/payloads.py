@@ -53,7 +53,7 @@ import numpy as np
 from tux.arrays.integers import distinct
 from tux.protocol.encoding import Arrays, Picked, unpack
 from tux.protocol.message import Message, checking
-from tux.protocol.touched import Touched
+from tux.protocol.touched import Told
 from tux.rows.table import Table, frozen, in_model
 
 ROW = np.zeros(1, np.int32)
@@ -65,10 +65,12 @@ class Rows(Protocol):
     numbers of blocks.
 
     `numbers`: the numbers that a block may have. `masked`: a message says which rows are meant.
+    `told`: those that it need not say again.
     """
 
     numbers: range
     masked: bool
+    told: Told
 
     def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """This worker's rows in these blocks whose masters are on `home`."""
@@ -91,15 +93,14 @@ class Contribution(NamedTuple):
     @staticmethod
     def arrays(
         head: tuple[int, int, int],
-        touched: Touched | None,
+        touched: Arrays,
         weights: np.ndarray | None,
         fields: Arrays,
     ) -> Arrays:
-        """As a message's arrays: block, pass and round; the touched ones among the rows of the
-        route; weights; what `Mirrors.pack` made.
+        """As a message's arrays: block, pass and round; which rows of the route are `touched`, if
+        that is to be said; weights; what `Mirrors.pack` made.
         """
-        out: Arrays = [np.array(head, np.int32)]
-        out += [touched.array()] if touched is not None else []
+        out: Arrays = [np.array(head, np.int32), *touched]
         out += [weights] if weights is not None else []
         return [*out, *fields]
 
@@ -114,8 +115,7 @@ class Contribution(NamedTuple):
             _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, (number,))
             if rows.masked:
-                touched, rest = _first(rest)
-                masters = masters[Touched.read(touched, len(masters))]
+                masters, rest = rows.told.read(message, number, masters, rest)
             sent = masters if gather else masters[:0]
             weights = None
             if weighted:
@@ -144,11 +144,11 @@ class Answer(NamedTuple):
     fields: list[Picked]
 
     @staticmethod
-    def arrays(numbers: np.ndarray, touched: Touched | None, fields: Arrays) -> Arrays:
-        """As a message's arrays: ascending numbers of blocks (b,) int32; the touched ones among
-        the rows of the route; what `Masters.read` made.
+    def arrays(numbers: np.ndarray, touched: Arrays, fields: Arrays) -> Arrays:
+        """As a message's arrays: ascending numbers of blocks (b,) int32; which rows of the route
+        are `touched`, if that is to be said; what `Masters.read` made.
         """
-        return [numbers, *([touched.array()] if touched is not None else []), *fields]
+        return [numbers, *touched, *fields]
 
     @staticmethod
     def read(message: Message, rows: Rows, fields: Arrays) -> Answer:
@@ -167,8 +167,7 @@ class Answer(NamedTuple):
             )
             own = rows.up(message.source, numbers)
             if rows.masked:
-                touched, rest = _first(rest)
-                own = own[Touched.read(touched, len(own))]
+                own, rest = rows.told.read(message, int(numbers[0]), own, rest)
             return Answer(unpack(rest, fields, own))
 
     @staticmethod

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -43,6 +43,9 @@ from tux.protocol.encoding import (
 from tux.protocol.row_loops import (
     acknowledge,
     add,
+    add_deltas,
+    compare_rows,
+    copy_rows,
     mark_changed,
     put,
     put_values,
@@ -236,20 +239,20 @@ class Masters:
         )
         self.row_bytes = row_bytes(table, DOWN)
         # An element is dirty if its version equals the current one; bumping the version clears all
-        # flags in O(1). Deltas have versions too, for the sake of one way to fold; nothing reads
-        # them.
+        # flags in O(1).
         self.version = np.uint8(1)
-        self._versions = {
-            name: np.zeros(array.shape, np.uint8) for name, array, _ in (*self._up, *self._down)
-        }
+        self._versions = {name: np.zeros(array.shape, np.uint8) for name, array, _ in self._down}
         self._rows_down = [
-            (array.dtype, bits(flat(array)), flat(self._versions[name]))
+            (name, array.dtype, bits(flat(array)), flat(self._versions[name]))
             for name, array, _ in self._down
         ]
+        self._marked = set(self._versions)  # fields that may have dirty elements
         nothing = unpack(empty(self.up), self.up, NO_ROWS)
         self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):
             self.read(NO_ROWS)
+        self.changed_by(lambda: None, NO_ROWS)
+        self.clear_dirty()
 
     @property
     def up(self) -> Arrays:
@@ -274,9 +277,12 @@ class Masters:
                 if sent is NEVER or not sent.width or name in means:
                     continue
                 at = sent.of(own)
-                if field.combine == "sum":
+                if field.kind == "shared":
                     versions = sent.of(self._versions[name])
+                    self._marked.add(name)
                     add(at, versions, self.version, sent.rows, sent.values)
+                elif field.combine == "sum":
+                    add_deltas(at, sent.rows, sent.values)
                 elif field.combine in PAIRED:  # of the context's one row
                     own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
                 else:
@@ -291,6 +297,7 @@ class Masters:
         a field, `number` among those that come up. Changed elements become dirty.
         """
         own, versions = self.table.arrays[name], self._versions[name]
+        self._marked.add(name)
         rows = np.unique(np.concatenate([NO_ROWS, *(sent for sent, _, _ in contributions)]))
         total, weight = np.zeros((len(rows), *own.shape[1:])), np.zeros(len(rows))
         for sent_rows, up, weights in contributions:
@@ -313,23 +320,56 @@ class Masters:
         return rows, total / weight.reshape(-1, *[1] * (own.ndim - 1))
 
     @contextmanager
-    def changing(self, rows: np.ndarray) -> Iterator[None]:
-        """Mark as dirty what the body changes in the `value` and `shared` fields of `rows`."""
-        before = [flat(array).take(rows, axis=0) for _, array, _ in self._down]
-        yield
+    def changing(self, rows: np.ndarray, writes: Container[str] | None = None) -> Iterator[None]:
+        """Mark as dirty what the body changes in the `value` and `shared` fields of `rows`. It
+        changes none but those that it `writes`, if they are named.
+        """
         rows = frozen(rows.astype(np.int32, copy=False))
-        for (name, array, _), old in zip(self._down, before, strict=True):
-            versions = flat(self._versions[name])
-            mark_changed(versions, self.version, rows, bits(flat(array)), bits(old))
+        before = self._before(rows, writes)
+        yield
+        for name, _, own, versions in self._rows_down:
+            if name in before and mark_changed(versions, self.version, rows, own, before[name]):
+                self._marked.add(name)
+
+    def changed_by(
+        self, body: Callable[[], None], rows: np.ndarray, writes: Container[str] | None = None
+    ) -> list[Flagged]:
+        """What `flagged` returns of `rows` behind ``with changing(rows, writes): body()``, which
+        reads them once less.
+        """
+        rows = frozen(rows.astype(np.int32, copy=False))
+        before = self._before(rows, writes)
+        body()
+        after = self.flagged(rows)
+        for number, (name, dtype, own, _) in enumerate(self._rows_down):
+            if name not in before:
+                continue
+            now, changed = before[name], np.empty(before[name].shape, np.uint8)
+            if compare_rows(own, rows, now, changed):
+                dirty = after[number][1]
+                after[number] = now.view(dtype), changed if dirty is None else changed | dirty
+        return after
+
+    def _before(self, rows: np.ndarray, writes: Container[str] | None) -> dict[str, np.ndarray]:
+        """The bits of `rows`, of each field that is written."""
+        before = {}
+        for name, _, own, _ in self._rows_down:
+            if writes is None or name in writes:
+                before[name] = np.empty((len(rows), own.shape[1]), own.dtype)
+                copy_rows(own, rows, before[name])
+        return before
 
     def flagged(self, rows: np.ndarray) -> list[Flagged]:
-        """The `value` and `shared` fields of `rows`, with flags of their dirty elements."""
+        """The `value` and `shared` fields of `rows`, with flags of their dirty elements; of a field
+        without any, no values.
+        """
         fields: list[Flagged] = []
         rows = frozen(rows.astype(np.int32, copy=False))
-        for dtype, own, versions in self._rows_down:
-            shape = len(rows), own.shape[1]
-            out, dirty = np.empty(shape, dtype), np.empty(shape, np.uint8)
-            changes = read_rows(own, versions, self.version, rows, bits(out), dirty)
+        for name, dtype, own, versions in self._rows_down:
+            shape = len(rows) if name in self._marked else 0, own.shape[1]
+            out, dirty, changes = np.empty(shape, dtype), np.empty(shape, np.uint8), 0
+            if name in self._marked:
+                changes = read_rows(own, versions, self.version, rows, bits(out), dirty)
             fields.append((out, dirty if changes else None))
         return fields
 
@@ -339,6 +379,7 @@ class Masters:
 
     def clear_dirty(self) -> None:
         """Mark every element as clean. Call this when all answers are made."""
+        self._marked.clear()
         if self.version == 255:
             for versions in self._versions.values():
                 versions[...] = 0

@@ -87,15 +87,49 @@ def add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def add_deltas(own, rows, changes):  # type: ignore[no-untyped-def]
+    """own[rows] += changes."""
+    for j in range(len(rows)):
+        for k in range(own.shape[1]):
+            own[rows[j], k] += changes[j, k]
+
+
+@compiled
+def copy_rows(own, rows, out):  # type: ignore[no-untyped-def]
+    """Copy `rows` to `out`."""
+    for j in range(len(rows)):
+        for k in range(own.shape[1]):
+            out[j, k] = own[rows[j], k]
+
+
+@compiled
 def mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyped-def]
     """Elements of `rows` of `now` become dirty where they are not as they were in `before`
-    (r, w).
+    (r, w). Returns how many these are.
     """
+    changes = 0
     for j in range(len(rows)):
         r = rows[j]
         for k in range(now.shape[1]):
             if now[r, k] != before[j, k]:
                 versions[r, k] = version
+                changes += 1
+    return changes
+
+
+@compiled
+def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
+    """Replace `before` by `rows` of `own`, and flag in `dirty` what is another. Returns how many
+    elements these are.
+    """
+    changes = 0
+    for j in range(len(rows)):
+        r = rows[j]
+        for k in range(own.shape[1]):
+            dirty[j, k] = own[r, k] != before[j, k]
+            changes += own[r, k] != before[j, k]
+            before[j, k] = own[r, k]
+    return changes
 
 
 @compiled

@@ -163,9 +163,13 @@ class Server:
         its clock.
         """
         answers = sync.serve(self, clock, contributions)
-        if sync.is_apply and any(
-            isinstance(each, Fold) and not each.is_apply and each.has_function
-            for each in self.syncs
+        if (
+            sync.is_apply
+            and sync.adds_to_context
+            and any(
+                isinstance(each, Fold) and not each.is_apply and each.has_function
+                for each in self.syncs
+            )
         ):
             self.totals.store(clock)
         return answers

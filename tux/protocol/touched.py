@@ -1,12 +1,25 @@
 """Which rows of a route a message is about, where it is not about all: as numbers or as bits. The
 work is in proportion to these rows if they are few.
+
+Blocks are the same in every pass, so a sender tells the rows of a block once, and the receiver
+keeps them. Messages between two workers come in the order in which they were sent, so both always
+know the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from tux.protocol.encoding import Arrays
+from tux.protocol.message import Message
+
+ONCE, FIRST, AGAIN = range(3)
+"""How a message says its rows: it has them; it has them, and they are to be kept; they are those
+that were kept.
+"""
 
 
 class Touched(NamedTuple):
@@ -38,3 +51,42 @@ class Touched(NamedTuple):
         if not within or not (array[1:] > array[:-1]).all():
             raise ValueError(f"its touched rows do not ascend, or one is not in 0..{count - 1}")
         return array
+
+    def told(self, *, keep: bool) -> Arrays:
+        """As arrays of a message; `keep`: the receiver is to keep them."""
+        return [np.array([FIRST if keep else ONCE], np.uint8), self.array()]
+
+
+def told_before() -> Arrays:
+    """As arrays of a message: the rows that the receiver has been told to keep."""
+    return [np.array([AGAIN], np.uint8)]
+
+
+class Told:
+    """The rows that messages have told this worker to keep, by kind, sender and block."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, int, int], np.ndarray] = {}
+
+    def read(
+        self, message: Message, number: int, route: np.ndarray, arrays: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, Arrays]:
+        """Those of the rows of a route that a message about block `number` is about, and its other
+        arrays; `arrays` begin with how it says them. ValueError if it says none.
+        """
+        how, *rest = arrays or [np.empty(0)]
+        if how.dtype != np.uint8 or how.shape != (1,) or how[0] > AGAIN:
+            raise ValueError(f"how it says its rows is {how.dtype} {how.shape}")
+        key = message.kind, message.source, number
+        if how[0] == AGAIN:
+            if key not in self._rows:
+                raise ValueError(f"its rows of block {number} have not been told")
+            return self._rows[key], rest
+        if not rest:
+            raise ValueError("an array is missing")
+        rows = route[Touched.read(rest[0], len(route))]
+        if how[0] == FIRST:
+            if key in self._rows:
+                raise ValueError(f"its rows of block {number} are told a second time")
+            self._rows[key] = rows
+        return rows, rest[1:]

@@ -55,7 +55,7 @@ class Claim(NamedTuple):
     read by this row.
     """
 
-    writes: Container[str]
+    writes: frozenset[str]
     changing: Container[str] = ()
     unused: Container[str] = ()
 

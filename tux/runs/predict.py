@@ -26,14 +26,16 @@ from tux.base.parallel import cores
 from tux.base.text import named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
+from tux.io.input_files import input_files
 from tux.program import sources
 from tux.program.input import Points
 from tux.program.program import Program, score_of
 from tux.runs.folder import Run, Stored, fill, read_ids, read_run, stored_in
-from tux.runs.memory import held
+from tux.runs.memory import Held, held, in_python, points_table
 from tux.runs.new_vertices import read_rows
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
+from tux.runs.points import read_points
 from tux.runs.vertex_data import to_predict
 
 Warn = Callable[[str], None]
@@ -215,6 +217,27 @@ def _separator(path: str | os.PathLike[str]) -> str:
     return "," if ending == ".csv" else "\t"
 
 
+def _predict_points(
+    model: Trained, data: Any, reading: Reading, warn: Warn
+) -> dict[str, np.ndarray]:
+    """Scores of new points, in the order of their ids: those of a table or in memory, by which the
+    program reads those of training. Data fields that predictions can do without have defaults.
+    """
+    program, kind = model.program, model.program.edge.ends[0]
+    if isinstance(data, Held):
+        with in_python():
+            points = read_points(points_table(data, program), program, reading)
+    else:
+        points = (
+            data if isinstance(data, EdgeData) else read_points(input_files(data), program, reading)
+        )
+    for note in points.notes:
+        warn(f"{named(data)}: {note}")
+    ids = {kind: Ids(points.ids[kind].values[:0])}
+    scores = ask(model, ids, points)
+    return {kind: _given(points, kind, np.arange(len(points.ids[kind]))), model.stage.name: scores}
+
+
 def predict_rows(
     model: str | os.PathLike[str] | Trained,
     data: Any,
@@ -240,10 +263,7 @@ def predict_rows(
         )
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
     if isinstance(program.input, Points):
-        raise UsageError(
-            f"{type(program).__name__} reads points, for which no predictions are made",
-            do="train on all points together; the model has a row for each",
-        )
+        return _predict_points(model, held(program, data), reading or Reading(), warn)
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
             f"the rows of {named(data)} would be {kind}s that its columns are too, of which there "

@@ -1,0 +1,70 @@
+"""K-means, whatever holds the centers: parameters, what is known of a sample, the context, and when
+training ends.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tux.apps.kmeans.report import ClusterReport
+from tux.apps.kmeans.start import trials
+from tux.program.fields import argmax, metric, total, value
+from tux.program.params import param
+from tux.program.program import Program
+
+
+def of_sample(field, kept, passing):
+    """What is known of a sample, as fields of a kind, with what says whether they are `kept`."""
+    return {
+        "cluster": field("i4", **kept),
+        "distance": field("f4", **kept),
+        "held": field("i4", **passing),
+        "below": field("f4", finite=False, **passing),
+        "square": field("f8", **passing),
+        "least": field("f8", finite=False, **passing),
+        "number": field("f8", finite=False, **passing),
+        "group": field("i4", **passing),
+        "tried": field("f4", trials, **passing),
+    }
+
+
+CONTEXT = {
+    **{name: value("f8", "clusters") for name in ("size", "square")},
+    "members": value("f8", "clusters", kept=False),
+    "norm": value("f4", "clusters", finite=False),
+    "share": value("f4", "clusters"),
+    "retreat": value("f4", "clusters", kept=False, finite=False),
+    "lowest": value("f8", lambda p: max(p.clusters, trials(p)), kept=False, finite=False),
+    "trial_square": value("f8", trials, kept=False),
+    **{name: value("i8", kept=False) for name in ("farthest", "empty", "best", "at", "chosen")},
+    **{name: value("f8", kept=False) for name in ("found", "variance", "n")},
+    "joined": total("clusters"),
+    **{name: total() for name in ("squares", "changed", "samples", "spread", "mean_square")},
+    "features": total(),
+    "drawn": total(trials, combine="min"),
+    "lots": total("clusters", combine="min"),
+    "left": total(trials),
+    "far": argmax(),
+    "test_squares": total(),
+    **{name: metric() for name in ("inertia", "moved", "shift", "empty_clusters", "test_inertia")},
+}
+
+
+class Clusters(Program):
+    """Parameters and the end of training, of k-means on samples and on points."""
+
+    clusters: int = param(8, "clusters to find", low=1)
+    start: str = param("k-means++", "the first centers", choices=("k-means++", "random"))
+    batch: int = param(0, "samples in a mini-batch, after which centers move; 0: all", low=0)
+    tol: float = param(
+        1e-4,
+        "end when the centers have moved less, as a share of the mean variance of a feature",
+        low=0,
+    )
+    epochs = 300
+    monitor = "inertia"
+    keeps_best = False
+    report = ClusterReport()
+
+    def converged(self, metrics):
+        return metrics.get("moved", 1) == 0 or metrics.get("shift", math.inf) <= self.tol

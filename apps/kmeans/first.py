@@ -1,0 +1,102 @@
+"""The first centers, of samples with entries: what candidates show their features."""
+
+import numpy as np
+
+from tux.apps.kmeans.lloyd import place
+from tux.apps.kmeans.start import choose, gain, stands
+
+
+def measure(sample, edges, tau):
+    """The square of a sample, and its part in the mean."""
+    square = 0.0
+    for edge in edges:
+        square += np.float64(edge.value) ** 2
+        edge.feature.shown[0] += edge.value
+    sample.square += square
+    tau.spread += square
+
+
+def counted(tau):
+    """How many samples there are."""
+    tau.n, tau.variance, tau.farthest = tau.samples, tau.spread, -1
+
+
+def mean(feature, tau):
+    """The mean of a feature, squared."""
+    tau.mean_square += (feature.shown[0] / tau.n) ** 2
+    tau.features += 1
+
+
+def varied(tau):
+    """The mean variance of a feature."""
+    tau.variance = (tau.variance / tau.n - tau.mean_square) / tau.features
+
+
+def show(sample, edges, tau):
+    """A candidate tells its features what it has of them."""
+    if stands(sample, tau):
+        for edge in edges:
+            edge.feature.shown[sample.group] += edge.value
+
+
+def see(feature, tau):
+    """The last center has of a feature what the best of its candidates had; the new ones."""
+    if tau.chosen > 0:
+        adopt(feature, tau)
+    for t in range(len(feature.trial)):
+        feature.trial[t] = feature.shown[t]
+        tau.shown_square[t] += np.float64(feature.trial[t]) ** 2
+
+
+def adopt(feature, tau):
+    """The best candidate is a center."""
+    feature.s[tau.at] = feature.trial[tau.best] * np.float32(tau.found)
+
+
+def shown(tau):
+    """The squares of the candidates are known."""
+    tau.trial_square[:] = tau.shown_square
+
+
+def weigh(sample, edges, tau):
+    """The squared distances to the candidates."""
+    dots = np.zeros(len(sample.tried), np.float32)
+    for edge in edges:
+        for t in range(len(dots)):
+            dots[t] += edge.value * edge.feature.trial[t]
+    for t in range(len(dots)):
+        gain(sample, t, sample.square + tau.trial_square[t] - 2 * dots[t], tau)
+
+
+def chosen(tau):
+    """The next center is known, and its square."""
+    choose(tau)
+    tau.square[tau.at] = tau.trial_square[tau.best] if tau.found else 0.0
+    tau.size[tau.at] = tau.found
+    place(tau)
+
+
+def drawn(tau):
+    """The candidates of a random start are known; their clusters are of one sample."""
+    tau.lowest[: len(tau.lots)] = tau.lots
+    tau.size[:] = np.isfinite(tau.lots)
+
+
+def show_all(sample, edges, tau):
+    """The same, where there is a candidate for each center."""
+    if stands(sample, tau):
+        for edge in edges:
+            edge.feature.sums[sample.group] += edge.value
+
+
+def adopt_all(feature, tau, p):
+    """All candidates are centers."""
+    for k in range(p.clusters):
+        feature.s[k], feature.sums[k] = feature.sums[k], 0.0
+        tau.grown[k] += np.float64(feature.s[k]) ** 2
+
+
+def placed(tau):
+    """Random centers are known."""
+    tau.square[:] = tau.grown
+    place(tau)

@@ -1,0 +1,108 @@
+"""K-means of sparse samples: min sum |x - c|^2 over samples x and their nearest centers c.
+
+Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28, 1982: each
+center moves to the mean of its samples, each sample to its nearest center. With mini-batches:
+Sculley, "Web-scale k-means clustering", WWW 2010. For points without zeros: kmeans_points.
+"""
+
+from __future__ import annotations
+
+from tux.apps.kmeans import first, start
+from tux.apps.kmeans.batches import add, grow, hold, join
+from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
+from tux.apps.kmeans.lloyd import judge, judge_anew
+from tux.apps.kmeans.nearest import forget, relocate
+from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek, tested
+from tux.program.fields import data, delta, mirror, shared, total, value
+from tux.program.input import Bags
+from tux.program.types import Context, Edge, Vertex
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat, Score
+
+
+class SparseKMeans(Clusters):
+    """Clusters of sparse samples, by Lloyd's algorithm or mini-batches."""
+
+    input = Bags()
+    sample = Vertex(whole=True, **of_sample(mirror, {"kept": True}, {}))
+    feature = Vertex(
+        s=value("f4", "clusters"),
+        sums=shared("f8", "clusters", kept=False),
+        touched=delta("i1", combine="max"),
+        trial=value("f4", start.trials, kept=False),
+        shown=delta("f8", start.trials),
+    )
+    entry = Edge("sample", "feature", value=data("f4"))
+    tau = Context(
+        shown_square=total(start.trials),
+        grown=total("clusters"),
+        crossed=total("clusters"),
+        **CONTEXT,
+    )
+
+    def setup(self):
+        known = [
+            Exchange(None, enter=start.begin),
+            Exchange(first.measure, over="sample", split=8),
+            GlobalSync(first.counted),
+            Apply("feature", first.mean),
+            GlobalSync(first.varied),
+        ]
+        begin = (
+            self._random()
+            if self.start == "random"
+            else [self._greedy(), Apply("feature", first.adopt)]
+        )
+        if self.batch:
+            return [*known, *begin, Apply("feature", hold)]
+        return [*known, *begin, Exchange(assign, over="sample"), GlobalSync(judge)]
+
+    def _random(self):
+        return [
+            Exchange(None, enter=start.draw_alike),
+            GlobalSync(first.drawn),
+            Exchange(first.show_all, over="sample", split=8),
+            Apply("feature", first.adopt_all),
+            GlobalSync(first.placed),
+        ]
+
+    def _greedy(self):
+        return Repeat(
+            Exchange(None, enter=start.draw),
+            GlobalSync(start.called),
+            Exchange(first.show, over="sample", split=8),
+            Apply("feature", first.see),
+            GlobalSync(first.shown),
+            Exchange(first.weigh, over="sample"),
+            GlobalSync(first.chosen),
+            times="clusters",
+        )
+
+    def _batches(self):
+        part = MiniBatch(
+            Exchange(join, over="sample"),
+            Exchange(add, over="sample", split=8),
+            Apply("feature", move),
+            GlobalSync(grow),
+            vertices=self.batch,
+        )
+        anew = Exchange(None, enter=forget), Exchange(assign, over="sample")
+        return [part, *anew, GlobalSync(judge_anew)]
+
+    def stages(self):
+        if self.batch:
+            return self._batches()
+        return [
+            Exchange(None, enter=relocate),
+            Exchange(gather, over="sample", split=8),
+            Apply("feature", move),
+            GlobalSync(centre),
+            Exchange(assign, over="sample"),
+            GlobalSync(judge),
+        ]
+
+    def evaluate(self, cluster):
+        held = Exchange(seek, over="sample", held_out=True), GlobalSync(tested)
+        return [*held] if cluster.has_test else []
+
+    def predict(self):
+        return Score(nearest, over="sample", name="cluster", whole=True)

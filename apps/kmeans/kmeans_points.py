@@ -1,0 +1,78 @@
+"""K-means of points: min sum |x - c|^2 over points x and their nearest centers c.
+
+The same algorithm as `tux.apps.kmeans.kmeans`, where every sample has a number for every feature.
+Samples have no edges, and the centers are in the context.
+"""
+
+from __future__ import annotations
+
+from tux.apps.kmeans import point_first, start
+from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
+from tux.apps.kmeans.lloyd import judge_anew
+from tux.apps.kmeans.nearest import forget
+from tux.apps.kmeans.point_passes import assign, centre, ended, grow, hold, join, nearest, relocate
+from tux.program.fields import data, total, value
+from tux.program.input import Points
+from tux.program.params import param
+from tux.program.types import Context, Vertex
+from tux.stages import Apply, GlobalSync, MiniBatch, Repeat, Score
+
+
+class PointKMeans(Clusters):
+    """Clusters of points, by Lloyd's algorithm or mini-batches."""
+
+    dims: int = param(0, "numbers of a point; 0: as many as the table has", low=0)
+    input = Points()
+    sample = Vertex(x=data("f4", "dims"), **of_sample(value, {}, {"kept": False}))
+    tau = Context(
+        center=value("f8", "clusters", "dims"),
+        sums=value("f8", "clusters", "dims", kept=False),
+        gained=total("clusters", "dims"),
+        middle=value("f4", "dims"),
+        whole=total("dims"),
+        across=value("f4", "dims", "clusters"),
+        trial=value("f4", start.trials, "dims", kept=False),
+        shown=total(start.trials, "dims"),
+        **CONTEXT,
+    )
+
+    def setup(self):
+        known = [
+            Apply("sample", start.begin),
+            Apply("sample", point_first.measure),
+            GlobalSync(point_first.counted),
+            Apply("sample", point_first.spread),
+            GlobalSync(point_first.varied),
+        ]
+        first = self._random() if self.start == "random" else [self._greedy()]
+        if self.batch:
+            return [*known, *first, GlobalSync(hold)]
+        return [*known, *first, Apply("sample", assign), GlobalSync(ended)]
+
+    def _random(self):
+        candidates = Apply("sample", start.draw_alike), GlobalSync(point_first.placed)
+        return [*candidates, Apply("sample", point_first.show_all), GlobalSync(point_first.taken)]
+
+    def _greedy(self):
+        return Repeat(
+            Apply("sample", start.draw),
+            GlobalSync(start.called),
+            Apply("sample", point_first.show),
+            GlobalSync(point_first.shown),
+            Apply("sample", point_first.weigh),
+            GlobalSync(point_first.chosen),
+            times="clusters",
+        )
+
+    def stages(self):
+        if self.batch:
+            part = MiniBatch(
+                Apply("sample", join), GlobalSync(grow), vertices=self.batch, over="src"
+            )
+            anew = Apply("sample", forget), Apply("sample", assign)
+            return [part, *anew, GlobalSync(judge_anew)]
+        moved = Apply("sample", relocate), GlobalSync(centre)
+        return [*moved, Apply("sample", assign), GlobalSync(ended)]
+
+    def predict(self):
+        return Score(nearest, over="src", name="cluster", whole=True)

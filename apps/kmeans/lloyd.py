@@ -1,0 +1,59 @@
+"""What all workers learn between the passes of Lloyd's algorithm: sizes of clusters, where centers
+are, whether some is empty.
+"""
+
+import numpy as np
+
+
+def place(tau):
+    """|c|^2 of each center, and -2 / size, by which inner products with sums are multiplied. An
+    empty cluster is infinitely far.
+    """
+    some = tau.size > 0
+    size = np.where(some, tau.size, 1.0)
+    tau.norm[:] = np.where(some, tau.square / size**2, np.inf)
+    tau.share[:] = np.where(some, -2 / size, 0.0)
+
+
+def drifts(tau, square, crossed):
+    """How far each center has moved, squared, (clusters,): its squared sums are now `square`, and
+    the products of its old and new sums `crossed`.
+    """
+    old, new = tau.size, tau.members
+    before, after = (s / np.maximum(n, 1) ** 2 for s, n in ((tau.square, old), (square, new)))
+    drift = np.maximum(before + after - 2 * crossed / np.maximum(old * new, 1), 0.0)
+    return np.where(new > 0, np.where(old > 0, drift, np.inf), 0.0)
+
+
+def shift(tau, drift):
+    """The centers have moved so far, squared, (clusters,)."""
+    tau.shift = drift.sum() / tau.variance if tau.variance > 0 else drift.sum()
+    tau.retreat[:] = others(np.sqrt(drift))
+
+
+def others(drift):
+    """For each center how far the one of the others has moved that moved farthest."""
+    order = np.argsort(drift)
+    most = np.full(len(drift), drift[order[-1]])
+    most[order[-1]] = drift[order[-2]] if len(drift) > 1 else 0.0
+    return np.nextafter(most.astype(np.float32), np.float32(np.inf))
+
+
+def judge(tau, p):
+    """The inertia. One empty cluster at most gets the sample that is farthest from its center."""
+    tau.members[:] += tau.joined
+    tau.inertia, tau.moved = tau.squares, tau.changed
+    (empty,) = np.nonzero(tau.members == 0)
+    sample, cluster = divmod(tau.far.key, p.clusters)
+    tau.farthest = -1
+    if len(empty) and tau.far.value > 0 and tau.members[cluster] > 1:
+        tau.farthest, tau.empty = sample, empty[0]
+        tau.members[cluster] -= 1
+        tau.members[empty[0]] += 1
+        tau.moved += 1
+    tau.empty_clusters = len(empty)
+
+
+def judge_anew(tau):
+    """The inertia, where all samples have looked for their centers anew."""
+    tau.inertia, tau.empty_clusters = tau.squares, int((tau.joined == 0).sum())

@@ -1,0 +1,107 @@
+"""The passes over entries of samples: nearest centers, sums of clusters.
+
+A feature holds its coordinate in each center times the center's samples, `s`. So only features of
+samples that have changed their clusters change, and a sample's inner products with all centers are
+one pass over its entries.
+"""
+
+import numpy as np
+
+from tux.apps.kmeans import lloyd
+from tux.apps.kmeans.lloyd import place
+from tux.apps.kmeans.nearest import enter, least, may_stay, settle
+
+
+def distances(edges, square, tau, p):
+    """Squared distances to all centers, (clusters,) float32."""
+    near = np.zeros(p.clusters, np.float32)
+    for i in range(0, len(edges) - 1, 2):
+        one, two = edges[i], edges[i + 1]
+        x, y = one.value, two.value
+        a, b = one.feature.s, two.feature.s
+        for k in range(len(near)):
+            near[k] += x * a[k] + y * b[k]
+    if len(edges) % 2:
+        last = edges[len(edges) - 1]
+        x, a = last.value, last.feature.s
+        for k in range(len(near)):
+            near[k] += x * a[k]
+    whole = np.float32(square)
+    for k in range(len(near)):
+        near[k] = max(whole + tau.norm[k] + tau.share[k] * near[k], np.float32(0))
+    return near
+
+
+def distance(edges, square, k, tau):
+    """The squared distance to center k."""
+    dot = 0.0
+    for edge in edges:
+        dot += np.float64(edge.value) * edge.feature.s[k]
+    return max(square + tau.square[k] / tau.size[k] ** 2 - 2 * dot / tau.size[k], 0.0)
+
+
+def assign(sample, edges, tau, p):
+    """The sample goes to its nearest center."""
+    sample.held = sample.cluster
+    if sample.held >= 0:
+        own = distance(edges, sample.square, sample.held, tau)
+        if may_stay(sample, own, tau):
+            enter(sample, sample.held, own, tau, p)
+            return
+    near = distances(edges, sample.square, tau, p)
+    cluster = settle(sample, near, tau)
+    enter(sample, cluster, distance(edges, sample.square, cluster, tau), tau, p)
+
+
+def gather(sample, edges):
+    """Samples that have changed their clusters leave the sums of one for those of the other."""
+    if sample.held != sample.cluster:
+        for edge in edges:
+            feature = edge.feature
+            feature.touched = max(feature.touched, 1)
+            feature.sums[sample.cluster] += edge.value
+            if sample.held >= 0:
+                feature.sums[sample.held] -= edge.value
+
+
+def move(feature, tau, p):
+    """The sums of a feature, and what their squares and their products with the old ones gain."""
+    if feature.touched:
+        for k in range(p.clusters):
+            old, new = np.float64(feature.s[k]), np.float64(np.float32(feature.sums[k]))
+            feature.s[k] = new
+            tau.grown[k] += new * new - old * old
+            tau.crossed[k] += old * (new - old)
+
+
+def centre(tau):
+    """The centers have moved."""
+    square = tau.square + tau.grown
+    lloyd.shift(tau, lloyd.drifts(tau, square, tau.square + tau.crossed))
+    tau.square[:], tau.size[:] = square, tau.members
+    place(tau)
+
+
+def squared(edges):
+    """The square of a sample."""
+    square = 0.0
+    for edge in edges:
+        square += np.float64(edge.value) ** 2
+    return square
+
+
+def seek(sample, edges, tau, p):
+    """The squared distance of a held-out sample to its nearest center."""
+    square = squared(edges)
+    near = distances(edges, square, tau, p)
+    tau.test_squares += distance(edges, square, least(near), tau)
+
+
+def tested(tau):
+    """The inertia of held-out samples."""
+    tau.test_inertia = tau.test_squares
+
+
+def nearest(sample, edges, tau, p):
+    """The cluster of a new sample."""
+    return least(distances(edges, squared(edges), tau, p))

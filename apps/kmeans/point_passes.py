@@ -1,0 +1,131 @@
+"""The passes over points: nearest centers, sums of clusters.
+
+Inner products are those of points and centers less the mean of all points, so that 32 bits suffice
+far from the origin, too. `across` holds the centers by features, so that one turn of a loop goes on
+with several centers.
+"""
+
+import numpy as np
+
+from tux.apps.kmeans.lloyd import judge, shift
+from tux.apps.kmeans.nearest import enter, least, may_stay, settle
+
+
+def four(x, mean, j):
+    """Four features from j on, less their means."""
+    return x[j] - mean[j], x[j + 1] - mean[j + 1], x[j + 2] - mean[j + 2], x[j + 3] - mean[j + 3]
+
+
+def distances(x, square, tau, p):
+    """Squared distances to all centers, (clusters,) float32; eight features at a time."""
+    near, mean, c = np.empty(p.clusters, np.float32), tau.middle, tau.across
+    whole = np.float32(square)
+    for k in range(len(near)):
+        near[k] = whole + tau.norm[k]
+    j = 0
+    while j + 8 <= p.dims:
+        a0, a1, a2, a3 = four(x, mean, j)
+        a4, a5, a6, a7 = four(x, mean, j + 4)
+        for k in range(len(near)):
+            near[k] += (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k]) + (
+                a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k]
+            )
+        j += 8
+    while j < p.dims:
+        a0 = x[j] - mean[j]
+        for k in range(len(near)):
+            near[k] += a0 * c[j, k]
+        j += 1
+    for k in range(len(near)):
+        near[k] = max(near[k], np.float32(0))
+    return near
+
+
+def distance(x, center, p):
+    """The squared distance of a point to a center."""
+    square = 0.0
+    for j in range(p.dims):
+        square += (x[j] - center[j]) ** 2
+    return square
+
+
+def assign(sample, tau, p):
+    """The sample goes to its nearest center."""
+    sample.held = sample.cluster
+    if sample.held >= 0:
+        own = distance(sample.x, tau.center[sample.held], p)
+        if may_stay(sample, own, tau):
+            enter(sample, sample.held, own, tau, p)
+            return
+    near = distances(sample.x, sample.square, tau, p)
+    cluster = settle(sample, near, tau)
+    enter(sample, cluster, distance(sample.x, tau.center[cluster], p), tau, p)
+    transfer(sample, tau, p)
+
+
+def transfer(sample, tau, p):
+    """A sample that has changed its cluster leaves the sum of one for that of the other."""
+    if sample.held != sample.cluster:
+        for j in range(p.dims):
+            tau.gained[sample.cluster, j] += sample.x[j]
+        if sample.held >= 0:
+            for j in range(p.dims):
+                tau.gained[sample.held, j] -= sample.x[j]
+
+
+def relocate(sample, tau, p):
+    """The farthest sample makes up an empty cluster."""
+    if sample.id == tau.farthest:
+        sample.held, sample.cluster = sample.cluster, tau.empty
+        transfer(sample, tau, p)
+
+
+def centre(tau):
+    """The centers move to the means of their samples."""
+    tau.sums[:] += tau.gained
+    there, before = tau.members > 0, tau.center.copy()
+    tau.center[there] = (tau.sums / np.maximum(tau.members, 1)[:, None])[there]
+    drift = ((tau.center - before) ** 2).sum(axis=1)
+    shift(tau, np.where(there, np.where(tau.size > 0, drift, np.inf), 0.0))
+    tau.size[:] = tau.members
+    turn(tau)
+
+
+def turn(tau):
+    """The centers as inner products read them."""
+    less = (tau.center - tau.middle.astype(np.float64)) * (tau.size > 0)[:, None]
+    tau.across[:] = -2 * less.T
+    tau.norm[:] = np.where(tau.size > 0, (less**2).sum(axis=1), np.inf)
+
+
+def ended(tau, p):
+    """The inertia; the sums follow the samples."""
+    tau.sums[:] += tau.gained
+    judge(tau, p)
+
+
+def hold(tau):
+    """The sums are those of the first centers, as if each were a sample of its own."""
+    tau.sums[:] = tau.center
+
+
+def join(sample, tau, p):
+    """The nearest center of a sample of a mini-batch, whose sum grows by it."""
+    sample.cluster = least(distances(sample.x, sample.square, tau, p))
+    tau.joined[sample.cluster] += 1
+    for j in range(p.dims):
+        tau.gained[sample.cluster, j] += sample.x[j]
+
+
+def grow(tau):
+    """The centers have moved by a mini-batch: to the means of all samples so far."""
+    tau.sums[:] += tau.gained
+    tau.size[:] += tau.joined
+    tau.center[:] = tau.sums / np.maximum(tau.size, 1)[:, None]
+    turn(tau)
+
+
+def nearest(src, edges, tau, p):
+    """The cluster of a new sample."""
+    square = distance(src.x, tau.middle, p)
+    return least(distances(src.x, square, tau, p))

@@ -1,0 +1,54 @@
+"""What a finished model of clusters tells: each with its size and its largest features, and its
+center.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.program.report import Report
+
+TOP = 8  # features that a cluster is told by
+
+
+class ClusterReport(Report):
+    """Clusters by size and largest features; centers as arrays."""
+
+    def tables(self, program, model):
+        """Clusters, largest first."""
+        center, names = centers(program, model)
+        size = model.fields["tau"]["size"][0]
+        rows = np.argsort(-size, kind="stable")
+        return {
+            "clusters": {
+                "features": [told(center[k], names) for k in rows],
+                "samples": size[rows].astype(np.int64),
+                "cluster": rows,
+            }
+        }
+
+    def exports(self):
+        """The centers, with the names of their coordinates."""
+        return {"centers": exported}
+
+
+def told(center: np.ndarray, names: np.ndarray) -> str:
+    """The largest coordinates of a center, with their names."""
+    largest = np.argsort(-center, kind="stable")[:TOP]
+    return " ".join(f"{names[j]}:{center[j]:.3g}" for j in largest if center[j] > 0) or "0"
+
+
+def centers(program, model) -> tuple[np.ndarray, np.ndarray]:
+    """(clusters, features) float64, NaN for an empty cluster; and the features' ids or places."""
+    size = model.fields["tau"]["size"][0]
+    share = np.where(size > 0, size, np.nan)
+    if "feature" in model.fields:
+        return model.fields["feature"]["s"].T / share[:, None], model.ids["feature"]
+    center = model.fields["tau"]["center"].reshape(len(size), -1)
+    return np.where(size[:, None] > 0, center, np.nan), np.arange(center.shape[1])
+
+
+def exported(program, model) -> dict[str, np.ndarray]:
+    """`center` (clusters, features), `feature` (features,) and `size` (clusters,)."""
+    center, names = centers(program, model)
+    return {"center": center, "feature": names, "size": model.fields["tau"]["size"][0]}

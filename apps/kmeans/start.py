@@ -1,0 +1,71 @@
+"""The first centers: k-means++ as Arthur and Vassilvitskii have it (SODA 2007), greedy: of a few
+candidates, that one becomes a center by which the inertia falls most. Or samples at random.
+
+A candidate t is drawn among the samples of a group with a probability proportional to the squared
+distance d of each to its nearest center: the least of -log(u) / d, u uniform, decides (Efraimidis
+and Spirakis, IPL 2006).
+"""
+
+import math
+
+import numpy as np
+
+
+def trials(p):
+    """Candidates for a center, as many as in scikit-learn."""
+    return 2 + int(math.log(p.clusters))
+
+
+def begin(sample, tau):
+    """No center is near, and no cluster holds the sample."""
+    tau.samples += 1
+    sample.square = 0.0
+    sample.least = np.inf
+    sample.held = sample.cluster = -1
+    sample.below = -np.inf
+
+
+def draw(sample, tau, p, rng):
+    """Take the last center into account; draw a number, by which candidates are chosen."""
+    if tau.chosen > 0:
+        sample.least = min(sample.least, sample.tried[tau.best])
+    sample.group = rng.below(len(sample.tried))
+    chance = -math.log1p(-rng.uniform())
+    if tau.chosen > 0:
+        chance = chance / sample.least if sample.least > 0 else np.inf
+    sample.number = chance
+    tau.drawn[sample.group] = min(tau.drawn[sample.group], chance)
+
+
+def draw_alike(sample, tau, p, rng):
+    """All samples have the same chance: one of each `clusters` groups becomes a center."""
+    sample.group = sample.id % p.clusters
+    sample.number = rng.uniform()
+    tau.lots[sample.group] = min(tau.lots[sample.group], sample.number)
+
+
+def stands(sample, tau):
+    """Whether a sample is a candidate."""
+    return sample.number == tau.lowest[sample.group] and sample.number < np.inf
+
+
+def called(tau):
+    """The candidates are known."""
+    tau.lowest[: len(tau.drawn)] = tau.drawn
+
+
+def gain(sample, t, square, tau):
+    """A candidate's squared distance; the inertia if it were a center."""
+    sample.tried[t] = max(square, 0.0)
+    tau.left[t] += min(sample.least, sample.tried[t])
+
+
+def choose(tau):
+    """The candidate that leaves the least inertia is the next center. Without any, as all samples
+    lie on centers, the cluster is empty.
+    """
+    there = np.isfinite(tau.lowest[: len(tau.left)])
+    tau.best = int(np.argmin(np.where(there, tau.left, np.inf)))
+    tau.at = tau.chosen
+    tau.found = float(there.any())
+    tau.chosen += 1

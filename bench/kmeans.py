@@ -1,0 +1,174 @@
+"""K-means beside scikit-learn's KMeans in one run: seconds of the first centers and of an
+iteration, on the same threads and data; inertia from the same centers.
+
+usage: python -m bench.kmeans [--data DIR] [--sets NAME,..] [--clusters N] [--iterations N]
+[--runs N] [--threads N] [--points N] [--features N] [--spread X] [--seeds N]
+
+DIR (default $TUX_TEST_DATA) holds libsvm/*.gz and corpora/kos/docword.kos.txt.gz. Sets are sparse
+(kos as tf-idf, farm-ads-vect, a9a), or `points`, generated ones. Both go on until no sample moves,
+or for --iterations (default 20) moves of the centers; an iteration's seconds are those beyond a run
+of one move. The median of --runs (default 5) of each, in turn, is shown. `same`: the relative
+difference of the inertia after --iterations from the same centers, scikit-learn in 64 bits. With
+--seeds: the mean inertia after the first move, over so many seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import statistics
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bench.arguments import listed
+from tux.apps.kmeans import PointKMeans, SparseKMeans
+from tux.arrays.edges import EdgeData
+from tux.arrays.points import points
+from tux.runs.options import RunOptions
+from tux.runs.session import Result, run
+from tux.synthetic.clusters import clusters
+
+SETS = ("kos", "farm-ads-vect", "a9a", "points")
+write = sys.stdout.write
+
+
+def matrix(name: str, args: argparse.Namespace) -> Any:
+    """The samples of a set, float32: a CSR matrix without empty columns, or an array."""
+    from sklearn.datasets import load_svmlight_file
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    if name == "points":
+        return clusters(args.points, args.features, args.clusters, args.spread).x
+    if name == "kos":
+        with gzip.open(args.data / "corpora" / "kos" / "docword.kos.txt.gz", "rt") as file:
+            document, word, count = np.loadtxt(file, skiprows=3, dtype=np.int64).T
+        from scipy.sparse import coo_matrix
+
+        x = TfidfTransformer().fit_transform(coo_matrix((count, (document - 1, word - 1))).tocsr())
+    else:
+        x, _ = load_svmlight_file(str(args.data / "libsvm" / f"{name}.gz"))
+    x = x.astype(np.float32)
+    x.eliminate_zeros()
+    return x[:, np.unique(x.indices)].tocsr()
+
+
+def held(x: Any) -> EdgeData:
+    """The samples as tux takes them."""
+    if isinstance(x, np.ndarray):
+        return points(x, kind="sample")
+    row, vertices = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), np.arange(x.shape[0])
+    return EdgeData.of(
+        ("sample", "feature"), row, x.indices, {"value": x.data}, vertices={"sample": vertices}
+    )
+
+
+def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Result:
+    """A run of so many moves at most."""
+    kind = PointKMeans if isinstance(x, np.ndarray) else SparseKMeans
+    program = kind(clusters=args.clusters, tol=0.0)
+    options = RunOptions(epochs=moves, seed=seed, threads=args.threads, deadline=3600.0)
+    return run(program, data, options=options)
+
+
+def column(fitted: Result, name: str) -> list[float]:
+    """A number of all epochs."""
+    return [record[name] for record in fitted.records]
+
+
+def centers(fitted: Result) -> np.ndarray:
+    """(clusters, features) float64."""
+    assert fitted.worker is not None
+    tau, graph = fitted.worker.tables["tau"].arrays, fitted.worker.graph
+    if "feature" not in graph.vertices:
+        return np.asarray(tau["center"][0], np.float64)
+    s, order = fitted.worker.tables["feature"].arrays["s"], graph.vertices["feature"].order
+    center = np.empty((len(order), s.shape[1]))
+    center[order] = s[: len(order)]
+    return center.T / tau["size"][0][:, None]
+
+
+def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[float, Any]:
+    """Seconds of scikit-learn's fit, and what it has fitted."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(args.clusters, n_init=1, max_iter=moves, tol=0, **given)
+    with threadpool_limits(args.threads), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        model.fit(x)
+        return time.perf_counter() - start, model
+
+
+def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+    """(seconds to the first move, seconds of an iteration) of each run, by name."""
+    found: dict[str, list[tuple[float, float]]] = {"tux": [], "lloyd": [], "elkan": []}
+    trained(x, data, args, 1)  # compiles
+    for turn in range(args.runs):
+        seconds = column(trained(x, data, args, args.iterations, turn), "seconds")
+        more = max(len(seconds) - 1, 1)
+        found["tux"].append((seconds[0], (seconds[-1] - seconds[0]) / more))
+        for name in ("lloyd", "elkan"):
+            given = {"algorithm": name, "random_state": turn}
+            first, _ = peer(x, args, 1, **given)
+            whole, model = peer(x, args, args.iterations, **given)
+            found[name].append((first, (whole - first) / max(model.n_iter_ - 1, 1)))
+    return found
+
+
+def compared(name: str, args: argparse.Namespace) -> None:
+    """Print a set's lines."""
+    x = matrix(name, args)
+    data = held(x)
+    found = timed(x, data, args)
+    ours = [statistics.median(each) for each in zip(*found["tux"], strict=True)]
+    for label, pairs in found.items():
+        first, each = (statistics.median(part) for part in zip(*pairs, strict=True))
+        write(f"{name:<14} {label:<6} first {first:8.3f}  iteration {each:8.4f}")
+        write(f"  tux / it {ours[0] / first:5.2f} {ours[1] / each:5.2f}\n")
+    begun = centers(trained(x, data, args, 1))
+    last = column(trained(x, data, args, args.iterations), "inertia")
+    _, model = peer(x.astype(np.float64), args, max(len(last) - 1, 1), init=begun)
+    write(f"{name:<14} same  {last[-1] / model.inertia_ - 1:.1e}\n")
+    if args.seeds:
+        mine = [column(trained(x, data, args, 1, s), "inertia")[-1] for s in range(args.seeds)]
+        theirs = [peer(x, args, 1, random_state=s)[1].inertia_ for s in range(args.seeds)]
+        share = statistics.mean(mine) / statistics.mean(theirs)
+        write(f"{name:<14} mean inertia after the first centers, tux / scikit-learn {share:.4f}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    folder = os.environ.get("TUX_TEST_DATA", "")
+    parser.add_argument("--data", type=Path, default=Path(folder) if folder else None)
+    parser.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    for name, default in {
+        "clusters": 100,
+        "iterations": 20,
+        "runs": 5,
+        "threads": 1,
+        "points": 1_000_000,
+        "features": 32,
+        "seeds": 0,
+    }.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--spread", type=float, default=5.0)
+    args = parser.parse_args()
+    for name in args.sets:
+        if name != "points" and args.data is None:
+            parser.error("--data names no folder")
+        compared(name, args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""K-means beside Lloyd's algorithm in numpy, on sparse samples and on points, on one worker and
+several.
+"""
+
+from types import SimpleNamespace as Row
+
+import numpy as np
+import pytest
+from team import Team
+
+import tux
+from tux.apps.kmeans import PointKMeans, SparseKMeans
+from tux.apps.kmeans.lloyd import others
+from tux.apps.kmeans.nearest import least, may_stay
+from tux.apps.kmeans.report import centers
+from tux.apps.kmeans.start import stands
+from tux.arrays.edges import EdgeData
+
+KINDS = [SparseKMeans, PointKMeans]
+
+
+def made(n=60, features=5, clusters=4, seed=0, far=0.0):
+    """Points around some centers, a third of whose numbers are 0, as float64 that 32 bits hold."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(clusters, features))[rng.integers(clusters, size=n)] * 4
+    x = np.where(rng.uniform(size=x.shape) < 0.3, 0.0, x + rng.normal(size=x.shape)) + far
+    return x.astype("f4").astype("f8")
+
+
+def edges_of(x):
+    row, column = np.nonzero(x)
+    vertices = {"sample": np.arange(len(x)), "feature": np.arange(x.shape[1])}
+    fields = {"value": x[row, column].astype("f4")}
+    return EdgeData.of(("sample", "feature"), row, column, fields, vertices=vertices)
+
+
+def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
+    """A team that has been trained."""
+    parameters = {"clusters": 4, "tol": 0.0, **parameters}
+    if kind is PointKMeans:
+        parameters["dims"] = x.shape[1]
+    data = edges_of(x) if kind is SparseKMeans else tux.points(x.astype("f4"), kind="sample")
+    by = "source" if kind is SparseKMeans else "random"
+    return Team(kind(**parameters), data, k=k, by=by, jit=jit).train(epochs)
+
+
+def found(team):
+    """The centers, (clusters, features); of empty clusters 0."""
+    size = np.asarray(team.tau.size)
+    if isinstance(team.program, SparseKMeans):
+        return team.gather("feature", "s").T / np.maximum(size, 1)[:, None]
+    return np.array(team.tau.center)
+
+
+def squares(x, center):
+    return ((x[:, None] - center[None]) ** 2).sum(axis=2)
+
+
+def lloyd(x, center, moves):
+    """(inertia, centers) after so many moves of the centers to the means of their samples."""
+    for _ in range(moves):
+        label = squares(x, center).argmin(axis=1)
+        center = np.stack(
+            [x[label == c].mean(axis=0) if (label == c).any() else center[c] for c in range(4)]
+        )
+    return squares(x, center).min(axis=1).sum(), center
+
+
+def test_the_least_of_several():
+    near = np.array([3, 2, np.inf, 2, 0.5, 0.5], np.float32)
+    assert least(near) == 4
+    assert least(near[:4]) == 1
+    assert least(near[2:3]) == 0
+
+
+def test_the_farthest_move_of_another_center():
+    assert others(np.array([1.0, 3.0, 2.0])) == pytest.approx([3, 2, 3])
+    assert others(np.array([1.0, 3.0, 2.0]))[0] >= 3
+    assert others(np.array([5.0])) == pytest.approx([0], abs=1e-9)
+
+
+def test_a_sample_that_may_stay():
+    tau = Row(retreat=np.array([1.0]))
+    assert may_stay(Row(below=4.0, held=0), 8.9, tau)
+    assert not may_stay(Row(below=4.0, held=0), 9.1, tau)
+    assert not may_stay(Row(below=0.5, held=0), 0.0, tau)
+
+
+def test_a_candidate():
+    tau = Row(lowest=np.array([0.5, np.inf]))
+    assert stands(Row(number=0.5, group=0), tau)
+    assert not stands(Row(number=0.6, group=0), tau)
+    assert not stands(Row(number=np.inf, group=1), tau)  # it lies on a center
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("start", ["k-means++", "random"])
+def test_lloyd(kind, start):
+    x = made()
+    begun = found(train(kind, x, 1, start=start))
+    for moves in (1, 2, 4):
+        team = train(kind, x, 1 + moves, start=start)
+        inertia, center = lloyd(x, begun, len(team.records[0]) - 1)
+        assert team.history("inertia")[-1] == pytest.approx(inertia, rel=1e-6)
+        assert found(team) == pytest.approx(center, rel=1e-5, abs=1e-5)
+        label = team.gather("sample", "cluster")
+        assert np.array_equal(label, squares(x, center).argmin(axis=1))
+        assert team.gather("sample", "distance") ** 2 == pytest.approx(
+            squares(x, center).min(axis=1), rel=1e-4, abs=1e-4
+        )
+
+
+def test_points_far_from_the_origin():
+    """Inner products of 32 bits are those of points less their mean."""
+    x = made(far=10_000.0)
+    begun = found(train(PointKMeans, x, 1))
+    team = train(PointKMeans, x, 4)
+    assert team.history("inertia")[-1] == pytest.approx(
+        lloyd(x, begun, len(team.records[0]) - 1)[0], rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parameters", [{}, {"start": "random"}, {"batch": 12}])
+def test_workers_agree(kind, parameters):
+    x = made()
+    one, three = (train(kind, x, 3, k=k, **parameters) for k in (1, 3))
+    assert three.history("inertia") == pytest.approx(one.history("inertia"), rel=1e-9)
+    assert found(three) == pytest.approx(found(one), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_ends_where_nothing_moves(kind):
+    team = train(kind, made(), 100)
+    assert len(team.records[0]) < 100
+    assert team.history("moved")[-1] == 0
+    assert (np.diff(team.history("inertia")) <= 1e-9).all()
+    early = train(kind, made(), 100, tol=1e6)
+    assert len(early.records[0]) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_centers_are_samples(kind):
+    """Each of them another one: as many clusters as different samples have no inertia."""
+    x = made(n=12)
+    for start in ("k-means++", "random"):
+        team = train(kind, x, 1, clusters=12, start=start)
+        assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
+        assert np.array_equal(np.sort(team.gather("sample", "cluster")), np.arange(12))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_clusters_than_different_samples(kind):
+    x = np.repeat(made(n=3), 4, axis=0)
+    team = train(kind, x, 3, clusters=5)
+    assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
+    assert team.history("empty_clusters")[-1] == 2
+    assert (np.asarray(team.tau.size) == 0).sum() == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_cluster_takes_the_farthest_sample(kind):
+    """Random centers of samples 0 and 1 lie on one another, so that one cluster is empty."""
+    x = np.ones((8, 2))
+    x[[2, 6, 7]] = [9, 9], [9.5, 9], [20, 20]
+    team = train(kind, x, 9, start="random")
+    assert team.history("empty_clusters")[-1] == 0
+    assert len(np.unique(team.gather("sample", "cluster"))) == 4
+    assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mini_batches(kind):
+    x = made(n=200)
+    best = min(lloyd(x, x[i * 4 : i * 4 + 4], 30)[0] for i in range(20))
+    team = train(kind, x, 4, batch=20)
+    assert team.history("inertia")[-1] < 1.3 * best
+    # means of the first center and of all samples that have joined since
+    assert np.asarray(team.tau.size).sum() == 4 * len(x) + 4
+
+
+def test_held_out_samples_and_predictions():
+    x, new = made(), made(n=9, seed=5)
+    run = tux.run(
+        SparseKMeans(clusters=4), edges_of(x), test=edges_of(new), epochs=3, jit=False, threads=1
+    )
+    size = run.context["size"][0]
+    center = (run.vertices["feature"]["s"] / size).T
+    inertia = squares(new, center).min(axis=1).sum()
+    assert run.history["test_inertia"][-1] == pytest.approx(inertia, rel=1e-5)
+    predicted = run.predict(edges_of(new))
+    assert predicted.dtype == np.int64
+    assert np.array_equal(predicted, squares(new, center).argmin(axis=1))
+
+
+def test_predictions_of_points():
+    x, new = made(), made(n=9, seed=5)
+    points = tux.points(x.astype("f4"), kind="sample")
+    run = tux.run(PointKMeans(clusters=4), points, epochs=3, jit=False, threads=1)
+    center = run.context["center"][0].reshape(4, -1)
+    assert np.array_equal(run.predict(new.astype("f4")), squares(new, center).argmin(axis=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_centers_of_a_report(kind):
+    team = train(kind, made(), 3)
+    named = {"size": np.asarray(team.tau.size)[None]}
+    fields = {"tau": named}
+    if kind is SparseKMeans:
+        fields["feature"] = {"s": team.gather("feature", "s")}
+    else:
+        named["center"] = np.asarray(team.tau.center)[None]
+    model = Row(fields=fields, ids={"feature": np.arange(5)})
+    shown, names = centers(team.program, model)
+    assert shown == pytest.approx(found(team), rel=1e-6)
+    assert len(names) == 5
+    table = team.program.report.tables(team.program, model)["clusters"]
+    assert (np.diff(table["samples"]) <= 0).all() and table["samples"].sum() == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_it_is_as_good_as_scikit_learn(kind):
+    """From the same centers the inertia is the same; over 20 seeds, k-means++ is no worse."""
+    cluster = pytest.importorskip("sklearn.cluster", reason="scikit-learn is not installed")
+    x = made(n=2000, features=12, clusters=15)
+    mine, theirs = [], []
+    for seed in range(20):
+        data = edges_of(x) if kind is SparseKMeans else tux.points(x, kind="sample")
+        program = kind(clusters=10, tol=0.0)
+        first, last = (tux.run(program, data, epochs=n, seed=seed) for n in (1, 6))
+        if kind is SparseKMeans:
+            begun = (first.vertices["feature"]["s"] / first.context["size"][0]).T
+        else:
+            begun = first.context["center"][0].reshape(10, -1)
+        moves = len(last.history["inertia"]) - 1
+        same = cluster.KMeans(10, init=begun, n_init=1, max_iter=moves, tol=0).fit(x)
+        assert last.history["inertia"][-1] == pytest.approx(same.inertia_, rel=1e-6)
+        mine.append(first.history["inertia"][-1])
+        other = cluster.KMeans(10, n_init=1, max_iter=1, tol=0, random_state=seed).fit(x)
+        theirs.append(other.inertia_)
+    assert np.mean(mine) <= np.mean(theirs) * 1.02

@@ -1,0 +1,75 @@
+"""Rows that the edges of a block touch are told in the first pass over it, and kept."""
+
+import numpy as np
+import pytest
+from team import Team, trained
+
+from tux import Context, Edge, Program, Vertex, delta, shared, total, value
+from tux.arrays.networks import from_arrays
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, apply_sync
+
+DRAW = np.random.default_rng(0)
+USERS, ITEMS = DRAW.integers(0, 40, 300), DRAW.integers(0, 60, 300)
+EDGES = from_arrays(USERS, ITEMS, ends=("user", "item"))
+
+
+def add(user, item):
+    item.got += user.id + 1
+    item.seen += 1
+
+
+def take(item, tau):
+    item.sum += item.got + tau.fixed
+    item.passes += 1
+
+
+def count(item, tau):
+    item.sum += item.got
+    tau.n += 1
+
+
+class Sums(Program):
+    """Blocks of users add to items."""
+
+    user = Vertex()
+    item = Vertex(got=delta("i8"), seen=shared("i8"), sum=value("i8"), passes=value("i8"))
+    rating = Edge("user", "item")
+    tau = Context(n=total("i8"), fixed=value("i8"))
+    order = "shuffled"
+
+    def stages(self):
+        return [MiniBatch(Exchange(add), Apply("item", take), vertices=7, order=self.order)]
+
+
+def expected(epochs):
+    sums = np.zeros(len(EDGES.ids["item"]), np.int64)
+    np.add.at(sums, EDGES.dst, epochs * (EDGES.src + 1))
+    return sums.tolist()
+
+
+@pytest.mark.parametrize("kept", [0, 4])
+@pytest.mark.parametrize("slack", [0, 2])
+@pytest.mark.parametrize("order", ["shuffled", "rotated", "pipelined"])
+def test_sums_are_right_whatever_is_kept(order, slack, kept, monkeypatch):
+    monkeypatch.setattr(apply_sync, "KEPT", kept)
+    program = type("Ordered", (Sums,), {"order": order})()
+    for delivery in range(2):
+        team = trained(program, EDGES, 3, k=3, by="random", slack=slack, delivery=delivery)
+        assert team.gather("item", "sum").tolist() == expected(3)
+        assert team.agrees("item", "sum") and team.agrees("item", "seen")
+
+
+def test_a_list_is_sent_in_the_first_epoch_alone():
+    team = trained(Sums(), EDGES, 3, k=2)
+    first, second, third = team.history("bytes_sent")
+    assert second == third < first
+
+
+def test_who_only_reads_the_context_does_not_add_to_it():
+    found = []
+    for udf in (take, count):
+        stages = Exchange(add), Apply("item", udf), GlobalSync()
+        team = Team(Sums(), EDGES, k=2)
+        steps = [worker.prepare(stages) for worker in team.workers]
+        found += [each[1].adds_to_context for each in steps]
+    assert found == [False, False, True, True]

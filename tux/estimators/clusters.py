@@ -1,0 +1,170 @@
+"""K-means as a clusterer: `tux.apps.kmeans` on the rows of a matrix, dense or sparse."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tux.api.result import Run
+from tux.apps.kmeans import PointKMeans, SparseKMeans
+from tux.apps.kmeans.report import centers
+from tux.arrays.points import points
+from tux.estimators.conventions import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    ConvergenceWarning,
+    TransformerMixin,
+    check_is_fitted,
+    check_random_state,
+    euclidean_distances,
+    pairwise_distances_argmin_min,
+    validate_data,
+)
+from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, matrix_edges
+from tux.program.report import Model
+from tux.runs.deferred import Deferred
+
+REALS = (np.float64, np.float32)
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Clusters of samples: min sum |x - c|^2 over samples x and their nearest centers c.
+
+    `n_clusters` clusters; `init`: "k-means++" or "random" samples; `n_init` starts, of which the
+    one with the least inertia stays. `max_iter` moves of the centers; `tol`: end when they have
+    moved less, squared, as a share of the mean variance of a feature. `batch_size`: samples in a
+    mini-batch, after which centers move; 0 for all. `n_jobs`: threads, None for all cores; the
+    result does not depend on them. Samples are kept in 32 bits.
+
+    Fitted: `cluster_centers_` (n_clusters, n_features_in_), `labels_` (n,), `inertia_`, `n_iter_`,
+    `history_`.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        batch_size: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> KMeans:
+        """Fit the centers to samples `X` (n, features), dense or sparse. ValueError for fewer
+        samples than clusters.
+        """
+        X = self._samples(X, reset=True)
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        if self.n_init < 1:
+            raise ValueError(f"n_init={self.n_init}, must be >= 1.")
+        values = X.data if sparse.issparse(X) else X
+        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
+            raise ValueError("X has values that are infinity in 32 bits; scale it")
+        seeds: list[Any] = [self.random_state]
+        if self.n_init > 1:
+            draws = check_random_state(self.random_state)
+            seeds = draws.randint(2**31 - 1, size=self.n_init).tolist()
+        fits = [self._fit(X, seed) for seed in seeds]
+        best = min(fits, key=lambda each: each.history["inertia"][-1])
+        self._keep(best, X.dtype)
+        return self
+
+    def _fit(self, X: Any, seed: Any) -> Run:
+        """One start."""
+        kind = SparseKMeans if sparse.issparse(X) else PointKMeans
+        with in_terms_of(clusters="n_clusters", start="init", batch="batch_size"):
+            program = kind(
+                clusters=self.n_clusters,
+                start=self.init,
+                tol=float(self.tol),
+                batch=self.batch_size,
+            )
+        data = Deferred((X,), partial(_edges if sparse.issparse(X) else _points, X))
+        return fit(program, data, epochs=self.max_iter, random_state=seed, n_jobs=self.n_jobs)
+
+    def _keep(self, fitted: Run, dtype: Any) -> None:
+        """Plain arrays of a run."""
+        fields: dict[str, Any] = {"tau": fitted.context}
+        ids: dict[str, np.ndarray] = {}
+        if "feature" in fitted.vertices:
+            fields["feature"], ids = fitted.vertices["feature"], {"feature": np.empty(0)}
+        center, _ = centers(fitted.program, Model(fields, ids))
+        lacking = np.isnan(center).any(axis=1)
+        if lacking.any():
+            center[lacking] = center[~lacking][0]
+            warnings.warn(
+                f"{int(lacking.sum())} of {self.n_clusters} clusters are empty: there may be fewer "
+                "different samples",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.cluster_centers_ = center.astype(dtype)
+        self.labels_ = np.array(fitted.vertices["sample"]["cluster"], np.int32)
+        self.history_ = history_of(fitted)
+        self.inertia_, self.n_iter_ = float(self.history_["inertia"][-1]), epochs_of(fitted)
+
+    def _samples(self, X: Any, *, reset: bool = False) -> Any:
+        """`X` as an array or a CSR matrix of floats."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=reset)
+        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The nearest center of each sample, (n,)."""
+        return self._nearest(X)[0].astype(np.int32)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The distances of samples to all centers, (n, n_clusters)."""
+        check_is_fitted(self)
+        return np.asarray(euclidean_distances(self._samples(X), self.cluster_centers_))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the inertia of samples; higher is better."""
+        return -float((self._nearest(X)[1].astype(np.float64) ** 2).sum())
+
+    def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest center of each sample, and the distance to it."""
+        check_is_fitted(self)
+        at, distance = pairwise_distances_argmin_min(self._samples(X), self.cluster_centers_)
+        return np.asarray(at), np.asarray(distance)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _edges(X: Any) -> Any:
+    """The entries of a sparse matrix."""
+    values = X.data.astype(np.float32)
+    return matrix_edges(("sample", "feature"), X, value=values)
+
+
+def _points(X: np.ndarray) -> Any:
+    """The rows of an array."""
+    return points(X.astype(np.float32, copy=False), kind="sample")
