@@ -22,7 +22,7 @@ SECTIONS = {
     "Running": ("run", "load", "resume", "verify", "Watcher"),
     "What a run returns": ("Run", "History", "Vertices", "Table", "Lists", "Verified"),
     "Programs that come with tux": (
-        *("MF", "ALS", "LDA", "WarpLDA", "BlockPG", "Linear"),
+        *("MF", "ALS", "LDA", "WarpLDA", "BlockPG", "Linear", "GBDT"),
         *("DeepWalk", "Walks"),
         *("SparseKMeans", "PointKMeans"),
     ),
@@ -49,7 +49,7 @@ SECTIONS = {
         *("Axpy", "Copy", "Add", "Sub", "Mul", "Div", "Fill", "Zip"),
     ),
     "What a program reads": ("Input", "Ratings", "Graph", "Bags", "Samples", "Points"),
-    "What a program tells": ("Report", "Model", "GroundTruth"),
+    "What a program tells": ("Report", "Model", "GroundTruth", "Document"),
     "What hooks get": ("Cluster", "EdgeData", "class_names", "points", "vertex_labels"),
     "Cutting graphs": ("partition",),
     "Errors": (

@@ -18,6 +18,7 @@ from numba.core import types
 from numba.extending import overload
 
 from tux.rows.edge_slice import EdgesType
+from tux.rows.extreme import ExtremesType
 
 
 class OutOfBounds(IndexError):
@@ -107,6 +108,7 @@ _SIZED = (
     types.List,
     types.ListType,
     EdgesType,
+    ExtremesType,
 )
 
 

@@ -253,6 +253,8 @@ class Exchange(CallingStage):
         of_each = self.once or self.split or self.cut is False
         visits = "" if of_each or not may_be_cut(program, types[role]) else role
         at_one = self.f is not None and edge.whole == role
+        if self.held_out and self.f is not None and edge.held_out == role:
+            visits = ""
         if at_one:
             visits = ""
         alone = role if (at_one or self.once) and may_be_cut(program, types[role]) else ""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tux.partition.compiled import compiled
-from tux.program.fields import COMBINE, Field
+from tux.program.fields import Field, folded
 from tux.rows.table import Table
 
 _LINE = 64  # bytes of a cache line
@@ -66,8 +66,7 @@ def _gather(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
     if field.combine == "sum":
         array += copies.sum(axis=0, dtype=array.dtype)
         return
-    for copy in copies:
-        array[0] = COMBINE[field.combine](array[0], copy)
+    array[0] = folded(field.combine, np.concatenate([array, copies]))
 
 
 @compiled

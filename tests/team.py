@@ -46,14 +46,14 @@ def ratings(m=45, users=14, items=9):
     return train, EdgeData.of(("user", "item"), *held, {"value": values[m:]}, against=train.ids)
 
 
-def cut_up(edges, test=None, *, k=2, by="random", seed=0):
+def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
     """The k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
     assignment = (
         PARTITIONERS[by](edges.src, edges.dst, k, seed, bipartite=len(set(edges.ends)) == 2)
         if isinstance(by, str)
         else np.asarray(by, np.int16)
     )
-    return cut(edges, test, assignment, k, seed)
+    return cut(edges, test, assignment, k, seed, held_out)
 
 
 def all_dirty(*fields):
@@ -98,7 +98,8 @@ class Team:
         check=False,
         threads=1,
     ):
-        parts = with_topology(program, cut_up(edges, test, k=k, by=by, seed=seed), edges, seed)
+        cut_of = cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
+        parts = with_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
         options["threads"] = threads

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tux.apps.blockpg import BlockPG as BlockPG
     from tux.apps.deepwalk import DeepWalk as DeepWalk
     from tux.apps.deepwalk import Walks as Walks
+    from tux.apps.gbdt import GBDT as GBDT
     from tux.apps.kmeans import PointKMeans as PointKMeans
     from tux.apps.kmeans import SparseKMeans as SparseKMeans
     from tux.apps.lda import LDA as LDA
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from tux.program.input import class_names as class_names
     from tux.program.params import param as param
     from tux.program.program import Program as Program
+    from tux.program.report import Document as Document
     from tux.program.report import GroundTruth as GroundTruth
     from tux.program.report import Model as Model
     from tux.program.report import Report as Report
@@ -119,6 +121,7 @@ _NAMES = {
     "tux.apps.als": ("ALS",),
     "tux.apps.blockpg": ("BlockPG",),
     "tux.apps.deepwalk": ("DeepWalk", "Walks"),
+    "tux.apps.gbdt": ("GBDT",),
     "tux.apps.kmeans": ("PointKMeans", "SparseKMeans"),
     "tux.apps.lda": ("LDA", "WarpLDA"),
     "tux.apps.linear": ("Linear",),
@@ -166,7 +169,7 @@ _NAMES = {
     ),
     "tux.program.params": ("param",),
     "tux.program.program": ("Program",),
-    "tux.program.report": ("GroundTruth", "Model", "Report"),
+    "tux.program.report": ("Document", "GroundTruth", "Model", "Report"),
     "tux.program.stage": ("Cluster",),
     "tux.program.types": (
         "Context",

@@ -12,6 +12,7 @@ import matplotlib
 import networkx as nx
 import numpy as np
 from matplotlib import pyplot as plt
+from scipy import sparse
 
 import tux
 from tux.cli.main import main
@@ -169,6 +170,25 @@ def clicks(folder):
     yield "clicks", figure
 
 
+def boosting():
+    """Log loss by the number of trees, for trees of several depths: labels that depend on pairs of
+    features.
+    """
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((6000, 20)) < 0.5, rng.normal(size=(6000, 20)), 0)
+    score = 3 * (x[:, 0] * x[:, 1] > 0) - 3 * (x[:, 2] * x[:, 3] * x[:, 4] > 0) + x[:, 5]
+    y = np.where(score + rng.logistic(size=6000) > 0, 1, -1)
+    x = sparse.csr_array(x)
+    train, test = (x[:4000], y[:4000]), (x[4000:], y[4000:])
+    figure, axes = plt.subplots(figsize=WIDE)
+    for depth in (1, 2, 4, 8):
+        run = tux.run(tux.GBDT(depth=depth, rate=0.2), train, test, progress=False)
+        axes.plot(run.history["epoch"], run.history["test_logloss"], label=f"depth {depth}")
+    axes.set(xlabel="trees", ylabel="log loss on held-out samples")
+    axes.legend(frameon=False)
+    yield "boosting", figure
+
+
 def cuts(folder):
     """Replication of a vertex by partitioner."""
     file = str(folder / "ratings.csv")
@@ -218,6 +238,7 @@ def pictures(folder):
     yield from sweeps(folder)
     yield from topics(folder)
     yield from clicks(folder)
+    yield from boosting()
     yield from cuts(folder)
     yield from clusters()
 

@@ -19,6 +19,7 @@ COLUMNS = {
     "p": np.arange(6, dtype=np.float32).reshape(3, 2),
     "name": np.array(["a,b", 'say "x"', "ü"], arrow.STRING),
     "on": np.array([True, False, True]),
+    "each": np.array([[True, False], [False, False], [True, True]]),
 }
 
 

@@ -337,3 +337,16 @@ def test_parts_do_not_depend_on_the_number_of_threads(monkeypatch, threads):
         assert np.array_equal(one.src, other.src) and np.array_equal(one.dst, other.dst)
         assert np.array_equal(one.fields["value"], other.fields["value"])
         assert all(np.array_equal(one.types[t].rows, other.types[t].rows) for t in one.types)
+
+
+@pytest.mark.parametrize("end", ["user", "item"])
+@relaxed
+@given(graphs())
+def test_held_out_edges_lie_together_by_the_end_that_is_named(end, case):
+    edges, test, assignment, k, seed = case
+    if test is None or end not in edges.ends:
+        return
+    side, homes = edges.ends.index(end), {}
+    for number, part in enumerate(cut_up(edges, test, k=k, by=assignment, seed=seed, held_out=end)):
+        for vertex in edges_of(part, edges, held_out=True)[side].tolist():
+            assert homes.setdefault(vertex, number) == number

@@ -7,7 +7,7 @@ import pytest
 from programs import both, complete, drive, points_at, start
 from team import trained
 
-from tux import Context, Edge, Program, Vertex, argmax, argmin, data, total, value
+from tux import Context, Edge, Program, Vertex, argmax, argmin, data, param, total, value
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.program.fields import COMBINE
@@ -148,3 +148,58 @@ def test_a_vertex_has_none():
         ProgramError, match=r"far is an argmax.*\n.*tau = Context\(far=argmax\(\)\)"
     ):
         Vertex(far=argmax())
+
+
+def of_each(src, dst, link, tau):
+    tau.far[src.id % 2].add(link.weight, src.id)
+    tau.far[len(tau.far) - 1].add(link.weight, dst.id)
+    tau.near[-1].add(link.weight, src.id)
+
+
+def conclude_each(tau):
+    for k in range(3):
+        tau.found[2 * k], tau.found[2 * k + 1] = tau.far[k].value, tau.far[k].key
+    tau.count = tau.near[1].key
+
+
+class Several(Program):
+    """The heaviest edges of even and of odd pages, and of all."""
+
+    groups: int = param(3, "groups")
+    page = Vertex()
+    link = Edge("page", "page", weight=data("f4"))
+    tau = Context(
+        far=argmax("groups"),
+        near=argmin(lambda p: p.groups - 1),
+        found=value("f8", 6),
+        count=value("f8"),
+    )
+
+    def stages(self):
+        return [Exchange(of_each), GlobalSync(conclude_each)]
+
+
+@pytest.mark.parametrize(("k", "jit"), [(1, True), (2, True), (3, False)])
+def test_several_values_with_their_keys(k, jit):
+    team = trained(Several(), EDGES, 2, k=k, jit=jit)
+    assert team.tau.found.tolist() == [7, 2, 7, 1, 7, 2]
+    assert team.tau.count == 4
+    assert len(team.tau.far) == 3 and team.tau.far[0].key == -1
+
+
+def beyond(src, dst, link, tau):
+    tau.far[3 + src.id].add(link.weight, src.id)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_index_of_several_is_checked(check):
+    worker = start(Several(), EDGES, check=check)
+    with pytest.raises(ProgramError, match=r"out of bounds for `tau\.far`, which has 3"):
+        drive(worker, Exchange(beyond))
+
+
+def test_several_have_one_length():
+    with pytest.raises(ProgramError, match=r'argmax\("groups"\)'):
+        argmax(2, 3)
+    with pytest.raises(ProgramError, match="lengths 2, 3"):
+        argmax(lambda p: (2, 3)).sized({})

@@ -481,9 +481,8 @@ def _array(column: Any) -> Any:
             else column.to_numpy()
         )
     parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate([pa.array([], column.type.value_type).to_numpy(), *parts]).reshape(
-        -1, column.type.list_size
-    )
+    none = pa.array([], column.type.value_type).to_numpy(zero_copy_only=False)
+    return np.concatenate([none, *parts]).reshape(-1, column.type.list_size)
 
 
 def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:

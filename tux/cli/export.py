@@ -8,7 +8,7 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags, real
-from tux.program.report import GANTT
+from tux.program.report import GANTT, Document
 from tux.runs.export import check_format, export, exporter
 
 
@@ -31,6 +31,9 @@ def command(argv: list[str]) -> int:
     arrays = export(args.dir, args.format, warn=show.warn)
     show.phase(f"write {args.out}")
     write(arrays)
+    if isinstance(arrays, Document):
+        show.say(f"{args.out}: {', '.join(arrays)}")
+        return 0
     shapes = ", ".join(
         f"{name} ({' x '.join(f'{n:,}' for n in array.shape)})" for name, array in arrays.items()
     )

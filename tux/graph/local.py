@@ -1,6 +1,4 @@
-"""The graph in one partition: vertex types as orders of rows, edges as rows of either end, and
-the layouts in which stages walk them.
-"""
+"""The graph in one partition: vertex types as orders of rows, edges, and their layouts."""
 
 from __future__ import annotations
 
@@ -135,10 +133,13 @@ class Edges:
         """
         name = ("cells", role, parts)
         if name not in self.layouts:
-            self._order_by(self.other(role))
-            part_of = np.arange(n_other) * parts // max(n_other, 1)
-            keys = self.end(role).astype(np.int64) * parts + part_of[self.end(self.other(role))]
-            blocks = np.arange(n + 1) * parts
+            self._order_by(other := self.other(role))
+            of = (np.arange(n_other) * parts // max(n_other, 1))[self.end(other)]
+            keys = self.end(role).astype(np.int64) * parts + of
+            coarse, blocks = self.layouts.get(("grouped", role)), np.arange(n + 1) * parts
+            if coarse and isinstance(coarse.index, tuple) and (keys[1:] >= keys[:-1]).all():
+                bounds = np.searchsorted(keys, np.arange(n * parts + 1))
+                return replace(coarse, bounds=bounds, blocks=blocks, across=parts)
             self.layouts[name] = self._arranged(Sorting(keys, n * parts), blocks, parts)
         return self.layouts[name]
 

@@ -56,18 +56,22 @@ class Partitioned:
         seed: int,
         whole: Sequence[str] = (),
         whole_end: str = "",
+        held_out: str = "",
     ) -> Partitioned:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
-        the partitioner can do that. `whole_end`: see `Edge`; UsageError if the partitioner cannot
-        do that.
+        the partitioner can do that. `whole_end` and `held_out`: see `Edge`; UsageError if the
+        partitioner cannot keep the former.
         """
         how = how_cut(train.ends, partitioner, k, whole, whole_end)
         assignment = _assigned(train, how, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
-        return Partitioned(cut(train, test, assignment, k, seed), train.bare(), digests)
+        parts = cut(train, test, assignment, k, seed, held_out)
+        return Partitioned(parts, train.bare(), digests)
 
     @staticmethod
-    def stored(folder: Path, bare: EdgeData, test: EdgeData | None) -> Partitioned:
+    def stored(
+        folder: Path, bare: EdgeData, test: EdgeData | None, held_out: str = ""
+    ) -> Partitioned:
         """The parts of a folder, their types and fields named as those of `bare`, which
         `without_edges` has made for it.
         """
@@ -86,15 +90,22 @@ class Partitioned:
             f"{[(entry.cut, entry.n_train) for entry in manifest.types]}"
         )
         digest = blake2b(cut_as.encode(), digest_size=16).hexdigest()
-        held = hold_out(parts, test, manifest.seed) if test is not None else parts
+        if test is not None:
+            parts = hold_out(parts, test, manifest.seed, held_out)
         return Partitioned(
-            held,
+            parts,
             bare,
             {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
         )
 
     @staticmethod
-    def made(folder: Path, bare: EdgeData, test: EdgeData | None, partitioner: str) -> Partitioned:
+    def made(
+        folder: Path,
+        bare: EdgeData,
+        test: EdgeData | None,
+        partitioner: str,
+        held_out: str = "",
+    ) -> Partitioned:
         """The parts that loaders have made in `folder`, of types and fields named as those of
         `bare`; the user has named a `partitioner`.
         """
@@ -102,7 +113,7 @@ class Partitioned:
         parts: list[Part] = []
         if test is not None:
             parts = [store.load(folder, number) for number in range(manifest.parts)]
-            parts = hold_out(parts, test, manifest.seed)
+            parts = hold_out(parts, test, manifest.seed, held_out)
         digests = {
             "data": manifest.digest,
             "test data": _digest(test),
@@ -278,9 +289,9 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
 
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
     """The parts that a run's `tux.runs.inputs.Inputs` are, or are cut into."""
-    end = program.edge.whole
+    end, held_out = program.edge.whole, program.edge.held_out
     if inputs.folder:
-        cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test)
+        cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test, held_out)
         if end and (vertex := cut_end(cut_graph.parts, end)):
             raise DataError(
                 f"its edges of {program.edge.ends[0]} {vertex} as {end} lie in several parts, but "
@@ -291,9 +302,10 @@ def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: i
         return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
     test = None if inputs.test is None else _declared(program, inputs.test)
     if inputs.loaded:
-        return Partitioned.made(inputs.loaded.folder, inputs.train, test, partitioner)
+        return Partitioned.made(inputs.loaded.folder, inputs.train, test, partitioner, held_out)
     train = _declared(program, inputs.train)
-    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole_types(program), end)
+    whole = whole_types(program)
+    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole, end, held_out)
     return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
 
 

@@ -126,7 +126,14 @@ def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _C
     return _Cut(held, home, bool((replicas.counts > 1).any()))
 
 
-def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: int) -> list[Part]:
+def cut(
+    data: EdgeData,
+    test: EdgeData | None,
+    parts: np.ndarray,
+    k: int,
+    seed: int,
+    held_out: str = "",
+) -> list[Part]:
     """The k parts of a graph whose edge i goes to worker parts[i], with the held-out edges of
     `test` (see `hold_out`).
 
@@ -160,7 +167,7 @@ def cut(data: EdgeData, test: EdgeData | None, parts: np.ndarray, k: int, seed: 
         return Part(mine, both, edges[0], edges[1], fields, nothing, nothing, {})
 
     out = spread(bare, range(k))
-    return hold_out(out, test, seed) if test is not None else out
+    return hold_out(out, test, seed, held_out) if test is not None else out
 
 
 def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
@@ -168,9 +175,9 @@ def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
     return np.concatenate([side[members] for side in sides])
 
 
-def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
+def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -> list[Part]:
     """Parts that have no held-out edges, with those of `test`, whose ids extend theirs; each
-    goes where an end of it is whole.
+    goes where an end of it is whole, or to the home of its end of the type `held_out`.
     """
     k, types = len(parts), parts[0].types
     orders = {
@@ -179,9 +186,10 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int) -> list[Part]:
     }
     ends = _ends(test, {name: _inverse(order) for name, order in orders.items()})
     home_of = {name: _homes([part.types[name] for part in parts]) for name in types}
-    placed = _test_parts(
-        test.ends, ends, home_of, {name: t.cut for name, t in types.items()}, k, seed
-    )
+    is_cut = {name: t.cut and name != held_out for name, t in types.items()}
+    if held_out:
+        is_cut |= dict.fromkeys(set(test.ends) - {held_out}, True)
+    placed = _test_parts(test.ends, ends, home_of, is_cut, k, seed)
     members = [np.flatnonzero(placed == part) for part in range(k)]
     grown = {
         name: _held_out_type(

@@ -55,6 +55,19 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "argmin": _of_pairs(np.less),
     "argmax": _of_pairs(np.greater),
 }
+
+
+def folded(combine: str, copies: np.ndarray) -> np.ndarray:
+    """What `COMBINE` makes of all copies (n, ...), one after the other, of a minimum or maximum,
+    with keys or without.
+    """
+    best: np.ndarray = getattr(np, combine.removeprefix("arg"))(copies, axis=0)
+    if combine in PAIRED:
+        value, key = best[..., 0], copies[..., 1]
+        best[..., 1] = np.where(copies[..., 0] == value, key, np.inf).min(axis=0)
+    return best
+
+
 PAIRED = ("argmin", "argmax")
 """Combinations of a value with its key."""
 
@@ -122,6 +135,11 @@ class Field:
                 shape += _returned(d(names))
             else:
                 shape.append(d if d == EDGES else self._length(d, parameters))
+        if self.combine in PAIRED and len(shape) > 2:
+            raise ProgramError(
+                f"an {self.combine} has lengths {', '.join(map(str, shape[:-1]))}",
+                do="give it one length",
+            )
         return replace(self, shape=tuple(shape), init=init)
 
     @staticmethod
@@ -352,17 +370,30 @@ def total(*spec: Dimension, combine: str = "sum") -> Field:
     return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
 
 
-def argmax() -> Field:
+def argmax(*length: Dimension) -> Field:
     """A total that keeps the largest value (f8) and an integer with it, such as a vertex's number:
     ``tau.far.add(distance, v.id)``; ``tau.far.value``, ``tau.far.key``. Of equal values the smaller
-    key is kept.
+    key is kept. ``argmax("groups")``: `groups` of them, each by its index:
+    ``tau.far[g].add(distance, v.id)``.
     """
-    return Field("delta", np.dtype("f8"), (2,), constant(-np.inf), "argmax")
+    return _paired("argmax", length)
 
 
-def argmin() -> Field:
+def argmin(*length: Dimension) -> Field:
     """The same of the smallest value."""
-    return Field("delta", np.dtype("f8"), (2,), constant(np.inf), "argmin")
+    return _paired("argmin", length)
+
+
+def _paired(combine: str, length: tuple[Dimension, ...]) -> Field:
+    if len(length) > 1 or any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in length):
+        raise ProgramError(
+            f"an {combine} is declared with {', '.join(map(repr, length))}",
+            do=f'{combine}() keeps one value with its key, {combine}(8) or {combine}("groups") '
+            "several",
+        )
+    plain = _field("delta", ("f8", *length), None, "sum")
+    field = replace(plain, shape=(*plain.shape, 2), combine=combine)
+    return replace(field, init=constant(field.identity))
 
 
 def metric() -> Field:

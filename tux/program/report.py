@@ -62,7 +62,14 @@ class GroundTruth:
 
 
 Export = Callable[["Program", Model], dict[str, Any]]
-"""Arrays by name, of numbers or text, for another program to read."""
+"""Arrays by name, of numbers or text, for another program to read; or a `Document`."""
+
+
+class Document(dict[str, Any]):
+    """What a format of a report's `exports` returns if it is not arrays by name: a document for a
+    JSON file, of dicts, lists, texts and numbers.
+    """
+
 
 GANTT = "gantt"
 """The format of `tux export` that is of a run and not of its model: no report has another one of

@@ -98,12 +98,23 @@ class Edge(Fields):
     ``whole="src"``, for edges of one vertex type: all edges that leave a vertex lie on one worker,
     so that a UDF with `edges` over `src` sees all of them. The vertex may have mirrors elsewhere,
     for edges that end at it. ``whole="dst"``: all edges that end at a vertex.
+
+    ``held_out="sample"``, for edges of two types: all held-out edges of a sample lie on one worker,
+    so that a UDF with `edges` over `sample` sees all of them, though in training samples are cut.
+    Without it they lie where an end of them is whole.
     """
 
     allowed = ("mirror", "data")
 
     def __init__(
-        self, src: str, dst: str, *, repeats: str = "", whole: str = "", **fields: Field
+        self,
+        src: str,
+        dst: str,
+        *,
+        repeats: str = "",
+        whole: str = "",
+        held_out: str = "",
+        **fields: Field,
     ) -> None:
         super().__init__(**fields)
         if not all(isinstance(name, str) for name in (src, dst, repeats)):
@@ -112,7 +123,12 @@ class Edge(Fields):
                 do="write the names of both vertex types as texts, and as repeats= the name of a "
                 'column: Edge("page", "page", repeats="count")',
             )
-        self.ends, self.repeats, self.whole = (src, dst), repeats, whole
+        self.ends, self.repeats, self.whole, self.held_out = (src, dst), repeats, whole, held_out
+        if held_out and (src == dst or held_out not in self.roles):
+            raise ProgramError(
+                f"an edge from {src} to {dst} is declared held_out={held_out!r}",
+                do="name one of its two vertex types, whose held-out edges are to lie together",
+            )
         if whole and (src != dst or whole not in self.roles):
             raise ProgramError(
                 f"an edge from {src} to {dst} is declared whole={whole!r}",

@@ -2,6 +2,7 @@
 
     tau.far.add(distance, v.id)    keeps the larger value; of equal values the smaller key
     tau.far.value, tau.far.key     -inf (of argmin: inf) and -1 as long as nothing is added
+    tau.far[g].add(distance, v.id) of several, that of index g
 
 In memory it is two float64, both infinite at the start; so keys are exact up to 2**53. In compiled
 code it is a numba type of its own that holds the address of the two. NaN is never kept.
@@ -17,7 +18,7 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.core.datamodel.models import StructModel
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload_attribute, overload_method, register_model
+from numba.extending import intrinsic, overload, overload_attribute, overload_method, register_model
 
 
 def only_added_to(name: str) -> str:
@@ -51,6 +52,37 @@ class Extreme:
             self._entry[0], self._entry[1] = value, key
 
 
+class Extremes:
+    """The plain counterpart of several: `entries` (n, 2)."""
+
+    __slots__ = ("_entries", "_largest")
+
+    def __init__(self, entries: Any, *, largest: bool) -> None:
+        self._entries, self._largest = entries, largest
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, i: int) -> Extreme:
+        return Extreme(self._entries[operator.index(i)], largest=self._largest)
+
+    @property
+    def values(self) -> np.ndarray:
+        """All values kept, (n,)."""
+        return np.array(self._entries[:, 0])
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Their keys, (n,) int64, -1 where there is none."""
+        keys = self._entries[:, 1]
+        return np.where(np.isinf(keys), -1, keys).astype(np.int64)
+
+
+def plain_extreme(entry: Any, *, largest: bool) -> Extreme | Extremes:
+    """What a UDF in plain Python sees of an entry (2,) or (n, 2)."""
+    return (Extreme if np.ndim(entry) == 1 else Extremes)(entry, largest=largest)
+
+
 class ExtremeType(types.Type):
     """The address of a value and its key. `name`: the field's, for messages."""
 
@@ -68,6 +100,69 @@ class ExtremeType(types.Type):
 class _ExtremeModel(StructModel):
     def __init__(self, dmm: Any, fe_type: ExtremeType) -> None:
         super().__init__(dmm, fe_type, [("at", types.CPointer(types.float64))])
+
+
+class ExtremesType(types.Type):
+    """The address of several values with their keys, and how many they are. `each`: the type of
+    one of them.
+    """
+
+    def __init__(self, each: ExtremeType) -> None:
+        self.each = each
+        super().__init__(f"several of {each}")
+
+    @property
+    def key(self) -> Any:
+        """What makes these types equal."""
+        return self.each.key
+
+
+@register_model(ExtremesType)
+class _ExtremesModel(StructModel):
+    def __init__(self, dmm: Any, fe_type: ExtremesType) -> None:
+        members = [("at", types.CPointer(types.float64)), ("length", types.intp)]
+        super().__init__(dmm, fe_type, members)
+
+
+@intrinsic
+def _of_index(typingctx: Any, extremes: Any, index: Any) -> Any:
+    """The value and key of an index from 0."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        several = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
+        one = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        entry = builder.mul(args[1], context.get_constant(types.intp, 2))
+        one.at = builder.gep(several.at, [entry], inbounds=True)
+        return one._getvalue()
+
+    return extremes.each(extremes, types.intp), codegen
+
+
+@intrinsic
+def _length(typingctx: Any, extremes: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0]).length
+
+    return types.intp(extremes), codegen
+
+
+@overload(len)
+def _len(extremes):  # type: ignore[no-untyped-def]
+    if isinstance(extremes, ExtremesType):
+        return lambda extremes: _length(extremes)
+    return None
+
+
+@overload(operator.getitem)
+def _getitem(extremes, index):  # type: ignore[no-untyped-def]
+    if not isinstance(extremes, ExtremesType) or not isinstance(index, types.Integer):
+        return None
+
+    def one(extremes, index):  # type: ignore[no-untyped-def]
+        at = np.intp(index)
+        return _of_index(extremes, at if at >= 0 else at + _length(extremes))
+
+    return one
 
 
 @intrinsic

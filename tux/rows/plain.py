@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.rows.extreme import Extreme, only_added_to
+from tux.rows.extreme import only_added_to, plain_extreme
 from tux.rows.table import RowSpec
 
 Arrays = tuple[np.ndarray, ...]
@@ -41,15 +41,16 @@ class Row:
 
     def __getattr__(self, name: str) -> Any:
         array = self._array(name)
-        if self._spec.pairs and (combine := dict(self._spec.pairs).get(name)):
-            return Extreme(array[self._index], largest=combine == "argmax")
+        for paired, combine in self._spec.pairs:
+            if paired == name:
+                return plain_extreme(array[self._index], largest=combine == "argmax")
         if isinstance(array, tuple):  # ragged: values and bounds
             return array[0][array[1][self._index] : array[1][self._index + 1]]
         return array[self._index].item() if array.ndim == 1 else array[self._index]
 
     def __setattr__(self, name: str, value: Any) -> None:
         array = self._array(name)
-        if name in dict(self._spec.pairs):
+        if self._spec.pairs and name in dict(self._spec.pairs):
             raise TypeError(only_added_to(f"{self._spec.table}.{name}"))
         if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(

@@ -21,18 +21,21 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import make_array, populate_array
 
-from tux.rows.extreme import ExtremeType
+from tux.rows.extreme import ExtremesType, ExtremeType
 from tux.rows.table import RowSpec
 
-# (name, element type, dimensions of one entry or RAGGED, LARGEST, SMALLEST; writable)
+# (name, element type, dimensions of one entry or RAGGED or one of EXTREMES; writable)
 FieldTypes = tuple[tuple[str, types.Type, int, bool], ...]
 
 RAGGED = -1
 """Stands for one dimension whose length differs from row to row."""
 
-LARGEST, SMALLEST = -2, -3
-"""Stand for a value and its key: see `tux.rows.extreme`."""
-EXTREMES = {"argmax": LARGEST, "argmin": SMALLEST}
+EXTREMES = {("argmax", 2): -2, ("argmin", 2): -3, ("argmax", 3): -4, ("argmin", 3): -5}
+"""By the combination, and the dimensions of the array of all rows: what stands for a value and its
+key, and for several of them (`tux.rows.extreme`).
+"""
+LARGEST, SMALLEST, LARGEST_OF_EACH, SMALLEST_OF_EACH = EXTREMES.values()
+EACH = (LARGEST_OF_EACH, SMALLEST_OF_EACH)
 
 
 class RowType(types.Type):
@@ -68,7 +71,7 @@ class _RowModel(StructModel):
         members: list[tuple[str, types.Type]] = [("index", types.intp)]
         for name, element, ndim, _ in fe_type.fields:
             members.append((f"at_{name}", types.CPointer(element)))
-            members += [(f"dim_{name}_{j}", types.intp) for j in range(ndim)]
+            members += [(f"dim_{name}_{j}", types.intp) for j in range(_lengths(ndim))]
             if ndim == RAGGED:
                 members.append((f"bounds_{name}", types.CPointer(types.int64)))
         super().__init__(dmm, fe_type, members)
@@ -106,11 +109,18 @@ def _load_parameter(context: Any, builder: Any, typ: ParametersType, value: Any,
     return getattr(cgutils.create_struct_proxy(typ)(context, builder, value=value), attr)
 
 
-def _extreme(typ: RowType, attr: str) -> ExtremeType | None:
-    """The type of a field that is a value with its key; None for others."""
+def _lengths(ndim: int) -> int:
+    """How many lengths a row knows of a field with so many dimensions."""
+    return 1 if ndim in EACH else max(ndim, 0)
+
+
+def _extreme(typ: RowType, attr: str) -> ExtremeType | ExtremesType | None:
+    """The type of a field that is a value with its key, or several; None for others."""
     for name, _, ndim, writable in typ.fields:
-        if name == attr and ndim in (LARGEST, SMALLEST):
-            return ExtremeType(f"{typ.table}.{attr}", largest=ndim == LARGEST, writable=writable)
+        if name == attr and ndim in EXTREMES.values():
+            largest = ndim in (LARGEST, LARGEST_OF_EACH)
+            one = ExtremeType(f"{typ.table}.{attr}", largest=largest, writable=writable)
+            return ExtremesType(one) if ndim in EACH else one
     return None
 
 
@@ -143,9 +153,9 @@ def _entry(
             element,
             [builder.sub(last, first)],
         )
-    shape = [getattr(row, f"dim_{attr}_{j}") for j in range(ndim)]
+    shape = [getattr(row, f"dim_{attr}_{j}") for j in range(_lengths(ndim))]
     offset = row.index
-    if ndim in (LARGEST, SMALLEST):
+    if ndim in EXTREMES.values():
         offset = builder.add(offset, offset)
     for length in shape:
         offset = builder.mul(offset, length)
@@ -159,6 +169,8 @@ def _load(context: Any, builder: Any, typ: RowType, value: Any, attr: str) -> An
     if found := _extreme(typ, attr):
         pair = cgutils.create_struct_proxy(found)(context, builder)
         pair.at = address
+        if shape:
+            pair.length = shape[0]
         return pair._getvalue()
     if not shape:
         stored = builder.load(address)
@@ -204,7 +216,8 @@ def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
     for name, array in zip(spec.names, arrays, strict=True):
         ragged = isinstance(array, types.BaseTuple)
         values = array[0] if ragged else array
-        ndim = RAGGED if ragged else EXTREMES.get(pairs.get(name, ""), values.ndim - 1)
+        paired = pairs.get(name, ""), values.ndim
+        ndim = RAGGED if ragged else EXTREMES.get(paired, values.ndim - 1)
         fields.append((name, values.dtype, ndim, values.mutable))
     return RowType(spec.table, tuple(fields), spec.visible, spec.changing, spec.unused)
 
@@ -224,7 +237,7 @@ def fill_row(
         array = make_array(kind)(context, builder, value=value)
         setattr(row, f"at_{name}", array.data)
         shape = cgutils.unpack_tuple(builder, array.shape)
-        for d in range(ndim):
+        for d in range(_lengths(ndim)):
             setattr(row, f"dim_{name}_{d}", shape[d + 1])
     return row
 

@@ -20,7 +20,7 @@ from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
 from tux.program.naming import described, place
 from tux.program.program import Program
-from tux.program.report import GANTT, Export, Model
+from tux.program.report import GANTT, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.runs import figures, plots
 from tux.runs.folder import finite, model_file, read_ids, read_run
@@ -59,6 +59,8 @@ def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarr
     def fault(what: str, do: str) -> ProgramError:
         return ProgramError(what, where=place(function), do=do)
 
+    if isinstance(exported, Document):
+        return exported
     if not isinstance(exported, Mapping):
         what = f"the function of the format {form} returns {described(exported)}"
         raise fault(what, "return arrays by name")
@@ -169,8 +171,12 @@ def exporter(
         )
 
     def write(arrays: Mapping[str, Any]) -> None:
+        if isinstance(arrays, Document) and name.suffix != ".json":
+            raise UsageError(f"{form or path} is a document", do="end the file's name in .json")
         with replacing(path) as part, open(part, "wb") as file:
-            if name.suffix == ".npz":
+            if isinstance(arrays, Document):
+                file.write(msgspec.json.encode(arrays))
+            elif name.suffix == ".npz":
                 np.savez(file, **arrays)
             else:
                 file.write(

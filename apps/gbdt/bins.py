@@ -1,0 +1,47 @@
+"""The bins of a feature's values, made once: each distinct value has its own where there are few;
+else they hold about equally many entries.
+
+Bin b of n ends with the value at which it holds at least a fair share of the entries that were
+left: those left, divided by the bins left. So a value that is frequent has a bin of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def into_bins(feature, edges, p):
+    """The bin of each entry of a feature."""
+    n = len(edges)
+    feature.bins = min(n, 1)
+    same = True
+    for i in range(1, n):
+        same &= edges[i].value == edges[0].value
+    if same:
+        for edge in edges:
+            edge.bin = 0
+        return
+    x = np.empty(n, np.float32)
+    for i in range(n):
+        x[i] = edges[i].value
+    last = ends(np.sort(x), p.bins)
+    for edge in edges:
+        edge.bin = np.searchsorted(last, edge.value)
+    feature.bins = len(last)
+
+
+def ends(x, bins):
+    """The largest value of each bin, ascending, of values in ascending order."""
+    n, distinct = len(x), 1
+    for i in range(1, n):
+        distinct += x[i] != x[i - 1]
+    last = np.empty(min(distinct, bins), np.float32)
+    made, begun = 0, 0
+    for i in range(n):
+        if i + 1 < n and x[i + 1] == x[i]:
+            continue
+        held, left = i + 1 - begun, n - begun
+        if distinct <= bins or i + 1 == n or held * (len(last) - made) >= left:
+            last[made] = x[i]
+            made, begun = made + 1, i + 1
+    return last[:made]

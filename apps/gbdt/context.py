@@ -1,0 +1,74 @@
+"""What the context of boosted trees holds, and what they read."""
+
+from __future__ import annotations
+
+from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.moves import MASK
+from tux.program.fields import argmax, total, value
+from tux.program.input import Samples
+
+
+class BoostedSamples(Samples):
+    """Samples of two classes, or with numbers as labels."""
+
+    def numeric(self, program):
+        """As its loss says."""
+        return not LOSSES[program.loss].of_classes
+
+
+def nodes(p):
+    """Nodes of a whole tree, numbered from 1."""
+    return 2 ** (p.depth + 1)
+
+
+def widest(p):
+    """Nodes of the last level."""
+    return 2**p.depth
+
+
+def split(p):
+    """Nodes of the last level that is split."""
+    return 2 ** (p.depth - 1)
+
+
+def forest(p):
+    """A number for each node of each tree."""
+    return p.trees, nodes(p)
+
+
+PER_NODE = {
+    "sums": value("i8", 2, widest, kept=False),  # of g and of h
+    "fit": value("f8", widest, kept=False),
+    "open": value("b1", widest, kept=False),
+    "best": argmax(split),
+    "feature_of": value("i4", split, kept=False),
+    "bin_of": value("i4", split, kept=False),
+    "left": value("b1", split, kept=False),
+    "child": value("i4", widest, kept=False),  # of samples that go as the missing do, and of others
+    "moved": total("i8", 2, split),  # the sums of samples that go another way than the missing do
+    "low": total("f4", split, combine="max"),  # of values that go left
+    "high": total("f4", split, combine="min"),  # and right
+}
+"""What is known of the nodes of a level, from 0."""
+
+FOREST = {
+    "feature": value("i4", forest, init=-1),  # -1: a leaf
+    "cut": value("f4", forest),
+    "default_left": value("b1", forest),
+    "weight": value("f4", forest),
+    "gain": value("f4", forest),
+    "cover": value("f4", forest),
+}
+
+OF_A_TREE = {
+    "base": value("f8"),
+    "tree": value("i4"),
+    "nodes": value("i4", kept=False),
+    "grown": value("b1", kept=False),
+    "mask": value("b1", MASK + 1, kept=False),
+    **{name: value("f8", kept=False) for name in ("unit_g", "unit_h", "per_g", "per_h")},
+    **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
+    **{name: total("i8") for name in ("all_g", "all_h")},
+    **{name: total() for name in ("weights", "labels")},
+    **{name: total(combine="max") for name in ("most_g", "most_h")},
+}

@@ -1,0 +1,119 @@
+"""Gradient boosted trees on sparse samples, by histograms (Friedman, Annals of Statistics 2001;
+Chen and Guestrin, XGBoost, KDD 2016). An epoch grows a tree:
+
+    score of a sample = base + sum over trees of the weight of the leaf in which it ends
+
+A tree is grown level by level. Entries that a sample does not have are missing; at each split they
+go the way that fits better.
+
+Features are whole, samples cut (a vertical partition: Fu et al., VLDB 2019): a feature's histogram
+never leaves its worker, and a split is sent as one number for each sample that changes its side.
+"""
+
+from __future__ import annotations
+
+from tux.apps.gbdt import growing, moves, splits, start
+from tux.apps.gbdt.bins import into_bins
+from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
+from tux.apps.gbdt.losses import LOSSES
+from tux.apps.gbdt.quality import JUDGED, judged, prediction, probability
+from tux.apps.gbdt.trees import TreeReport
+from tux.program.fields import data, delta, metric, mirror, value
+from tux.program.params import param
+from tux.program.program import Program
+from tux.program.types import Context, Edge, Vertex
+from tux.stages import Apply, Exchange, GlobalSync, Repeat, Score
+
+
+class GBDT(Program):
+    """Gradient boosted trees on sparse samples, for two classes or for numbers."""
+
+    loss: str = param("logistic", "loss of a sample", choices=tuple(LOSSES))
+    trees: int = param(100, "trees, one an epoch", low=1, high=100_000)
+    depth: int = param(6, "levels of splits of a tree", low=1, high=12)
+    rate: float = param(0.3, "learning rate", low=0, dtype="f8")
+    l2: float = param(1.0, "penalty on the weights of leaves", low=0, dtype="f8")
+    least_h: float = param(1.0, "smallest sum of second derivatives in a leaf", low=0, dtype="f8")
+    least_gain: float = param(0.0, "the gain that a split must exceed", low=0, dtype="f8")
+    row_share: float = param(
+        1.0, "chance of a sample to be in the sums of a tree", low=1e-9, high=1, dtype="f8"
+    )
+    column_share: float = param(
+        1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8"
+    )
+    bins: int = param(255, "bins of a feature, at most", low=2, high=255)
+    positive_weight: float = param(
+        1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
+    )
+    negative: str = param(
+        "", "label of the first class, if it is not the smaller one", metavar="LABEL"
+    )
+    positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
+    monitor = "test_logloss"
+    input = BoostedSamples(classes=("negative", "positive"))
+    report = TreeReport()
+    sample = Vertex(
+        label=data("f4"),
+        weight=data("f4"),
+        c=mirror("f8"),
+        score=mirror("f8"),
+        g=mirror("f8"),
+        h=mirror("f8"),
+        state=mirror("i4", 4),  # g, h, place of the node in its level; four numbers lie in one line
+        climbed=mirror("i4"),
+        moved=delta("i1"),
+        node=value("i2", kept=False),
+    )
+    feature = Vertex(whole=True, bins=mirror("i4"), rests=mirror("i4"))
+    entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
+    tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
+
+    def __init__(self, *nameless, **parameters):
+        super().__init__(*nameless, **parameters)
+        self.epochs = self.trees
+        self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
+
+    def setup(self):
+        loss = LOSSES[self.loss]
+        return [
+            Exchange(None, enter=start.count, over="sample", once=True),
+            GlobalSync(start.beginning(loss)),
+            Exchange(into_bins, over="feature"),
+            Exchange(None, enter=start.starting(loss), over="sample"),
+            GlobalSync(growing.units),
+        ]
+
+    def stages(self):
+        drawn = (
+            [Exchange(None, enter=growing.leave_out, over="sample")] if self.row_share < 1 else []
+        )
+        if self.column_share < 1:
+            drawn.append(Exchange(None, enter=growing.draw, over="feature"))
+        return [
+            Exchange(None, enter=growing.quantise, over="sample"),
+            *drawn,
+            Exchange(None, enter=growing.gather, over="sample", once=True),
+            GlobalSync(growing.plant),
+            Repeat(
+                Exchange(None, enter=growing.follow, over="sample"),
+                Exchange(splits.offer, over="feature"),
+                GlobalSync(moves.choose),
+                Exchange(moves.move, over="feature", split=8),
+                Apply("sample", moves.settle),
+                GlobalSync(growing.divide),
+                until=growing.grown,
+            ),
+            Exchange(None, enter=growing.climbing(LOSSES[self.loss]), over="sample"),
+            GlobalSync(growing.finish),
+        ]
+
+    def evaluate(self, cluster):
+        return judged(LOSSES[self.loss], held_out=cluster.has_test)
+
+    def converged(self, metrics):
+        return metrics["trees"] >= self.trees
+
+    def predict(self):
+        if LOSSES[self.loss].of_classes:
+            return Score(probability, over="sample", name="probability")
+        return Score(prediction, over="sample", name="prediction")

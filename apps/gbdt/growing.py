@@ -1,0 +1,134 @@
+"""A tree, level by level: derivatives of the loss as whole numbers, sums of nodes, weights of
+leaves
+
+    weight = - rate G / (H + l2)
+
+and the samples' new scores.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+SMALLEST_GAIN = 1e-6  # as XGBoost has it
+BITS = 29  # of g and h: they fit 32 bits with a sign, and sums of 2^33 of them fit 64
+
+
+def unit(most):
+    """A power of two, of which `most` is at most 2^BITS."""
+    return 2.0 ** (math.ceil(math.log2(most)) - BITS) if most > 0 else 1.0
+
+
+def quantise(sample, tau):
+    """The derivatives in whole units."""
+    sample.state[0] = math.floor(sample.g * tau.per_g + 0.5)
+    sample.state[1] = math.floor(sample.h * tau.per_h + 0.5)
+    sample.state[2] = 0
+
+
+def leave_out(sample, rng, p):
+    """A sample that is not drawn adds nothing to the sums, but goes through the tree too."""
+    if rng.uniform() >= p.row_share:
+        sample.state[0] = 0
+        sample.state[1] = 0
+
+
+def draw(feature, tau, rng, p):
+    """A feature that is not drawn rests."""
+    if rng.uniform() >= p.column_share:
+        feature.rests = tau.tree + 1
+
+
+def gather(sample, tau):
+    """The sums of the root."""
+    tau.all_g += int(sample.state[0])
+    tau.all_h += int(sample.state[1])
+
+
+def plant(tau, p):
+    """A tree of one node."""
+    tau.nodes, tau.grown = 1, False
+    tau.sums[0, 0], tau.sums[1, 0] = tau.all_g, tau.all_h
+    tau.least_h = max(1, math.ceil(p.least_h * tau.per_h))
+    tau.least_gain = max(p.least_gain, SMALLEST_GAIN)
+    weigh(tau, p)
+
+
+def weigh(tau, p):
+    """What the nodes of a new level are as leaves, and which of them may be split."""
+    n, t = tau.nodes, tau.tree
+    sums = tau.sums[:, :n]
+    g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
+    mean = g / np.where(sums[1] > 0, h + p.l2, np.inf)
+    tau.fit[:n] = g * mean
+    tau.open[:n] = sums[1] >= 2 * tau.least_h
+    tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.rate * mean, h
+
+
+def divide(tau, p):
+    """Make the splits part of the tree, and their children the nodes of the next level."""
+    n = tau.nodes
+    split, left = tau.feature_of[:n] >= 0, tau.left[:n]
+    tau.cut[tau.tree, n : 2 * n] = np.where(split, between(tau.low[:n], tau.high[:n]), 0)
+    sums, gone = tau.sums, tau.moved[:, :n]
+    kept = sums[:, :n] - gone
+    sums[:, : 2 * n : 2] = np.where(split, np.where(left, kept, gone), 0)
+    sums[:, 1 : 2 * n : 2] = np.where(split, np.where(left, gone, kept), 0)
+    tau.nodes = 2 * n
+    weigh(tau, p)
+    tau.grown = bool(2 * n == 2**p.depth or not split.any())
+
+
+def between(low, high):
+    """Cuts in single precision: values below go left. Where one side has no values, all that are
+    there go to the other.
+    """
+    largest = np.float32(np.finfo(np.float32).max)
+    low, high = np.maximum(low, -largest), np.minimum(high, largest)
+    middle = (low / 2 + high / 2).astype(np.float32)
+    middle = np.where(middle > low, middle, high)
+    return np.where(high == largest, largest, np.where(low == -largest, -largest, middle))
+
+
+def grown(tau):
+    """Whether the tree is whole."""
+    return bool(tau.grown)
+
+
+def follow(sample, tau):
+    """The place of the sample's node among those of the level; behind the last if it is a leaf
+    above.
+    """
+    if tau.nodes > 1:
+        at = sample.node - tau.nodes
+        sample.state[2] = at if at >= 0 else tau.nodes
+
+
+def climbing(loss):
+    """A UDF that adds the new leaf to a sample's score, and derives the loss there."""
+    slopes = loss.slopes
+
+    def climb(sample, tau):
+        m = sample.score + tau.weight[tau.tree, sample.node]
+        g, h = slopes(sample.label, m)
+        sample.score, sample.g, sample.h = m, sample.c * g, sample.c * h
+        tau.most_g = max(tau.most_g, sample.c * abs(g))
+        tau.most_h = max(tau.most_h, sample.c * h)
+
+    return climb
+
+
+def finish(tau, p):
+    """The tree is done."""
+    t = tau.tree
+    tau.leaves = 1 + np.count_nonzero(tau.feature[t] >= 0)
+    tau.tree = tau.trees = t + 1
+    units(tau)
+
+
+def units(tau):
+    """Those of the derivatives at the present scores."""
+    tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
+    tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

@@ -1,0 +1,78 @@
+"""The splits that have won, and how samples go to the children. Only samples that go another way
+than those without an entry are told; with them go their sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.gbdt.splits import CODE
+
+MASK = 1023
+
+
+def choose(tau):
+    """The splits that have won."""
+    n = tau.nodes
+    keys = tau.best.keys[:n]
+    split, left = keys >= 0, keys % 2
+    feature = np.where(split, keys // CODE, -1)
+    tau.feature_of[:n], tau.bin_of[:n], tau.left[:n] = feature, keys % CODE // 2, left
+    tau.mask[:] = False
+    tau.mask[feature[split] & MASK] = True
+    same = np.arange(n, 2 * n)
+    default, other = 2 * same + 1 - left, 2 * same + left
+    tau.child[: 2 * n : 2] = np.where(split, default, same)
+    tau.child[1 : 2 * n : 2] = np.where(split, other, same)
+    level = slice(n, 2 * n)
+    tau.feature[tau.tree, level], tau.default_left[tau.tree, level] = feature, split * left
+    tau.gain[tau.tree, level] = np.where(split, tau.best.values[:n], 0)
+
+
+def move(feature, edges, tau):
+    """Entries of a feature that has won tell their samples if they go another way than the missing
+    do; and add up what they take along.
+    """
+    if tau.mask[feature.id & MASK]:
+        carry(feature, edges, tau)
+
+
+def carry(feature, edges, tau):
+    """That of a feature which may have won."""
+    nodes = tau.nodes
+    cut, found = np.full(nodes + 1, -1), False
+    for node in range(nodes):
+        if tau.feature_of[node] == feature.id:
+            cut[node], found = tau.bin_of[node], True
+    if not found:
+        return
+    sums, single = np.zeros((2, nodes), np.int64), feature.bins == 1
+    low = np.full(nodes, -np.inf, np.float32)
+    high = np.full(nodes, np.inf, np.float32)
+    for edge in edges:
+        node = edge.sample.state[2]
+        if cut[node] >= 0:
+            left = single or edge.bin <= cut[node]
+            if left:
+                low[node] = max(low[node], edge.value)
+            else:
+                high[node] = min(high[node], edge.value)
+            if left != tau.left[node]:
+                edge.sample.moved += 1
+                sums[0, node] += edge.sample.state[0]
+                sums[1, node] += edge.sample.state[1]
+    for node in range(nodes):
+        if cut[node] >= 0:
+            tau.moved[0, node] += sums[0, node]
+            tau.moved[1, node] += sums[1, node]
+            tau.low[node] = max(tau.low[node], low[node])
+            tau.high[node] = min(tau.high[node], high[node])
+
+
+def settle(sample, tau):
+    """A sample goes to a child of its node, if that has been split. The root is node 1, and node n
+    has the children 2 n and 2 n + 1.
+    """
+    node = 1 if tau.nodes == 1 else sample.node
+    at = node - tau.nodes
+    sample.node = tau.child[2 * at + (sample.moved > 0)] if at >= 0 else node

@@ -1,0 +1,122 @@
+"""How good boosted trees are: the sum of losses in training; on held-out samples the mean loss, and
+what suits the labels: accuracy and area under the ROC curve, or root mean square error.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tux.apps.blockpg.ranking import BINS, area, bin_of
+from tux.program.fields import metric, total
+from tux.stages import Exchange, GlobalSync
+
+_TESTS = ("test_logloss", "test_loss", "test_rmse", "test_accuracy", "test_auc")
+JUDGED = {
+    **{name: metric() for name in ("objective", *_TESTS)},
+    **{name: total() for name in ("loss", "tested", "test_losses", "right", "squares")},
+    "ranks": total(2, BINS),
+}
+
+
+def found(edges, feature):
+    """The place of a feature's entry among those of a sample, -1 if it has none."""
+    for i in range(len(edges)):
+        if edges[i].feature.id == feature:
+            return i
+    return -1
+
+
+def leaf(tree, edges, tau):
+    """The node of a tree in which a sample ends."""
+    node = 1
+    while tau.feature[tree, node] >= 0:
+        at = found(edges, tau.feature[tree, node])
+        if at < 0:
+            left = tau.default_left[tree, node]
+        else:
+            left = edges[at].value < tau.cut[tree, node]
+        node = 2 * node + (0 if left else 1)
+    return node
+
+
+def margin(edges, tau):
+    """The score of a sample that is not in training, in single precision and in XGBoost's order."""
+    m = np.float32(tau.base)
+    for tree in range(tau.tree):
+        m += tau.weight[tree, leaf(tree, edges, tau)]
+    return m
+
+
+def probability(sample, edges, tau):
+    """That a sample is of the second class."""
+    return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
+
+
+def prediction(sample, edges, tau):
+    """The label of a sample."""
+    return margin(edges, tau)
+
+
+def losing(loss):
+    """A UDF that adds up the losses of samples in training."""
+    value = loss.value
+
+    def lose(sample, tau):
+        tau.loss += sample.c * value(sample.label, sample.score)
+
+    return lose
+
+
+def valued(tau):
+    """The objective."""
+    tau.objective = tau.loss
+
+
+def judging(loss):
+    """A UDF that takes a held-out sample through the trees that are new to it, and judges by its
+    score.
+    """
+    value, of_classes = loss.value, loss.of_classes
+
+    def judge(sample, edges, tau):
+        if sample.climbed == 0:
+            sample.score = tau.base
+        for tree in range(sample.climbed, tau.tree):
+            sample.score += tau.weight[tree, leaf(tree, edges, tau)]
+        sample.climbed = tau.tree
+        tau.tested += 1
+        tau.test_losses += value(sample.label, sample.score)
+        if of_classes:
+            tau.right += (sample.score > 0) == (sample.label > 0)
+            tau.ranks[int(sample.label > 0), bin_of(sample.score)] += 1
+        else:
+            tau.squares += (sample.score - sample.label) ** 2
+
+    return judge
+
+
+def reporting(loss):
+    """The means over held-out samples."""
+
+    def report(tau):
+        if tau.tested == 0:
+            return
+        if loss.of_classes:
+            tau.test_logloss = tau.test_losses / tau.tested
+            tau.test_accuracy, tau.test_auc = tau.right / tau.tested, area(tau.ranks)
+        else:
+            tau.test_loss = tau.test_losses / tau.tested
+            tau.test_rmse = math.sqrt(tau.squares / tau.tested)
+
+    return report
+
+
+def judged(loss, *, held_out):
+    """The stages of all that, of samples that are `held_out` only if there are any."""
+    stages = [Exchange(None, enter=losing(loss), over="sample", once=True), GlobalSync(valued)]
+    if held_out:
+        judge = Exchange(judging(loss), over="sample", held_out=True)
+        stages += [judge, GlobalSync(reporting(loss))]
+    return stages

@@ -1,0 +1,47 @@
+"""What boosted trees tell: which features they use, and the same trees for XGBoost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tux.apps.gbdt.booster import trees, xgboost
+from tux.program.report import Report
+
+
+class TreeReport(Report):
+    """Of a program with trees in the context."""
+
+    def tables(self, program, model):
+        """The features, by the sum of the gains of their splits."""
+        gain, splits = importances(model)
+        (used,) = np.nonzero(splits)
+        order = used[np.argsort(-gain[used], kind="stable")]
+        return {
+            "importance": {
+                "feature": [str(name) for name in model.ids["feature"][order]],
+                "gain": [f"{gain[k]:.6g}" for k in order],
+                "splits": [str(splits[k]) for k in order],
+            }
+        }
+
+    def exports(self):
+        """For XGBoost; the trees and importances as arrays."""
+        return {"xgboost": xgboost, "trees": trees, "importance": importance}
+
+
+def importances(model):
+    """The sum of the gains of each feature's splits, and their number, (n,)."""
+    feature = np.asarray(model.fields["tau"]["feature"])[0]
+    at = feature >= 0
+    gains = np.asarray(model.fields["tau"]["gain"])[0][at].astype(float)
+    n = len(model.ids["feature"])
+    return (
+        np.bincount(feature[at], gains, minlength=n),
+        np.bincount(feature[at], minlength=n),
+    )
+
+
+def importance(program, model):
+    """`feature` (n,) ids, `gain` and `splits` (n,) of each."""
+    gain, splits = importances(model)
+    return {"feature": model.ids["feature"], "gain": gain, "splits": splits}

@@ -1,0 +1,144 @@
+"""Boosted trees from files: what is reported, kept, predicted, exported and refused."""
+
+import json
+
+import numpy as np
+import pytest
+from gbdt_oracle import drawn, edges_of, scored
+
+import tux
+from tux.apps.gbdt.gbdt import GBDT
+from tux.base.errors import UsageError
+from tux.cli.main import main
+from tux.runs.options import RunOptions
+from tux.runs.session import run
+
+TREES = ("feature", "cut", "default_left", "weight")
+
+
+def write(path, x, y):
+    """A libsvm file, whose features are numbered from 1."""
+    rows = []
+    for values, label in zip(x, y, strict=True):
+        there = np.flatnonzero(~np.isnan(values))
+        entries = [f"{k + 1}:{values[k]:.9g}" for k in there]
+        rows.append(" ".join([f"{label:.9g}", *entries]))
+    path.write_text("\n".join(rows) + "\n")
+
+
+X, Y = drawn(n=300, seed=20)
+TEST = drawn(n=120, seed=21)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Files to train and to test on, and a run."""
+    folder = tmp_path_factory.mktemp("gbdt")
+    write(folder / "train.svm", X, Y)
+    write(folder / "test.svm", *TEST)
+    data = [str(folder / "train.svm"), "--test", str(folder / "test.svm")]
+    shape = ["--trees", "6", "--depth", "3"]
+    assert main(["run", "gbdt", *data, *shape, "--out", str(folder / "run")]) == 0
+    return folder
+
+
+def scores(folder, x):
+    """By the trees of a run, whose features are numbered from 1."""
+    found = tux.load(folder)
+    of = found.export("trees")
+    columns = x[:, of["features"] - 1]
+    return scored({name: of[name] for name in TREES}, columns, of["base"])
+
+
+def test_what_is_reported_and_kept(files):
+    lines = (files / "run" / "metrics.jsonl").read_text().splitlines()
+    told = [json.loads(line) for line in lines]
+    best = min(told, key=lambda record: record["test_logloss"])
+    assert {"objective", "test_auc", "test_accuracy", "leaves"} <= told[-1].keys()
+    assert "test_rmse" not in told[-1] and len(told) == 6
+    m = scores(files / "run", TEST[0])
+    assert np.logaddexp(0, -TEST[1] * m).mean() == pytest.approx(best["test_logloss"], rel=1e-6)
+    rows = (files / "run" / "model" / "importance.tsv").read_text().splitlines()
+    assert rows[0].split("\t") == ["feature", "gain", "splits"]
+    gains = [float(row.split("\t")[1]) for row in rows[1:]]
+    assert gains == sorted(gains, reverse=True) and gains[0] > 0
+
+
+def test_probabilities(files, capsys):
+    capsys.readouterr()
+    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sample,probability"
+    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
+    assert found == pytest.approx(1 / (1 + np.exp(-scores(files / "run", TEST[0]))), abs=1e-6)
+
+
+def test_xgboost_predicts_the_same(files, tmp_path):
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    out = tmp_path / "model.json"
+    assert main(["export", str(files / "run"), "--format", "xgboost", "--out", str(out)]) == 0
+    booster = xgboost.Booster(model_file=str(out))
+    shifted = np.column_stack([np.full(len(TEST[1]), np.nan), TEST[0]])  # no feature is called 0
+    data = xgboost.DMatrix(shifted)
+    m = scores(files / "run", TEST[0])
+    assert booster.predict(data, output_margin=True) == pytest.approx(m, abs=2e-6)
+    assert booster.predict(data) == pytest.approx(1 / (1 + np.exp(-m)), abs=1e-6)
+    gains = booster.get_score(importance_type="total_gain")
+    of = tux.load(files / "run").export("importance")
+    used = of["splits"] > 0
+    assert {int(k[1:]): v for k, v in gains.items()} == pytest.approx(
+        dict(zip(of["feature"][used].tolist(), of["gain"][used].tolist(), strict=True)), rel=1e-5
+    )
+
+
+def test_xgboost_grows_the_same_trees():
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    edges = edges_of(X, Y)
+    records = run(GBDT(trees=8), edges, options=RunOptions(epochs=100)).records
+    settings = {"max_depth": 6, "eta": 0.3, "objective": "binary:logistic", "nthread": 1}
+    data = xgboost.DMatrix(X, Y > 0)
+    start = float((Y > 0).mean())
+    booster = xgboost.train(settings | {"tree_method": "hist", "base_score": start}, data, 8)
+    m = booster.predict(data, output_margin=True)
+    loss = np.logaddexp(0, -Y * m.astype("f8")).sum()
+    assert records[-1]["objective"] == pytest.approx(loss, rel=1e-3)
+
+
+def test_exports_of_numbers_and_of_named_features(tmp_path):
+    x, y = drawn(n=150, p=5, seed=22, numbers=True)
+    names = [f"f{k}" for k in range(5)]
+    sample, feature = np.nonzero(~np.isnan(x))
+    edges = edges_of(x, y)
+    found = tux.run(GBDT(trees=2, depth=2, loss="squared"), edges)
+    document = found.export("xgboost")["learner"]
+    assert document["objective"]["name"] == "reg:squarederror"
+    assert float(document["learner_model_param"]["base_score"]) == pytest.approx(y.mean(), abs=1e-6)
+    assert len(sample) == len(feature) and document["feature_names"] == []
+    from tux.apps.gbdt.booster import columns
+
+    assert columns(np.array(names))[1:] == (5, names)
+    assert columns(np.array([3, 0, 7]))[1] == 8
+
+
+def test_patience_ends_a_run():
+    options = RunOptions(epochs=100, patience=2)
+    edges, held = edges_of(X, Y), None
+    held = edges_of(*TEST, train=edges)
+    noisy = GBDT(trees=60, rate=1.0, least_h=0.01)
+    result = run(noisy, edges, held, options=options)
+    losses = [record["test_logloss"] for record in result.records]
+    best = int(np.argmin(losses))
+    assert len(losses) == best + 3 < 60
+
+
+def test_a_document_needs_a_json_file(files, tmp_path, capsys):
+    out = tmp_path / "model.npz"
+    assert main(["export", str(files / "run"), "--format", "xgboost", "--out", str(out)]) == 2
+    assert ".json" in capsys.readouterr().err and not out.exists()
+
+
+def test_refused_parameters():
+    with pytest.raises(UsageError, match="bins"):
+        GBDT(bins=300)
+    with pytest.raises(UsageError, match="loss"):
+        GBDT(loss="softmax")

@@ -1,0 +1,141 @@
+"""Boosted trees by their formulas, in plain numpy, on dense samples in which NaN is missing."""
+
+import math
+
+import numpy as np
+
+from tux.apps.gbdt.bins import ends
+from tux.arrays.edges import EdgeData
+
+FIELDS = ("feature", "cut", "default_left", "weight", "gain")
+
+
+def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
+    """(x, y): sparse samples, of so many distinct values if that is not 0, and labels that depend
+    on them; of two classes, or `numbers`.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, values, (n, p)) if values else rng.normal(size=(n, p))
+    x = np.where(rng.random((n, p)) < share, x, np.nan).astype("f4")
+    full = np.nan_to_num(x)
+    score = full[:, 0] * full[:, 1] + np.isnan(x[:, 2]) + np.sin(2 * full[:, 3]) - 0.5
+    if numbers:
+        return x, (score + 0.1 * rng.normal(size=n)).astype("f4")
+    return x, np.where(score + rng.logistic(size=n) / 3 > 0, 1.0, -1.0).astype("f4")
+
+
+def edges_of(x, y, weight=None, train=None):
+    """The entries as edges, behind those of training if they are given."""
+    sample, feature = np.nonzero(~np.isnan(x))
+    n, p = x.shape
+    known = {"label": y, "weight": np.ones(n, "f4") if weight is None else weight.astype("f4")}
+    against = None if train is None else {"feature": train.ids["feature"]}
+    made = EdgeData.of(
+        ("sample", "feature"),
+        sample,
+        feature,
+        {"value": x[sample, feature]},
+        vertices={"sample": np.arange(n), "feature": np.arange(p)},
+        against=against,
+    )
+    if train is not None:
+        made = made.behind("sample", train.ids["sample"])
+        before = train.vertex_fields["sample"]
+        known = {name: np.concatenate([before[name], known[name]]) for name in known}
+    fields = {"sample": known}
+    return EdgeData(made.ends, made.ids, made.src, made.dst, made.fields, vertex_fields=fields)
+
+
+def derived(loss, y, m):
+    """(g, h) of each sample."""
+    if loss == "squared":
+        return m - y, np.ones(len(y))
+    chance = 1 / (1 + np.exp(-m))
+    return chance - (y > 0), np.maximum(chance * (1 - chance), 1e-16)
+
+
+def units(v):
+    """A power of two for whole numbers, and these."""
+    unit = 2.0 ** (math.ceil(math.log2(np.abs(v).max())) - 29)
+    return unit, np.floor(v / unit + 0.5).astype(np.int64)
+
+
+def best_split(binned, g, h, scale, least_h, l2):
+    """(gain, -code) of the best split of these samples, or None. `binned` (n, p), -1 missing."""
+
+    def fit(G, H):
+        return (G * scale[0]) ** 2 / (H * scale[1] + l2)
+
+    found = []
+    for k in range(binned.shape[1]):
+        b = binned[:, k]
+        for cut in range(b.max() + 1):
+            for left in (0, 1):
+                goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
+                H = h[goes].sum(), h[~goes].sum()
+                if min(H) >= max(1, math.ceil(least_h / scale[1])):
+                    gain = fit(g[goes].sum(), H[0]) + fit(g[~goes].sum(), H[1])
+                    found.append((gain - fit(g.sum(), h.sum()), -(512 * k + 2 * cut + left)))
+    found = [each for each in found if each[0] > 1e-6]
+    top = max(found, default=None)
+    return max((e for e in found if e[0] >= top[0] * (1 - 1e-12)), key=lambda e: e[1], default=None)
+
+
+def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1.0, bins=255):
+    """(fields by node, (trees, nodes); scores)."""
+    binned = np.full(x.shape, -1)
+    for k in range(x.shape[1]):
+        there = ~np.isnan(x[:, k])
+        if there.any():
+            last = ends(np.sort(x[there, k]), bins)
+            binned[there, k] = np.searchsorted(last, x[there, k])
+    mean = float(y.astype("f8").mean())
+    base = math.log((1 + mean) / (1 - mean)) if loss == "logistic" else mean
+    m = np.full(len(y), float(np.float32(base)))
+    out = {name: np.zeros((trees, 2 ** (depth + 1)), "f4") for name in FIELDS}
+    out["feature"][:] = -1
+    for t in range(trees):
+        (unit_g, g), (unit_h, h) = map(units, derived(loss, y, m))
+        node = np.ones(len(y), int)
+        for n in range(1, 2 ** (depth + 1)):
+            at = node == n
+            G, H = g[at].sum() * unit_g, h[at].sum() * unit_h
+            out["weight"][t, n] = -rate * G / (H + l2) if H > 0 else 0
+            split = None
+            if n < 2**depth and at.any():
+                split = best_split(binned[at], g[at], h[at], (unit_g, unit_h), least_h, l2)
+            if split is None:
+                continue
+            k, code = divmod(-split[1], 512)
+            cut, left = code // 2, code % 2
+            b, of = binned[at, k], x[at, k]
+            goes = (b <= cut) & (b >= 0) | (b < 0) & bool(left)
+            node[at] = np.where(goes, 2 * n, 2 * n + 1)
+            low, high = of[(b >= 0) & (b <= cut)], of[b > cut]
+            out["feature"][t, n], out["default_left"][t, n] = k, left
+            out["gain"][t, n] = split[0]
+            largest = np.finfo("f4").max
+            if not len(high) or not len(low):
+                out["cut"][t, n] = largest if not len(high) else -largest
+            else:
+                out["cut"][t, n] = low.max() / np.float32(2) + high.min() / np.float32(2)
+        m = m + out["weight"][t, node]
+    return out, m
+
+
+def scored(fields, x, base):
+    """The scores of samples by trees (fields by node), in double precision."""
+    m = np.full(len(x), float(base))
+    for t in range(len(fields["feature"])):
+        node = np.ones(len(x), int)
+        for _ in range(20):
+            k = fields["feature"][t, node].astype(int)
+            value = x[np.arange(len(x)), np.maximum(k, 0)]
+            left = np.where(
+                np.isnan(value),
+                fields["default_left"][t, node] > 0,
+                np.nan_to_num(value) < fields["cut"][t, node],
+            )
+            node = np.where(k >= 0, 2 * node + ~left, node)
+        m += fields["weight"][t, node]
+    return m
