@@ -13,7 +13,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tux.partition.compiled import compiled
-from tux.program.fields import Field, folded
+from tux.program.combining import folded
+from tux.program.fields import Field
 from tux.rows.table import Table
 
 _LINE = 64  # bytes of a cache line

@@ -8,7 +8,8 @@ worker too. What the analysis (`tux.stages.effects`) does not understand is not 
 from __future__ import annotations
 
 from tux.base.errors import ProgramError
-from tux.program.fields import MEANS, Field
+from tux.program.combining import MEANS
+from tux.program.fields import Field
 from tux.program.program import Program
 from tux.stages.bind import place
 from tux.stages.calls import Call

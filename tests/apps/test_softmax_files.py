@@ -134,7 +134,7 @@ def test_a_class_that_training_has_not_seen(here, command):
     assert code == 3 and "new.svm:2" in said
     assert "label '10' is none of the classes '7', '8', '9'" in said
     code, said = command(f"run linear train.svm {FLAGS} --classes 7,8")
-    assert code == 2 and "--classes 7,8: label '9' is none of the classes" in said
+    assert code == 2 and "the classes are to be 7,8: label '9' is none of the classes" in said
     assert "name all labels" in said
     code, said = command(f"run linear train.svm --test new.svm {FLAGS} --classes 10,9,8,7")
     assert code == 0, said
@@ -222,7 +222,7 @@ def test_partitioned_folders(here, command):
     assert "--loss softmax" in told.value.do
     label = load(tux.Linear(loss="squared"), "parts").train.vertex_fields["sample"]["label"]
     assert sorted({*label.tolist()}) == [7, 8, 9]
-    with pytest.raises(UsageError, match="--classes 7,8: label '9'"):
+    with pytest.raises(UsageError, match="the classes are to be 7,8: label '9'"):
         load(tux.Linear(**HOW, classes="7,8"), "parts")
     code, said = command("partition train.svm --parts 2 --multiclass --numeric --out no")
     assert code == 2 and "contradict" in said

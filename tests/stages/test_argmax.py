@@ -10,7 +10,7 @@ from team import trained
 from tux import Context, Edge, Program, Vertex, argmax, argmin, data, param, total, value
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.program.fields import COMBINE
+from tux.program.combining import COMBINE
 from tux.rows.extreme import Extreme
 from tux.stages import Exchange, GlobalSync, MiniBatch
 

@@ -31,7 +31,8 @@ from tux.base.text import plural
 from tux.engine.model_copy import copied
 from tux.engine.state import Counts, Head, State, other_program
 from tux.graph.share import Share
-from tux.program.fields import COMBINE, Field
+from tux.program.combining import COMBINE
+from tux.program.fields import Field
 from tux.program.program import Program
 from tux.rows.table import Table
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import Initialiser, constant
+from tux.program.combining import COMBINES, MEANS, PAIRED
 from tux.program.naming import place
 from tux.program.spec import check_init, check_initialiser, check_spec, holds
 
@@ -30,51 +31,6 @@ KINDS = ("value", "shared", "delta", "master", "mirror", "data")
 MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
-
-def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The better of two values with its key, of equal ones that of the smaller key: arrays whose
-    last axis is value, key, value, key ...
-    """
-
-    def combine(held: np.ndarray, given: np.ndarray) -> np.ndarray:
-        pairs = held.reshape(-1, 2), given.reshape(-1, 2)
-        (value, key), (new, of_new) = (each.T for each in pairs)
-        take = better(new, value) | (new == value) & (of_new < key)
-        return np.where(take[:, None], pairs[1], pairs[0]).reshape(held.shape)
-
-    return combine
-
-
-COMBINE: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": np.add,
-    "mean": np.add,
-    "replica_mean": np.add,
-    "sqrt_mean": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "argmin": _of_pairs(np.less),
-    "argmax": _of_pairs(np.greater),
-}
-
-
-def folded(combine: str, copies: np.ndarray) -> np.ndarray:
-    """What `COMBINE` makes of all copies (n, ...), one after the other, of a minimum or maximum,
-    with keys or without.
-    """
-    best: np.ndarray = getattr(np, combine.removeprefix("arg"))(copies, axis=0)
-    if combine in PAIRED:
-        value, key = best[..., 0], copies[..., 1]
-        best[..., 1] = np.where(copies[..., 0] == value, key, np.inf).min(axis=0)
-    return best
-
-
-PAIRED = ("argmin", "argmax")
-"""Combinations of a value with its key."""
-
-# which combinations a kind has
-COMBINES = {"shared": ("sum", "mean", "replica_mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
-MEANS = ("mean", "replica_mean")
-"""Combinations over the replicas of a vertex."""
 ID = "id"
 """What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.program.fields import ID, MEANS, PAIRED, Field, Reduction, total
+from tux.program.combining import MEANS, PAIRED
+from tux.program.fields import ID, Field, Reduction, total
 
 
 class Fields:

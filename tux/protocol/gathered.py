@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.program.fields import COMBINE
+from tux.program.combining import COMBINE
 from tux.protocol.block import Block
 from tux.protocol.replicas import Mirrors
 from tux.protocol.steps import Rows, Step

@@ -28,7 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.program.fields import COMBINE, MEANS, PAIRED, Field
+from tux.program.combining import COMBINE, MEANS, PAIRED
+from tux.program.fields import Field
 from tux.protocol.encoding import (
     NEVER,
     Arrays,

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.program.fields import COMBINE
+from tux.program.combining import COMBINE
 from tux.protocol.clock import Gather
 from tux.protocol.encoding import NEVER, Arrays, pack, whole
 from tux.protocol.gathered import TotalsByClock

@@ -14,7 +14,8 @@ import numpy as np
 
 from tux.arrays.ragged import Lists, taken
 from tux.base.errors import out_of_memory
-from tux.program.fields import ID, PAIRED, Field, by_entry
+from tux.program.combining import PAIRED
+from tux.program.fields import ID, Field, by_entry
 
 # where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
