@@ -63,7 +63,7 @@ def begun(folder, program, data, test, options, *, in_shares):
 
     how = InShares(options.of(program), folders, told) if in_shares else None
     inputs, special = load_for(program, data, test, options, told, how)
-    introduce(told, data, special.edge_name, inputs)
+    introduce(told, data, special, inputs)
     plan = recommended(options.of(program), special, inputs, told)
     record = describe(special, inputs, options, digests=True)
     workers = plan.all_workers

@@ -52,9 +52,10 @@ def test_each_way_takes_the_steps_of_the_app(ways, name, k):
     edges = drawn("random")
     app = trained(Linear(solver="adam", penalty="none", batch=20, step=STEP, decay=0.0), edges)
     team, w = of_way(ways, name, edges, k)
-    np.testing.assert_allclose(w, app.gather("feature", "w"), rtol=1e-9, atol=1e-12)
+    # the app keeps moments in float32
+    np.testing.assert_allclose(w, app.gather("feature", "w"), rtol=1e-5, atol=1e-7)
     mean = np.array(app.history("objective")) / 120
-    np.testing.assert_allclose(team.history("loss"), mean, rtol=1e-9)
+    np.testing.assert_allclose(team.history("loss"), mean, rtol=1e-5)
 
 
 def test_the_ways_agree_where_gradients_add_up_to_0_and_the_masters_send_least(ways):

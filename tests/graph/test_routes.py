@@ -164,10 +164,10 @@ def test_bytes_of_one_synchronisation_by_hand():
 
 @pytest.mark.parametrize("slack", [0, 2])
 def test_bytes_of_blocks_by_hand(slack):
-    """As above, and a byte of which rows are touched where i2 is; it goes up for u2 or u1, by its
-    home, and down for both.
+    """As above, and a byte that says how it is told which rows are touched, and one of which rows
+    they are where i2 is; it goes up for u2 or u1, by its home, and down for both.
     """
-    heads = 13 + 13 + 5 + 5
+    heads = 14 + 14 + 6 + 6
     assert sent(CountByUser(), slack) == {"item": 4 * heads + 3 * (8 + 1)}
 
 

@@ -241,7 +241,7 @@ def test_classes_that_the_file_does_not_have_are_the_fault_of_the_flags(tux, her
     (here / "t.csv").write_text(TABLE)
     run = ("run", "blockpg", "t.csv", "--label", "clicked", "--negative", "no", "--positive", "yes")
     code, _, err = tux(*run)
-    assert code == 2 and "--negative no --positive yes" in err and "It has '0', '1'" in err
+    assert code == 2 and "the classes are to be no and yes" in err and "It has '0', '1'" in err
     assert "t.csv:2" in err and "Correct the file" not in err
 
 
