@@ -47,6 +47,7 @@ KINDS = {
     "implicit": {"implicit": True, "alpha": 2.0},
     "implicit-plain": {"implicit": True, "plain": True, "reg": 0.5},
 }
+EXACT = pytest.param(0, marks=pytest.mark.long)  # which takes long to compile
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -66,7 +67,7 @@ def halves(program, worker, number=4):
 
 
 @each_kind
-@pytest.mark.parametrize("steps", [0, 1, 3])
+@pytest.mark.parametrize("steps", [EXACT, 1, 3])
 def test_the_objective_after_each_half_is_that_of_numpy(kind, steps):
     program = ALS(rank=6, steps=steps, **KINDS[kind])
     found, expected = halves(program, start(program, EDGES))
@@ -134,7 +135,7 @@ def history(k=1, by="bicut", slack=0, **how):
     return np.array(team.history("objective")), f
 
 
-@pytest.mark.parametrize("steps", [0, 2])
+@pytest.mark.parametrize("steps", [EXACT, 2])
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 0), (2, 2)])
 @pytest.mark.parametrize("how", [{"center": True}, {"implicit": True}])
 def test_several_workers_do_what_one_does(how, k, slack, steps):

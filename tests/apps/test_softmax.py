@@ -162,7 +162,7 @@ def test_lbfgs_on_several_workers(k, slack):
     assert team.gather("feature", "w") == pytest.approx(one.gather("feature", "w"), abs=1e-7)
 
 
-SLOW = [pytest.param(solver, marks=pytest.mark.slow) for solver in ("adagrad", "rmsprop")]
+SLOW = [pytest.param(solver, marks=pytest.mark.long) for solver in ("adagrad", "rmsprop")]
 
 
 @pytest.mark.parametrize("solver", ["adam", *SLOW])
