@@ -81,6 +81,7 @@ def test_plain_python(steps):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.long  # to compile
 @each_kind
 def test_exact_solutions_never_raise_the_objective(kind):
     program = ALS(rank=5, steps=0, **KINDS[kind])
@@ -137,7 +138,9 @@ def history(k=1, by="bicut", slack=0, **how):
 
 @pytest.mark.parametrize("steps", [EXACT, 2])
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 0), (2, 2)])
-@pytest.mark.parametrize("how", [{"center": True}, {"implicit": True}])
+@pytest.mark.parametrize(
+    "how", [{"center": True}, pytest.param({"implicit": True}, marks=pytest.mark.long)]
+)
 def test_several_workers_do_what_one_does(how, k, slack, steps):
     objective, predictions = history(steps=steps, **how)
     others, theirs = history(k, slack=slack, steps=steps, **how)

@@ -183,6 +183,7 @@ def test_trees_are_those_of_recursion_on_any_number_of_workers(oracle, k, slack,
     assert 3 not in team.tau.feature and 0 in team.tau.feature
 
 
+@pytest.mark.long
 def test_compiled_trees_are_the_same(oracle):
     agrees_with_recursion(trees(k=2, slack=2, jit=True), oracle)
 

@@ -38,6 +38,7 @@ def test_messages(whole, tmp_path, fault):
     assert not any(each.wrong for each in seen), seen
 
 
+@pytest.mark.long
 def test_a_worker_is_killed(whole, tmp_path):
     seen = played("killed-mid-epoch", whole, tmp_path)
     assert not seen.wrong and 0 < seen.noticed < seen.recovered

@@ -165,7 +165,9 @@ def test_who_has_asked_to_end_gets_no_restart(monkeypatch, closes, signalled, ag
 # ---- with loaders
 
 
-@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.slow), 1])
+@pytest.mark.parametrize(
+    "killed", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.long)]
+)
 def test_a_killed_loader_has_all_machines_load_anew(tmp_path, port, killed):
     path = lines(tmp_path)
     order(path, "die", killed)
