@@ -103,7 +103,7 @@ def made_up(angel, monkeypatch):
     monkeypatch.setattr(angel, "records", records)
 
 
-@pytest.mark.parametrize("name", ["lda", "adam", "lbfgs"])
+@pytest.mark.parametrize("name", [pytest.param("lda", marks=pytest.mark.long), "adam", "lbfgs"])
 def test_a_line_for_each_layout_and_a_picture(angel, made_up, capsys, tmp_path, name):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "curves.png"

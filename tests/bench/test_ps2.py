@@ -129,7 +129,7 @@ def test_other_losses_end_it(ps2):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["update", "link"])
+@pytest.mark.parametrize("part", ["update", pytest.param("link", marks=pytest.mark.long)])
 def test_three_ways_on_two_workers(ps2, capsys, part):
     if why := part == "link" and ps2.Link.missing():
         pytest.skip(why)

@@ -224,7 +224,10 @@ def test_a_pipe_gets_plain_lines(runs, capsys, tux, ratings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", SIZES)
+@pytest.mark.parametrize(
+    "columns",
+    [pytest.param(size, marks=[] if size == 120 else pytest.mark.long) for size in SIZES],
+)
 def test_a_real_terminal(ratings, columns):
     """A command whose three streams are a terminal of this width, and not a file that says so."""
     own, terminal = pty.openpty()
