@@ -215,3 +215,20 @@ def test_held_out_edges_from_a_file(folder, tmp_path):
         for test in (held, tmp_path / "test.csv")
     ]
     assert runs[0].records[0]["test_rmse"] == runs[1].records[0]["test_rmse"]
+
+
+def test_held_out_edges_lie_together_in_stored_and_in_loaded_parts(folder):
+    _, held, _ = known()
+    stored = folder(k=3)
+    bare = without_edges(stored, held.ends, {"value": np.dtype("f4")})
+    for end in ("user", "item"):
+        for parts in (
+            Partitioned.stored(stored, bare, held, end).parts,
+            Partitioned.made(stored, bare, held, "bicut", end).parts,
+        ):
+            homes = {}
+            for number, part in enumerate(parts):
+                at = part.test_src if end == held.ends[0] else part.test_dst
+                for vertex in part.types[end].rows[at].tolist():
+                    assert homes.setdefault(vertex, number) == number
+            assert len(set(homes.values())) > 1 and len(homes) > 3
