@@ -27,8 +27,8 @@ Classes = tuple[str, ...]
 Where = Callable[[int], str]
 SHOWN = 5  # kinds named in a message
 MORE = (
-    "Leave two of them, or join some; or tux run linear: --loss softmax is for any number of "
-    "classes, --loss squared for numbers."
+    "Leave two of them, or join some. tux run linear --loss softmax is for any number of classes; "
+    "tux run linear and tux run gbdt --loss squared are for numbers."
 )
 """What may be done about more than two kinds of labels."""
 F4 = np.dtype("f4")
