@@ -69,6 +69,6 @@ OF_A_TREE = {
     **{name: value("f8", kept=False) for name in ("unit_g", "unit_h", "per_g", "per_h")},
     **{name: value("f8", kept=False) for name in ("least_h", "least_gain")},
     **{name: total("i8") for name in ("all_g", "all_h")},
-    **{name: total() for name in ("weights", "labels")},
+    **{name: total("i8", 2) for name in ("weights", "labels")},
     **{name: total(combine="max") for name in ("most_g", "most_h")},
 }

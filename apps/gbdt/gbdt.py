@@ -43,7 +43,7 @@ class GBDT(Program):
     )
     bins: int = param(255, "bins of a feature, at most", low=2, high=255)
     positive_weight: float = param(
-        1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
+        1.0, "weight of samples of the second class", low=1e-9, high=1e9, dtype="f8"
     )
     negative: str = param(
         "", "label of the first class, if it is not the smaller one", metavar="LABEL"
@@ -68,6 +68,8 @@ class GBDT(Program):
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
     tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
 
+    epochs = 100  # as many as trees: `__init__`
+
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
         self.epochs = self.trees
@@ -76,6 +78,8 @@ class GBDT(Program):
     def setup(self):
         loss = LOSSES[self.loss]
         return [
+            Exchange(None, enter=start.weigh, over="sample"),
+            GlobalSync(growing.units),
             Exchange(None, enter=start.count, over="sample", once=True),
             GlobalSync(start.beginning(loss)),
             Exchange(into_bins, over="feature"),

@@ -111,7 +111,7 @@ def climbing(loss):
     slopes = loss.slopes
 
     def climb(sample, tau):
-        m = sample.score + tau.weight[tau.tree, sample.node]
+        m = sample.score + float(tau.weight[tau.tree, sample.node])
         g, h = slopes(sample.label, m)
         sample.score, sample.g, sample.h = m, sample.c * g, sample.c * h
         tau.most_g = max(tau.most_g, sample.c * abs(g))

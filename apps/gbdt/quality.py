@@ -84,7 +84,7 @@ def judging(loss):
         if sample.climbed == 0:
             sample.score = tau.base
         for tree in range(sample.climbed, tau.tree):
-            sample.score += tau.weight[tree, leaf(tree, edges, tau)]
+            sample.score += float(tau.weight[tree, leaf(tree, edges, tau)])
         sample.climbed = tau.tree
         tau.tested += 1
         tau.test_losses += value(sample.label, sample.score)

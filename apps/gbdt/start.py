@@ -1,29 +1,58 @@
-"""Boosted trees before the first one: weights of samples, and the score at which all begin."""
+"""Boosted trees before the first one: weights of samples, and the score at which all begin.
+
+The first score depends on the sums of weights and labels. Each number is rounded to a multiple of a
+small power of two, and is added up as two whole numbers. So sums are exact in any order.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from tux.apps.gbdt.growing import BITS
 from tux.base.errors import DataError
 
+FINE = 2.0**BITS  # how many times smaller the second unit is
 
-def count(sample, tau, p):
-    """The sums of weights and labels."""
-    c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
-    tau.weights += c
-    tau.labels += c * sample.label
+
+def weigh(sample, tau, p):
+    """The weight of a sample, and the largest numbers of all."""
+    c = float(sample.weight)
+    if sample.label > 0:
+        c *= p.positive_weight
+    sample.c = c
+    tau.most_g = max(tau.most_g, abs(c * sample.label))
+    tau.most_h = max(tau.most_h, c)
+
+
+def count(sample, tau):
+    """The sums of weights and labels, in units and in finer units."""
+    weight, label = sample.c * tau.per_h, sample.c * sample.label * tau.per_g
+    whole = math.floor(weight)
+    tau.weights[0] += whole
+    tau.weights[1] += math.floor((weight - whole) * FINE)
+    whole = math.floor(label)
+    tau.labels[0] += whole
+    tau.labels[1] += math.floor((label - whole) * FINE)
+
+
+def joined(sums, unit):
+    """The number that two sums of whole numbers are."""
+    return (sums[0] + sums[1] / FINE) * unit
 
 
 def beginning(loss):
     """The first score: the constant of least loss, as XGBoost computes it."""
 
     def begin(tau):
-        if not tau.weights > 0:
+        weights = joined(tau.weights, tau.unit_h)
+        if not weights > 0:
             raise DataError("the weights of the samples add up to 0", do="give some of them weight")
-        mean = tau.labels / tau.weights
+        mean = joined(tau.labels, tau.unit_g) / weights
         if loss.of_classes and abs(mean) >= 1:
             raise DataError(
-                "all samples that have a weight are of one class",
+                "the samples of one class have all the weight",
                 do="give samples of both; for labels that are numbers, --loss squared",
             )
         tau.base = float(np.float32(loss.start(mean)))
@@ -35,10 +64,7 @@ def starting(loss):
     """A UDF: all scores are the same."""
     slopes = loss.slopes
 
-    def start(sample, tau, p):
-        sample.c = sample.weight
-        if p.positive_weight != 1 and sample.label > 0:
-            sample.c = sample.weight * p.positive_weight
+    def start(sample, tau):
         sample.score = tau.base
         g, h = slopes(sample.label, tau.base)
         sample.g, sample.h = sample.c * g, sample.c * h

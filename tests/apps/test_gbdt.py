@@ -1,5 +1,6 @@
 """Boosted trees beside a plain oracle: bins, splits, missing values, workers, threads."""
 
+import math
 from types import SimpleNamespace as Row
 
 import numpy as np
@@ -7,10 +8,10 @@ import pytest
 from gbdt_oracle import FIELDS, drawn, edges_of, grow, scored
 from team import Team
 
-from tux.apps.gbdt import moves
+from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins
 from tux.apps.gbdt.gbdt import GBDT
-from tux.apps.gbdt.growing import between
+from tux.apps.gbdt.growing import between, units
 from tux.apps.gbdt.losses import LOSSES
 from tux.base.errors import DataError, TuxError
 
@@ -76,7 +77,10 @@ def test_squared_errors_and_few_bins():
 
 def test_plain_python_grows_the_same_trees():
     x, y = drawn(n=60, p=5)
-    same(forest(fit(x, y, jit=False, trees=1)), forest(fit(x, y, trees=1)), exact=False)
+    plain, compiled = (fit(x, y, test=(x, y), jit=jit) for jit in (False, True))
+    same(forest(plain), forest(compiled), exact=False)
+    for metric in ("objective", "test_logloss"):  # in double precision
+        assert plain.history(metric) == pytest.approx(compiled.history(metric), rel=1e-11)
 
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
@@ -156,7 +160,38 @@ def test_no_samples_are_refused():
         fit(x, y, weight=np.zeros(len(y)))
 
 
+def test_huge_labels_have_finite_gains():
+    x, y = drawn(n=60, p=4)
+    team = fit(x, y * np.float32(1e30), loss="squared", jit=False, trees=1)
+    assert np.isfinite(team.tau.gain).all() and team.tau.gain.max() > 1e38
+
+
 # Functions.
+
+
+def test_the_first_score_does_not_depend_on_the_order():
+    rng = np.random.default_rng(13)
+    weight = (10.0 ** rng.uniform(-6, 6, 400)).astype("f4")
+    label = (10.0 ** rng.uniform(-6, 6, 400) * rng.choice([-1, 1], 400)).astype("f4")
+
+    def sums(order):
+        tau = Row(most_g=0.0, most_h=0.0, weights=[0, 0], labels=[0, 0], base=0.0)
+        samples = [Row(weight=weight[i], label=label[i], c=0.0) for i in order]
+        for sample in samples:
+            start.weigh(sample, tau, Row(positive_weight=0.3))
+        units(tau)
+        for sample in samples:
+            start.count(sample, tau)
+        start.beginning(LOSSES["squared"])(tau)
+        return tau
+
+    one = sums(range(400))
+    for order in (range(399, -1, -1), rng.permutation(400)):
+        other = sums(order)
+        assert (other.weights, other.labels) == (one.weights, one.labels)
+    c = np.where(label > 0, 0.3, 1) * weight.astype("f8")
+    mean = math.fsum(c * label) / math.fsum(c)
+    assert one.base == pytest.approx(np.float32(mean), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -137,8 +137,20 @@ def test_a_document_needs_a_json_file(files, tmp_path, capsys):
     assert ".json" in capsys.readouterr().err and not out.exists()
 
 
+def test_numbers_as_labels_name_the_loss_for_them(tmp_path, capsys):
+    write(tmp_path / "numbers.svm", *drawn(n=20, numbers=True))
+    assert main(["run", "gbdt", str(tmp_path / "numbers.svm")]) == 3
+    assert "tux run gbdt --loss squared" in capsys.readouterr().err
+
+
 def test_refused_parameters():
     with pytest.raises(UsageError, match="bins"):
         GBDT(bins=300)
     with pytest.raises(UsageError, match="loss"):
         GBDT(loss="softmax")
+
+
+def test_zeros_are_missing(tmp_path, capsys):
+    (tmp_path / "zeros.svm").write_text("1 1:0 2:1\n-1 1:2 2:-0\n")
+    assert main(["run", "gbdt", str(tmp_path / "zeros.svm"), "--epochs", "0"]) == 0
+    assert "2 features, 2 entries" in capsys.readouterr().out
