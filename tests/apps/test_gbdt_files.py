@@ -150,7 +150,13 @@ def test_refused_parameters():
         GBDT(loss="softmax")
 
 
-def test_zeros_are_missing(tmp_path, capsys):
-    (tmp_path / "zeros.svm").write_text("1 1:0 2:1\n-1 1:2 2:-0\n")
-    assert main(["run", "gbdt", str(tmp_path / "zeros.svm"), "--epochs", "0"]) == 0
-    assert "2 features, 2 entries" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("name", "text", "entries"),
+    [("zeros.svm", "1 1:0 2:1\n-1 1:2 2:-0\n", 4), ("zeros.csv", "label,a,b\n1,0,1\n-1,2,\n", 2)],
+)
+def test_zeros_of_text_are_values_and_those_of_tables_are_not(
+    name, text, entries, tmp_path, capsys
+):
+    (tmp_path / name).write_text(text)
+    assert main(["run", "gbdt", str(tmp_path / name), "--epochs", "0"]) == 0
+    assert f"2 features, {entries} entries" in capsys.readouterr().out
