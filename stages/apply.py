@@ -94,7 +94,6 @@ class Apply(CallingStage):
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
             return LocalApply(self, worker, rows, kernel, again=again)
-        changed = self._changed(worker.program, "tau")
         return ApplySync(
             worker,
             self.over,
@@ -102,7 +101,8 @@ class Apply(CallingStage):
             kernel,
             self._changed(worker.program, self.over),
             gather=self.gather,
-            adds_to_context=changed is None or bool(changed),
+            sees_context=self.f is not None and "tau" in parameters(self.f, self.label),
+            adds_to_context=self._changed(worker.program, "tau") != frozenset(),
             again=again,
         )
 

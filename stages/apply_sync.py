@@ -50,17 +50,15 @@ class ApplySync(Fold[Contribution]):
         writes: Container[str] | None = None,
         *,
         gather: bool,
+        sees_context: bool,
         adds_to_context: bool,
         again: bool,
     ) -> None:
         """`writes`: the fields that the UDF may change, if they are known. `again`: each block of
         a mini-batch has all rows.
         """
-        self.table, self.has_function, self.adds_to_context = (
-            over,
-            kernel is not None,
-            adds_to_context,
-        )
+        self.table, self.has_function = over, kernel is not None
+        self.sees_context, self.adds_to_context = sees_context, adds_to_context
         self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
         self._writes = writes
         self._again = again

@@ -8,6 +8,8 @@ import linecache
 import types
 from collections.abc import Iterator
 
+from tux.base.syntax import parsed
+
 _FUTURE = 0x1FF0000  # flags of a code object that say from which future its source is
 
 
@@ -19,7 +21,7 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
         lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
         inside = lines[0][:1].isspace()
         # not dedented, as this would change strings of several lines
-        tree = ast.parse("if True:\n" * inside + "".join(lines))
+        tree = parsed("if True:\n" * inside + "".join(lines))
     except (OSError, SyntaxError, IndexError):
         return None
     body = tree.body[0].body if inside and isinstance(tree.body[0], ast.If) else tree.body

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tux.base.parallel import cores
 from tux.cli import show
+from tux.cli.main import main
 from tux.engine.threads import Threads, Work
 from tux.stages import shared_kernel
 
@@ -66,6 +67,19 @@ def real_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("TUX_TEST_DATA names no folder of real data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[[str], tuple[int, str]]:
+    """Run a command; its exit code and all that it says."""
+
+    def run(words: str) -> tuple[int, str]:
+        code = main(words.split())
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out + err
+
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.als.edges import item_of, pulling, user_of
+from tux.apps.als.ends import ends
 from tux.apps.als.steps import advance, begin, solving
 from tux.stages import Apply, Barrier, Exchange, Repeat
 
@@ -20,17 +21,6 @@ def gathered(p):
 
 
 pull_items, pull_users = pulling(item_of), pulling(user_of)
-solve_by_items, solve_by_users = solving(pull_items), solving(pull_users)
-
-
-def solve_user(user, edges, tau, p):
-    """The best factors of a user, nearly."""
-    solve_by_items(edges, user.f, user.n, tau, p)
-
-
-def solve_item(item, edges, tau, p):
-    """Those of an item."""
-    solve_by_users(edges, item.f, item.n, tau, p)
 
 
 def lead(item, edges, tau, p):
@@ -64,20 +54,12 @@ def step(item, tau, p):
     item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
 
 
-def of_users(cluster):
-    """The stages that solve the users."""
-    return [Exchange(solve_user)]
-
-
-def of_items(cluster):
-    """The stages that solve the items: those of which one worker has all edges, then the others."""
-    alone = Exchange(solve_item, over="item", cut=False)
-    if cluster.workers == 1:
-        return [alone]
-    lead_out = Exchange(lead, over="item", split=True, cut=True), Apply("item", set_out)
+def several():
+    """The stages of items that have edges on several workers."""
+    beginning = Exchange(lead, over="item", split=True, cut=True), Apply("item", set_out)
     following = Exchange(follow, over="item", split=True, cut=True), Apply("item", step)
-    return [alone, *lead_out, Repeat(Barrier(), *following, times="steps")]
+    return [*beginning, Repeat(Barrier(), *following, times="steps")]
 
 
-STAGES = {"user": of_users, "item": of_items}
+STAGES = ends(solving, (pull_items, pull_users), several)
 """The stages that solve an end."""

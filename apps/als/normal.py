@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.als.edges import item_of, user_of, weigh
+from tux.apps.als.ends import ends
 from tux.apps.als.steps import penalty
 from tux.rows.packed import packed_add, packed_solve
 from tux.stages import Apply, Exchange
@@ -86,19 +87,6 @@ def solving(add):
     return solve_own
 
 
-solve_by_items, solve_by_users = solving(add_items), solving(add_users)
-
-
-def solve_user(user, edges, tau, p):
-    """The best factors of a user."""
-    solve_by_items(edges, user.f, user.n, tau, p)
-
-
-def solve_item(item, edges, tau, p):
-    """The best factors of an item."""
-    solve_by_users(edges, item.f, item.n, tau, p)
-
-
 def gather(item, edges, tau, p):
     """This worker's part of A and b."""
     a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
@@ -116,18 +104,10 @@ def solve_gathered(item, tau, p):
         solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
 
 
-def of_users(cluster):
-    """The stages that solve the users."""
-    return [Exchange(solve_user)]
+def several():
+    """The stages of items that have edges on several workers."""
+    return [Exchange(gather, over="item", split=True, cut=True), Apply("item", solve_gathered)]
 
 
-def of_items(cluster):
-    """The stages that solve the items: those of which one worker has all edges, then the others."""
-    alone = Exchange(solve_item, over="item", cut=False)
-    gathering = Exchange(gather, over="item", split=True, cut=True)
-    several = [gathering, Apply("item", solve_gathered)] if cluster.workers > 1 else []
-    return [alone, *several]
-
-
-STAGES = {"user": of_users, "item": of_items}
+STAGES = ends(solving, (add_items, add_users), several)
 """The stages that solve an end."""

@@ -14,6 +14,11 @@ import numpy as np
 ENOUGH = 1e-20
 """Of r.r: nothing is left to be done."""
 
+FLAT = 1e-6
+"""Of d.A d / d.d: along such a d nothing is to be gained, as without a penalty where a vertex has
+fewer edges than dimensions. What 32 bits leave of it is rounding.
+"""
+
 
 def penalty(n, p):
     """The penalty on a vertex that has n edges."""
@@ -52,13 +57,18 @@ def begin(x, n, r, d, tau, p):
 
 
 def advance(x, n, r, d, got, square, tau, p):
-    """A step, from got = the edges' part of -A d, which is changed. Returns r.r after it."""
+    """A step, from got = the edges' part of -A d, which is changed. Returns r.r after it, 0 if
+    there is no further step.
+    """
     if square <= ENOUGH:
         return square
     shared_part(d, got, tau, p)
     for k in range(p.rank):
         got[k] -= penalty(n, p) * d[k]
-    a = -square / product(d, got)
+    curvature = -product(d, got)
+    if curvature <= FLAT * product(d, d):
+        return 0.0
+    a = square / curvature
     for k in range(p.rank):
         x[k] += a * d[k]
         r[k] += a * got[k]

@@ -17,12 +17,12 @@ class ClusterReport(Report):
     def tables(self, program, model):
         """Clusters, largest first."""
         center, names = centers(program, model)
-        size = model.fields["tau"]["size"][0]
+        size = sizes(program, model)
         rows = np.argsort(-size, kind="stable")
         return {
             "clusters": {
                 "features": [told(center[k], names) for k in rows],
-                "samples": size[rows].astype(np.int64),
+                "samples": size[rows],
                 "cluster": rows,
             }
         }
@@ -48,7 +48,14 @@ def centers(program, model) -> tuple[np.ndarray, np.ndarray]:
     return np.where(size[:, None] > 0, center, np.nan), np.arange(center.shape[1])
 
 
+def sizes(program, model) -> np.ndarray:
+    """(clusters,) int64: the samples in each. Centers may be means of others: with mini-batches, of
+    all that have joined them.
+    """
+    return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.clusters)
+
+
 def exported(program, model) -> dict[str, np.ndarray]:
     """`center` (clusters, features), `feature` (features,) and `size` (clusters,)."""
     center, names = centers(program, model)
-    return {"center": center, "feature": names, "size": model.fields["tau"]["size"][0]}
+    return {"center": center, "feature": names, "size": sizes(program, model)}

@@ -64,13 +64,13 @@ def check(program):
             f"positive_weight has no effect with the loss {program.loss}, which knows {knows}",
             do="leave it out",
         )
-    check_batch(program.batch)
     for name, solvers in _OF_SOLVERS.items():
         if program.solver not in solvers and _is_given(program, name):
             raise UsageError(
                 f"{name} has no effect with the solver {program.solver}",
                 do=f"leave {name} out, or choose the solver {solvers[0]}",
             )
+    check_batch(program.batch)
     if program.loss != "huber" and _is_given(program, "width"):
         raise UsageError(
             f"width has no effect with the loss {program.loss}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tux.apps.blockpg.weights import TOP, SparseReport, sklearn, typed, weights
@@ -10,6 +12,7 @@ from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.updates import UPDATES
 from tux.program.input import class_names
 
+SHOWN = 5  # classes
 LOWER = 1.1  # a rise by less is the noise of mini-batches
 
 
@@ -36,8 +39,12 @@ class LinearReport(SparseReport):
         }
 
     def opening(self, program, vertices):
-        """How large a mini-batch is."""
-        return [said(program, vertices["sample"])] if program.solver in UPDATES else []
+        """What the classes are, and how large a mini-batch is."""
+        wide = LOSSES[program.loss].wide
+        lines = [classified(typed(class_names(program.classes)))] if wide else []
+        if program.solver in UPDATES:
+            lines.append(said(program, vertices["sample"]))
+        return lines
 
     def remarks(self, program, records):
         """That the objective has been lower before."""
@@ -56,6 +63,14 @@ class LinearReport(SparseReport):
     def exports(self):
         """Those of `SparseReport`; where labels are numbers, as scikit-learn's Ridge has them."""
         return {"weights": table, "sklearn": estimator}
+
+
+def classified(classes: list[Any]) -> str:
+    """A sentence about the classes; where they look like measurements, with another loss."""
+    shown = ", ".join(map(str, classes[:SHOWN])) + (", ..." if len(classes) > SHOWN else "")
+    number = any(isinstance(each, float) and each != round(each) for each in classes)
+    other = "; --loss squared takes labels as numbers" if number else ""
+    return f"{len(classes):,} classes: {shown}{other}"
 
 
 def table(program, model) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from team import trained
 from tux.apps.als import ALS
 from tux.apps.als.edges import weigh
 from tux.apps.als.quality import gram_of, judged, rate
+from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.stage import Cluster
@@ -164,6 +165,15 @@ def test_the_weight_and_target_of_an_edge():
     assert weigh(np.float32(3), tau, implicit) == (6, 7)
     assert weigh(np.float32(-3), tau, implicit) == (6, 0)
     assert weigh(np.float32(0), tau, implicit) == (0, 0)
+
+
+@pytest.mark.parametrize("rest", [0.0, 1e-9, -1e-9])
+def test_steps_end_where_only_rounding_is_left(rest):
+    """As without a penalty: a step along such a direction would be of any length."""
+    x, r, d, got = (np.array(v, np.float32) for v in ([2, 0], [0, 1e-6], [0, 1], [0, rest]))
+    p = Row(rank=2, reg=np.float32(0), plain=False, implicit=False)
+    assert advance(x, np.float32(3), r, d, got, 1e-12, Row(), p) == 0
+    assert x.tolist() == [2, 0]
 
 
 def test_exact_solutions_need_a_penalty():

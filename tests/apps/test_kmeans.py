@@ -202,10 +202,12 @@ def test_predictions_of_points():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_centers_of_a_report(kind):
-    team = train(kind, made(), 3)
+@pytest.mark.parametrize("batch", [0, 12])
+def test_centers_and_sizes_of_a_report(kind, batch):
+    team = train(kind, made(), 3, batch=batch)
     named = {"size": np.asarray(team.tau.size)[None]}
-    fields = {"tau": named}
+    label = team.gather("sample", "cluster")
+    fields = {"tau": named, "sample": {"cluster": label[:, None]}}
     if kind is SparseKMeans:
         fields["feature"] = {"s": team.gather("feature", "s")}
     else:
@@ -215,7 +217,12 @@ def test_centers_of_a_report(kind):
     assert shown == pytest.approx(found(team), rel=1e-6)
     assert len(names) == 5
     table = team.program.report.tables(team.program, model)["clusters"]
-    assert (np.diff(table["samples"]) <= 0).all() and table["samples"].sum() == 60
+    assert (np.diff(table["samples"]) <= 0).all()
+    assert all(
+        (label == c).sum() == n for c, n in zip(table["cluster"], table["samples"], strict=True)
+    )
+    exported = team.program.report.exports()["centers"](team.program, model)
+    assert exported["size"].tolist() == np.bincount(label, minlength=4).tolist()
 
 
 @pytest.mark.slow

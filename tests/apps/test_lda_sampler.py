@@ -71,7 +71,9 @@ def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
     return oracle.chance(visits(worker, step, times), truth.posterior())
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.long) for s in range(10, 30))]
+)
 def test_states_are_visited_as_the_posterior_says(seed):
     assert sampled(seed, SAMPLES) > 0.001
 

@@ -161,6 +161,19 @@ def test_hashed_features(files, tmp_path, capsys):
         assert np.allclose(chances, expit(matrix_of(test) @ into @ w), atol=1e-5)
 
 
+def test_a_sample_whose_hashes_are_all_unknown(tmp_path, capsys):
+    """Hashed features have no names, so that nobody can call them wrongly."""
+    (tmp_path / "train.svm").write_text("1 1:1\n0 2:1\n")
+    (tmp_path / "new.svm").write_text("1 7:1\n")
+    argv = ["run", "linear", str(tmp_path / "train.svm"), "--no-jit", "--epochs", "1"]
+    for name, flags, code in (("hashed", ["--hash", "31"], 0), ("named", [], 3)):
+        assert main([*argv, *flags, "--out", str(tmp_path / name)]) == 0
+        capsys.readouterr()
+        assert main(["predict", str(tmp_path / name), str(tmp_path / "new.svm")]) == code
+        out, err = capsys.readouterr()
+        assert ("1,0.5\n" in out and "1 of 1 entries" in err) if not code else "none of" in err
+
+
 @pytest.mark.parametrize("app", [tux.Linear, tux.BlockPG])
 def test_what_cannot_be_hashed_is_refused(app, tmp_path, files):
     train, _ = MADE.split()

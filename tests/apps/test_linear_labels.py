@@ -13,7 +13,6 @@ from linear_oracle import objective, solved
 
 import tux
 from tux.base.errors import DataError, ProgramError, UsageError
-from tux.cli.main import main
 from tux.graph.store import read_manifest
 from tux.program.input import Samples
 from tux.runs.generated import generated
@@ -62,19 +61,6 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "train.svm").write_text(libsvm(X[TRAIN], Y[TRAIN]))
     (tmp_path / "test.svm").write_text(libsvm(X[TEST], Y[TEST]))
     return tmp_path
-
-
-@pytest.fixture
-def command(capsys):
-    """Run a command; its exit code and all that it says."""
-
-    def run(words):
-        code = main(words.split())
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out + err
-
-    return run
 
 
 # From files, by the command.

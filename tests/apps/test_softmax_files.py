@@ -11,8 +11,9 @@ import pytest
 from scipy.special import softmax
 
 import tux
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.cli.main import main
 from tux.graph.store import read_manifest
 from tux.program.input import Samples, class_names, written
 from tux.runs.generated import generated
@@ -61,19 +62,6 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "train.csv").write_text(table(X[TRAIN], WORDS[TRAIN]))
     (tmp_path / "test.csv").write_text(table(X[TEST], WORDS[TEST]))
     return tmp_path
-
-
-@pytest.fixture
-def command(capsys):
-    """Run a command; its exit code and all that it says."""
-
-    def run(words):
-        code = main(words.split())
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out + err
-
-    return run
 
 
 def test_the_command_from_training_to_exports(here, command):
@@ -155,7 +143,7 @@ def test_a_label_that_is_missing_is_a_bad_row(here, command):
         ("--loss logistic", "--loss softmax is for any number of classes, --loss squared for"),
         ("--loss softmax --positive 7", "positive 7 has no effect: labels are any number"),
         ("--loss squared --classes 7,8", "classes 7,8 has no effect: labels are numbers here"),
-        ("--loss softmax --classes 7,7,8,9", "are not two different labels or more"),
+        ("--loss softmax --classes 7,7,8,9", "are not two labels or more, all different"),
         ("--loss softmax --positive-weight 2", "positive_weight has no effect"),
         ("--loss softmax --solver sgd", "sgd is for losses of one margin"),
     ],
@@ -240,6 +228,69 @@ def test_two_workers(here, command):
 
 
 # The declaration.
+
+
+def edges(label, weight=1.0):
+    """Samples that are edges already."""
+    row, column = np.nonzero(X)
+    kinds = {"sample": Ids(np.arange(len(X))), "feature": Ids(np.arange(X.shape[1]))}
+    known = {
+        "label": np.resize(label, len(X)).astype(np.float32),
+        "weight": np.full(len(X), weight, np.float32),
+    }
+    return EdgeData(
+        ("sample", "feature"),
+        kinds,
+        row.astype(np.int32),
+        column.astype(np.int32),
+        {"value": X[row, column].astype(np.float32)},
+        vertex_fields={"sample": known},
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "label", "what"),
+    [
+        (
+            {"loss": "softmax", "classes": "a,b"},
+            [0, 1, 2],
+            "label 2 of sample 2.*2 classes, 0 to 1",
+        ),
+        ({"loss": "softmax", "classes": "a,b"}, [0, -1], "label -1 of sample 1"),
+        ({"loss": "softmax", "classes": "a,b"}, [0, 0.5], "label 0.5"),
+        ({"loss": "softmax", "classes": "a,b"}, [np.nan, 0], "label nan"),
+        ({"loss": "softmax"}, [0, 1], "how many classes"),
+        ({}, [0, 1], "label 0 of sample 0.*-1 or"),
+        ({"loss": "squared"}, [0, np.inf], "label inf of sample 1"),
+    ],
+)
+def test_labels_of_edges_that_the_loss_does_not_know(parameters, label, what):
+    with pytest.raises((DataError, UsageError), match=what):
+        trained(edges(label), parameters=parameters, epochs=1)
+    if parameters.get("classes"):
+        held_out = edges([0, 1])
+        with pytest.raises(DataError, match=what):
+            trained(held_out, edges(label), parameters=parameters, epochs=1)
+
+
+def test_weights_that_train_nothing():
+    with pytest.raises(DataError, match="weight -1 of sample 0"):
+        trained(edges([-1, 1], -1.0), parameters={}, epochs=1)
+    with pytest.raises(DataError, match="the weight of each sample is 0"):
+        trained((X, Y, np.zeros(len(X))), epochs=1)
+
+
+def test_what_a_run_says_of_its_classes(here, command):
+    assert "3 classes: 7, 8, 9\n" in command(f"run linear train.svm {FLAGS} --epochs 1")[1]
+    (here / "numbers.svm").write_text(libsvm(X, np.arange(len(X)) / 8))
+    said = command(f"run linear numbers.svm {FLAGS} --epochs 1")[1]
+    assert "90 classes: 0.0, 0.125, 0.25, 0.375, 0.5, ...; --loss squared takes labels" in said
+
+
+@pytest.mark.parametrize("text", ['"a,b', '"a"b,c', "a\nb,c"])
+def test_names_of_classes_that_cannot_be_read(text):
+    with pytest.raises(UsageError, match="cannot be read"):
+        class_names(text)
 
 
 def test_names_of_classes_as_a_parameter():

@@ -1,5 +1,6 @@
 """A worker's messages before the launcher has told it where the others are."""
 
+import threading
 import types
 
 import msgspec
@@ -7,10 +8,10 @@ import pytest
 from members import job_in
 
 from tux.base.errors import PeerLost, Refused
-from tux.cluster.control import Beat, Bye, Go, Keep, Pass, pack, pack_beat
+from tux.cluster.control import Beat, Bye, Go, Keep, Pass, failed, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_files import WorkerFiles
-from tux.cluster.worker_process import Peer
+from tux.cluster.worker_process import Peer, failure_of, leave_failure
 from tux.engine.saved import Saved
 from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message
@@ -160,3 +161,23 @@ def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch)
         assert len(stopped) == 7
     finally:
         peer.socket_thread.close()
+
+
+def test_a_failure_that_several_threads_leave_is_whole_at_every_moment(tmp_path):
+    """One of them ends the process while another one writes."""
+    failure, over = failed(Refused("machine 0 has ended", do="x" * 1000)), threading.Event()
+    leave_failure(tmp_path, 1, failure)
+
+    def leave():
+        while not over.is_set():
+            leave_failure(tmp_path, 1, failure)
+
+    threads = [threading.Thread(target=leave) for _ in range(2)]
+    for each in threads:
+        each.start()
+    try:
+        assert all(failure_of(tmp_path, 1) == failure for _ in range(2000))
+    finally:
+        over.set()
+        for each in threads:
+            each.join()

@@ -214,7 +214,9 @@ def together(make, edges, test, *, slack, k, states=None, at=-1):
     return [*map(bits, team.workers)], [*map(untimed, team.records)], keeping
 
 
-@pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 0), (2, 2)])
+@pytest.mark.parametrize(
+    ("k", "slack"), [pytest.param(2, 0, marks=pytest.mark.long), (3, 0), (2, 2)]
+)
 def test_several_workers_go_on_from_any_mark(k, slack):
     edges, test = few()
     held, records, keeping = together(Ratings, edges, test, slack=slack, k=k)

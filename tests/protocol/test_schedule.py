@@ -35,7 +35,7 @@ class Remote(Fold):
         table="tau",
         has_function=True,
         reads_masters=False,
-        adds_to_context=False,
+        sees_context=False,
         aggregated="",
     ):
         self.letter, self.table, self.is_apply, self.has_function = (
@@ -44,9 +44,9 @@ class Remote(Fold):
             table != "tau",
             has_function,
         )
-        self.reads_masters, self.adds_to_context, self.aggregated = (
+        self.reads_masters, self.sees_context, self.aggregated = (
             reads_masters,
-            adds_to_context,
+            sees_context,
             aggregated,
         )
 
@@ -83,7 +83,7 @@ STEPS = {
     "A": lambda: Remote("A", table="v"),
     "a": lambda: Local("a", is_apply=True),
     "B": lambda: Remote("B", table="v", has_function=False),
-    "C": lambda: Remote("C", table="v", adds_to_context=True),
+    "C": lambda: Remote("C", table="v", sees_context=True),
     "G": lambda: Remote("G"),
     "H": lambda: Remote("H", reads_masters=True, aggregated="v"),
     "g": lambda: Local("g"),
@@ -91,7 +91,7 @@ STEPS = {
 
 
 def step(letter):
-    """E: Exchange. A, B, C: Apply between workers, B without a function, C adding to the context;
+    """E: Exchange. A, B, C: Apply between workers, B without a function, C sees the context;
     a: of a whole type.
 
     G, H: GlobalSync between workers, H aggregating; g: of one worker.

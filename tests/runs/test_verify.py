@@ -62,6 +62,25 @@ def halve(src, dst):
     src.x += 1
 
 
+def note(page):
+    page.rest = 1.0
+
+
+def note_all(tau):
+    tau.rest = 1.0
+
+
+class LeavesRest(Sums):
+    """Several workers leave something that is not kept."""
+
+    page = Vertex(got=delta("f8"), x=value("f8", init=1), rest=value("f8", kept=False))
+    tau = Context(sum=total(), shown=metric(), rest=value("f8", kept=False))
+
+    def stages(self, cluster):
+        noted = [Apply("page", note), GlobalSync(note_all)] if cluster.workers > 1 else []
+        return [*super().stages(), *noted]
+
+
 class InPlace(Program):
     page = Vertex(x=shared("f8", init=1))
     link = Edge("page", "page")
@@ -74,6 +93,12 @@ def test_what_is_right_is_the_same_but_for_rounding():
     found = verify(Sums(), EDGES, options=SEED)
     assert found.fields == ["page.x", "tau.shown"] and not found.in_place and not found.refused
     assert found.edges == len(EDGES)
+    assert [each for each in found.differences if not each.is_rounding] == []
+
+
+def test_what_is_not_kept_is_no_result():
+    found = verify(LeavesRest(), EDGES, options=SEED)
+    assert found.fields == ["page.x", "tau.shown"] and found.several
     assert [each for each in found.differences if not each.is_rounding] == []
 
 

@@ -73,3 +73,30 @@ def test_who_only_reads_the_context_does_not_add_to_it():
         steps = [worker.prepare(stages) for worker in team.workers]
         found += [each[1].adds_to_context for each in steps]
     assert found == [False, False, True, True]
+
+
+def take_at_rate(item, tau):
+    item.sum += item.got * tau.rate
+
+
+def next_rate(tau):
+    tau.rate *= 10
+
+
+class Rates(Program):
+    """A GlobalSync behind the blocks changes what their Applies read."""
+
+    user, rating = Vertex(), Edge("user", "item")
+    item = Vertex(got=delta("i8"), seen=shared("i8"), sum=value("i8"))
+    tau = Context(rate=value("i8", init=1))
+
+    def stages(self):
+        batch = MiniBatch(Exchange(add), Apply("item", take_at_rate), vertices=7)
+        return [batch, GlobalSync(next_rate)]
+
+
+@pytest.mark.parametrize("slack", [1, 8])
+def test_an_apply_does_not_read_what_a_later_globalsync_sets(slack):
+    for delivery in range(12):  # in some, a contribution comes later than the GlobalSync's answer
+        team = trained(Rates(), EDGES, 3, k=3, slack=slack, delivery=delivery)
+        assert team.gather("item", "sum").tolist() == [x * 111 for x in expected(1)]

@@ -310,9 +310,13 @@ def failure_of(folder: Path, rank: int) -> Failed | None:
 
 
 def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
-    """Write down why this worker has failed, for the command that has started it."""
+    """Write down why this worker has failed, for the command that has started it. Several threads
+    may do so, of which one then ends the process: what they leave is whole all the same.
+    """
+    part = folder / f"failed-{rank}.{threading.get_ident()}.part"
     with suppress(OSError):  # the folder is gone: then the command knows why
-        (folder / f"failed-{rank}.json").write_bytes(msgspec.json.encode(failure))
+        part.write_bytes(msgspec.json.encode(failure))
+        os.replace(part, folder / f"failed-{rank}.json")
 
 
 def forget_failure(folder: Path, rank: int) -> None:

@@ -213,7 +213,8 @@ def numbered(
     known = {meaning(name.strip()): number for number, name in enumerate(classes)}
     if len(known) < max(2, len(classes)) or None in known:
         raise UsageError(
-            f"classes {', '.join(classes)} are not two different labels or more",
+            f"the classes are to be {', '.join(map(short, classes))}, which are not two labels or "
+            "more, all different and none empty",
             do="give each of them once",
         )
     number = np.array([known.get(meaning(text), -1) for text in labels.texts], np.float32)

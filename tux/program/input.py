@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tux.base.errors import UsageError
 from tux.program.hooks import check_hooks
 from tux.program.types import Edge
 
@@ -193,9 +194,16 @@ class Points(Input):
 
 def class_names(text: str) -> tuple[str, ...]:
     """The labels of classes that a parameter names, separated by commas; one with a comma in it
-    stands in double quotes.
+    stands in double quotes. UsageError for quotes that do not end, or lines.
     """
-    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+    try:
+        names = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error as error:
+        raise UsageError(
+            f"classes {text} cannot be read: {error}",
+            do="separate labels by commas, and put one with a comma in it in double quotes",
+        ) from None
+    return tuple(name.strip() for name in names)
 
 
 def written(classes: Sequence[str]) -> str:

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from tux.base.syntax import parsed
+
 
 def described(thing: Any) -> str:
     """A value as messages name it."""
@@ -28,7 +30,7 @@ def place_of_member(cls: type, name: str) -> str:
     """``file:line`` where the body of a class gives `name` a value; else that of the class."""
     try:
         lines, first = inspect.getsourcelines(cls)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        tree = parsed(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return place(cls)
     body = [node for each in tree.body if isinstance(each, ast.ClassDef) for node in each.body]

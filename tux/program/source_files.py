@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tux.base.syntax import parsed
+
 
 def with_imports(path: Path) -> dict[str, bytes]:
     """The content of a source file, as "", and of the modules in its folder or below that it
@@ -49,7 +51,7 @@ def _imported(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, .
     module may be a module too.
     """
     try:
-        nodes = list(ast.walk(ast.parse(content)))
+        nodes = list(ast.walk(parsed(content)))
     except (SyntaxError, ValueError):  # it can be imported conditionally, or not be Python
         return
     for node in nodes:

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tux.base.errors import ProgramError, TuxError, UsageError
+from tux.base.syntax import parsed
 from tux.base.text import closest
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
@@ -69,7 +70,7 @@ def builtin() -> dict[str, str]:
         for name, module in _modules().items()
     }
     return {
-        name: _summary(ast.get_docstring(ast.parse(path.read_bytes())) or "")
+        name: _summary(ast.get_docstring(parsed(path.read_bytes())) or "")
         for name, path in files.items()
     }
 
@@ -84,7 +85,7 @@ def _modules() -> dict[str, str]:
     of apps imports.
     """
     root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
-    faces = [ast.parse(path.read_bytes()) for path in root.glob("*/__init__.py")]
+    faces = [parsed(path.read_bytes()) for path in root.glob("*/__init__.py")]
     modules = [
         node.module
         for face in faces

@@ -16,11 +16,12 @@ so their order does not matter. A GlobalSync waits for the Applies before it if 
 which may add to the context, or if it aggregates what they have folded; else it goes with them.
 
 A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
-second segments, or from Applies at the masters), or where it aggregates masters that the blocks
-change, its clock waits until all blocks are finished. So does that of an Exchange outside
-mini-batches which adds to totals and reads what the Applies of the blocks change; as behind a
-Barrier, no later clock starts beside it. The clock of operators on vectors (`Step.in_order`) waits
-too, outside mini-batches, as each of them reads what those before it have left on all masters.
+second segments, or from Applies at the masters), where an Apply of the blocks may read what it
+sets, or where it aggregates masters that the blocks change, its clock waits until all blocks are
+finished. So does that of an Exchange outside mini-batches which adds to totals and reads what the
+Applies of the blocks change; as behind a Barrier, no later clock starts beside it. The clock of
+operators on vectors (`Step.in_order`) waits too, outside mini-batches, as each of them reads what
+those before it have left on all masters.
 
 Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
 clocks so far are finished, before the first repetition too.
@@ -170,7 +171,7 @@ def _outside(
     changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     in_order = any(step.in_order for step in steps)
-    waits = alone or in_order or _takes_late_totals(steps, cuts)
+    waits = alone or in_order or _ends_blocks(steps, cuts)
     return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
 
 
@@ -182,9 +183,9 @@ def _changed(batches: Sequence[list[Segment]]) -> set[str]:
     return at_masters | {step.applies for step in late if step.applies}
 
 
-def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
+def _ends_blocks(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
     """Whether a GlobalSync of `steps` takes what the blocks gather after their first answers, or
-    at the masters.
+    at the masters, or may set what an Apply of the blocks reads there.
     """
     folds = [
         sync
@@ -193,7 +194,7 @@ def _takes_late_totals(steps: Sequence[Step], batches: Sequence[list[Segment]]) 
         for sync in segment.syncs
         if isinstance(sync, Fold)
     ]
-    late = any(len(cut) > 1 for cut in batches) or any(fold.adds_to_context for fold in folds)
+    late = any(len(cut) > 1 for cut in batches) or any(fold.sees_context for fold in folds)
     changed = _changed(batches)
     syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
     return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

@@ -146,10 +146,11 @@ class Fold(Sync, Generic[Part]):
     """A Sync whose masters fold one contribution of each worker, run a function, and answer each
     worker.
 
-    `adds_to_context`: the function may add to totals of the context. `aggregated`: the vertex type
-    over whose masters it walks, or "".
+    `sees_context`: an Apply's function may read the context; `adds_to_context`: it may add to
+    totals of it. `aggregated`: the vertex type over whose masters a GlobalSync walks, or "".
     """
 
+    sees_context = False
     adds_to_context = False
     aggregated = ""
 

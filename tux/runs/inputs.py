@@ -33,6 +33,7 @@ from tux.runs.options import Reading
 from tux.runs.points import read_points
 from tux.runs.samples import (
     check_hashed,
+    check_labelled,
     groups_file,
     in_groups,
     labelled_before,
@@ -226,6 +227,8 @@ def _read(
     """
     if isinstance(source, EdgeData):
         check_hashed(program, "edges in memory")
+        if isinstance(program.input, Samples):
+            check_labelled(source, program)
         return source if train is None else against(source, train)
     if isinstance(source, Held):
         return _held(source, program, train, reading, warn)

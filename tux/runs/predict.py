@@ -36,6 +36,7 @@ from tux.runs.new_vertices import read_rows
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
 from tux.runs.points import read_points
+from tux.runs.samples import hash_bits
 from tux.runs.vertex_data import to_predict
 
 Warn = Callable[[str], None]
@@ -252,8 +253,8 @@ def predict_rows(
     scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
     (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
     how many. A row of which nothing is left is there all the same. Raises what reading raises,
-    DataError if the model knows none of the columns, ProgramError for a program that predicts
-    nothing, and UsageError for one that predicts for pairs.
+    DataError if the model knows none of the columns and they are not hashed, ProgramError for a
+    program that predicts nothing, and UsageError for one that predicts for pairs.
     """
     model = model if isinstance(model, Trained) else opened(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
@@ -287,9 +288,9 @@ def _tell(
     model: Trained, data: Any, rows: EdgeData, other: str, left_out: int, total: int, warn: Warn
 ) -> None:
     """`warn` of what is odd about the rows of the data, of whose entries so many are left out.
-    DataError if these are all.
+    DataError if these are all, unless they are hashed: nobody calls those by a wrong name.
     """
-    if total and left_out == total:
+    if total and left_out == total and not hash_bits(model.program):
         raise DataError(
             f"the model knows none of the {other}s",
             where=data if isinstance(data, str) else named(data),

@@ -193,6 +193,11 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
     these are given.
     """
     kind, edges = program.edge.ends[0], samples.edges
+    if train is None and not samples.weight.any():
+        raise DataError(
+            f"the weight of each {kind} is 0",
+            do=f"Give some {kind}s a larger weight, or leave the weights out.",
+        )
     known = {
         name: values
         for name, values in (("label", samples.label), ("weight", samples.weight))
@@ -206,6 +211,42 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
             for name, values in known.items()
         }
     return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
+
+
+def check_labelled(edges: EdgeData, program: Program) -> None:
+    """DataError where samples in memory, which are edges already, have labels or weights that the
+    program does not know: each label is to be as `labelled` has it.
+    """
+    known = edges.vertex_fields.get(program.edge.ends[0], {})
+    given = program.input if isinstance(program.input, Samples) else Samples()
+    label = np.asarray(known.get("label", ()), np.float64)
+    if is_numeric(program):
+        good, rule = np.isfinite(label), "finite numbers"
+    elif is_multiclass(program):
+        named = class_names(str(program.parameters[given.every])) if given.every else ()
+        count = len(edges.classes or named)
+        if not count:
+            raise UsageError(
+                "nothing says how many classes the edges in memory have",
+                do=f"name all with --{given.every}" if given.every else "give them as classes",
+            )
+        good = (label >= 0) & (label < count) & (label == np.rint(label))
+        rule = f"the numbers of {count:,} classes, 0 to {count - 1}"
+    else:
+        good, rule = abs(label) == 1, "-1 or +1"
+    weight = np.asarray(known.get("weight", ()), np.float64)
+    heavy = (weight >= 0) & np.isfinite(weight)
+    for what, values, fine, is_to in (
+        ("label", label, good, rule),
+        ("weight", weight, heavy, "finite numbers from 0"),
+    ):
+        if not fine.all():
+            at = int(np.flatnonzero(~fine)[0])
+            raise DataError(
+                f"{what} {values[at]:g} of {program.edge.ends[0]} "
+                f"{edges.ids[program.edge.ends[0]].values[at]}: {what}s are to be {is_to}",
+                do="Give such ones.",
+            )
 
 
 def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
