@@ -7,6 +7,10 @@ is the step of Newton's method along d, as the losses tell how F bends there. It
 conditions in 19 of 20 searches. The next trial is the minimiser of the cubic through both ends of
 the bracket (equation 3.59), kept away from its ends. As F is convex, the bracket is simple: below
 are steps at which F still falls, above is one that is too long.
+
+Near the optimum F changes by less than the rounding of its sums. There the slopes decide: a rise
+that may be rounding is none, and the fall of F is the area below its slope (the approximate
+conditions of Hager and Zhang, SIAM Journal on Optimization 2005, are alike).
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from tux.apps.linear.widths import put, wide
 from tux.program.fields import total, value
 
 DESCENT, FLAT = 1e-4, 0.2
-ROUNDING = 1e-14  # a share of F: a rise by less may be rounding
+ROUNDING = 1e-12  # a share of F: a change by less may be rounding
 LONGER = 10.0  # a trial is at most so many times the last one, while no step is too long
 SHORTER = 1e-4  # of L-BFGS's own step, 1, as short as the first trial is
 EDGE = 0.1  # of the bracket: as near as a trial comes to its ends
@@ -74,7 +78,7 @@ def search(tau):
     flat = abs(slope) <= FLAT * abs(tau.slope0)
     tau.found = bool(falls and flat or tau.trials >= MOST)
     if tau.found:
-        tau.change = (tau.F0 - F) / max(abs(tau.F0), 1e-300)
+        tau.change = fall(t, tau.F0, F, tau.slope0, slope) / max(abs(tau.F0), 1e-300)
         tau.F = tau.objective = F
         put(tau, b=tau.b + t * tau.d, slope_of_b=tau.of_b)
         return
@@ -84,6 +88,13 @@ def search(tau):
         tau.high[:] = t, F, slope
     tau.trials += 1
     tau.step = trial(tau.low, tau.high, tau.slope0) if tau.trials < MOST else tau.low[0]
+
+
+def fall(t, F0, F, slope0, slope):
+    """By how much F has fallen at the step `t`, from `F0` to `F`, as its slope went from `slope0`
+    to `slope`.
+    """
+    return F0 - F if abs(F0 - F) > ROUNDING * abs(F0) else -t * (slope0 + slope) / 2
 
 
 def trial(low, high, slope0):

@@ -11,7 +11,7 @@ from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 from tux.apps.linear.linear import Linear
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.updates import STEPS, adam
-from tux.apps.linear.wolfe import LONGER, newton, trial
+from tux.apps.linear.wolfe import LONGER, fall, newton, trial
 from tux.base.errors import UsageError
 
 ONE_MARGIN = [name for name, loss in LOSSES.items() if not loss.wide]
@@ -70,6 +70,18 @@ def test_the_first_trial_is_that_of_newtons_method():
     assert newton(-6.0, 2.0) == 3.0
     assert newton(-6.0, 1e-9) == LONGER
     assert newton(-6.0, 0.0) == 1.0
+
+
+def test_where_the_fall_is_less_than_rounding_the_slopes_tell_it():
+    assert fall(2.0, 100.0, 99.0, -1.0, 0.0) == 1.0
+    assert fall(2.0, 100.0, 101.0, -1.0, 0.0) == -1.0
+    for F in (100.0, np.nextafter(100.0, 101), np.nextafter(100.0, 99)):
+        assert fall(1.0, 100.0, F, -2e-18, 0.0) == 1e-18
+
+
+def test_lbfgs_ends_where_the_gradient_is_as_short_as_asked():
+    team = fit(MADE, l2=0.5, tol=1e-11)
+    assert max(team.history(name)[-1] for name in ("gradient", "change")) <= 1e-11
 
 
 @pytest.mark.parametrize("name", SMOOTH)
