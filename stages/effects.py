@@ -34,6 +34,7 @@ from tux.stages.effect_values import (
     View,
     join,
 )
+from tux.stages.fingerprint import reached
 from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
 
@@ -61,12 +62,27 @@ class Effects:
         return {**self.found.get((row, EVERY), {}), **self.found.get((row, field), {})}
 
 
+_FOUND: dict[tuple[types.FunctionType, str, str], Effects] = {}
+"""By function, shapes, and what the function reads: its globals may be changed between two runs."""
+_KEPT = 4096
+
+
 def effects(udf: Any, shapes: Mapping[str, Shape]) -> Effects:
     """The effects of `udf` on those of its parameters that `shapes` describes; nothing is claimed
-    of others.
+    of others. The result is shared, and nobody changes it.
     """
-    out = Effects()
     function = getattr(udf, "py_func", udf)
+    # stages and workers ask the same many times
+    key = function, repr(sorted(shapes.items())), reached(function)
+    if key not in _FOUND:
+        if len(_FOUND) >= _KEPT:
+            _FOUND.clear()
+        _FOUND[key] = _effects(function, shapes)
+    return _FOUND[key]
+
+
+def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effects:
+    out = Effects()
     code = function.__code__
     rows: dict[str, Shape] = {}
     env: Env = {}
@@ -111,6 +127,7 @@ class _Calls:
         return self.done[key]
 
 
+@lru_cache(4096)
 def _holds_functions(tree: ast.FunctionDef) -> bool:
     """Whether functions stand in a function: they see what its names stand for later."""
     inner = (each for statement in tree.body for each in ast.walk(statement))

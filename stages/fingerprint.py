@@ -13,7 +13,7 @@ import hashlib
 import sys
 import types
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,14 @@ def fingerprint(parts: list[object], functions: list[Any]) -> str:
     for function in functions:
         for item in _reach(function, seen):
             digest.update(item)
+    return digest.hexdigest()
+
+
+def reached(function: Any) -> str:
+    """A hexadecimal digest of a function with everything that it reaches."""
+    digest = hashlib.blake2b(digest_size=16)
+    for item in _reach(function, set()):
+        digest.update(item)
     return digest.hexdigest()
 
 
@@ -111,9 +119,10 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
             yield from _reach(const, set())
 
 
+@lru_cache(4096)
 def global_loads(code: types.CodeType) -> dict[str, set[str]]:
     """The globals that a function's code, and code nested in it, reads, and of each the
-    attributes that are read from it at once.
+    attributes that are read from it at once. The result is shared, and nobody changes it.
     """
     loads: dict[str, set[str]] = {}
     last = None

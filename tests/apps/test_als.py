@@ -138,7 +138,9 @@ def history(k=1, by="bicut", slack=0, **how):
 
 
 @pytest.mark.parametrize("steps", [EXACT, 2])
-@pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 0), (2, 2)])
+@pytest.mark.parametrize(
+    ("k", "slack"), [(2, 0), pytest.param(4, 0, marks=pytest.mark.long), (2, 2)]
+)
 @pytest.mark.parametrize(
     "how", [{"center": True}, pytest.param({"implicit": True}, marks=pytest.mark.long)]
 )

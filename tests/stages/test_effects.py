@@ -236,3 +236,19 @@ def test_a_decorated_function_is_followed(head):
     space = {"mark": lambda function: function}
     FunctionType(compile(text, name, "exec"), space)()
     assert set(effects(space["udf"], SHAPES).found) == {("u", "a")}
+
+
+def test_a_function_that_a_udf_reads_may_be_changed_between_two_questions():
+    udf = made(["chosen(u)"], "u")[0]
+    found = []
+    for body in ("u.a += 1", "u.b = 1", "u.a += 1"):
+        udf.__globals__["chosen"] = made([body], "u")[0]
+        effect = effects(udf, {"u": ROW})
+        found.append([[*effect.of("u", name)] for name in "ab"])
+    assert found == [[["add"], []], [[], ["write"]], [["add"], []]]
+
+
+def test_shapes_make_a_difference():
+    udf = made(["u.a += 1"], "u")[0]
+    assert "add" in effects(udf, {"u": ROW}).of("u", "a")
+    assert not effects(udf, {}).of("u", "a")
