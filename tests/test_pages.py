@@ -30,7 +30,14 @@ def files(tmp_path_factory, kernel_cache):
     return folder
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if fences(PAGES[page].read_text("utf-8"))])
+RUNNING = [page for page in PAGES if fences(PAGES[page].read_text("utf-8"))]
+LONGEST = "docs/als.md", "docs/kmeans.md", "docs/partition.md"  # to compile, of apps tested elsewhere
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONGEST)) for each in RUNNING],
+)
 def test_the_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
     folder = tmp_path / "page"
     shutil.copytree(files, folder, symlinks=True)
