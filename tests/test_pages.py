@@ -31,7 +31,11 @@ def files(tmp_path_factory, kernel_cache):
 
 
 RUNNING = [page for page in PAGES if fences(PAGES[page].read_text("utf-8"))]
-LONGEST = "docs/als.md", "docs/kmeans.md", "docs/partition.md"  # to compile, of apps tested elsewhere
+LONGEST = (
+    "docs/als.md",
+    "docs/kmeans.md",
+    "docs/partition.md",
+)  # to compile, of apps tested elsewhere
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,21 @@ def largest(w: np.ndarray) -> np.ndarray:
     return there[np.argsort(-np.abs(w[there]), kind="stable")]
 
 
-def path(records: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """A row for each penalty, in the order of the run: what the last epoch's record says of it.
-    What no such record says is left out.
+def path(
+    records: Sequence[Mapping[str, Any]],
+    penalty: str = "penalty_l1",
+    measures: Sequence[str] = PATH,
+) -> dict[str, list[str]]:
+    """A row for each value of the metric `penalty`, in the order of the run: the `measures` in the
+    last epoch's record of it. What no such record says is left out.
     """
-    last = {record["penalty_l1"]: record for record in records if "penalty_l1" in record}
-    metrics = [name for name in PATH if any(name in record for record in last.values())]
+    last = {record[penalty]: record for record in records if penalty in record}
+    metrics = [name for name in measures if any(name in record for record in last.values())]
     columns = {
         name: [f"{record[name]:.8g}" if name in record else "" for record in last.values()]
         for name in metrics
     }
-    return {"penalty_l1": [f"{penalty:.6g}" for penalty in last], **columns}
+    return {penalty: [f"{each:.6g}" for each in last], **columns}
 
 
 def weights(program: Program, model: Model) -> dict[str, np.ndarray]:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from tux.apps.linear.path import along, started
 from tux.apps.linear.two_loops import direct
 from tux.apps.linear.wolfe import begin_search, found, search, start_search
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
@@ -43,7 +44,9 @@ def scale(feature, tau):
     """The unit of a weight. Steps along features of little curvature are longer, though not in
     proportion, as curvatures change.
     """
-    h = feature.gathered * tau.bend + tau.l2
+    h = feature.gathered * tau.bend
+    tau.stiffest = max(tau.stiffest, h)
+    h += tau.l2
     feature.unit = h**UNIT if h > 0 else 1.0
 
 
@@ -123,14 +126,15 @@ NARROW = SimpleNamespace(curve=curve, gather=gather, projecting=projecting, tria
 def prepared(program, loss):
     """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
     of = loss.wide or NARROW
+    begin = started if program.path > 1 else start_search
     units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")
-    return [*units, Exchange(None, enter=of.trials(loss.f)), GlobalSync(start_search)]
+    return [*units, Exchange(None, enter=of.trials(loss.f)), GlobalSync(begin)]
 
 
 def epoch(program, loss):
     """The stages of an iteration."""
     of = loss.wide or NARROW
-    return [
+    stages = [
         Barrier(),
         Exchange(of.gather, split=True),
         Zip("feature", differentiate, gather=True, each="w"),
@@ -141,3 +145,4 @@ def epoch(program, loss):
         Repeat(Exchange(None, enter=of.trials(loss.f)), GlobalSync(search), until=found),
         Zip("feature", move, each="w"),
     ]
+    return along(program, stages)

@@ -16,6 +16,7 @@ from tux.apps.blockpg.weights import typed
 from tux.apps.linear import averaging, copies, lbfgs, start, stochastic, two_loops, widths
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
 from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, judged, response
 from tux.apps.linear.samples import LinearSamples
@@ -56,6 +57,9 @@ class Linear(Program):
         dtype="f8",
     )
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
+    path: int = param(
+        1, "number of penalties, from a large one down to l2, with lbfgs", low=1, high=1000
+    )
     batch: float = param(
         0.0,
         "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .1, "
@@ -108,6 +112,7 @@ class Linear(Program):
         **two_loops.CONTEXT,
         **stochastic.CONTEXT,
         **averaging.CONTEXT,
+        **PATH,
         **JUDGED,
     )
 
@@ -130,7 +135,8 @@ class Linear(Program):
 
     def converged(self, metrics):
         gradient, change = (metrics.get(name, 1.0) for name in ("gradient", "change"))
-        return self.solver == "lbfgs" and (max(gradient, change) <= self.tol or change <= 0)
+        last = self.path == 1 or metrics["penalty_l2"] <= self.l2
+        return self.solver == "lbfgs" and last and is_optimal(gradient, change, self.tol)
 
     def predict(self):
         if self.loss == "logistic":

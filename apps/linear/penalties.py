@@ -5,6 +5,7 @@ from __future__ import annotations
 from tux.apps.linear.batches import check_batch
 from tux.apps.linear.copies import RULES
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.path import check_path
 from tux.base.errors import UsageError
 
 PENALTIES = {"l2": (0, 1), "l1": (1, 0), "elastic": (1, 1), "none": (0, 0)}
@@ -13,6 +14,7 @@ PENALTIES = {"l2": (0, 1), "l1": (1, 0), "elastic": (1, 1), "none": (0, 0)}
 _OF_SOLVERS = {
     "tol": ("lbfgs",),
     "memory": ("lbfgs",),
+    "path": ("lbfgs",),
     "batch": ("adam", "adagrad", "rmsprop", "sgd"),
     "step": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),
     "decay": ("adam", "rmsprop", "sgd", "averaging"),
@@ -70,6 +72,7 @@ def check(program):
                 f"{name} has no effect with the solver {program.solver}",
                 do=f"leave {name} out, or choose the solver {solvers[0]}",
             )
+    check_path(program)
     check_batch(program.batch)
     if program.loss != "huber" and _is_given(program, "width"):
         raise UsageError(

@@ -56,6 +56,8 @@ def direct(tau, p):
     own = (mine * g).reshape(len(mine), -1).sum(axis=1)
     fresh = np.append(tau.fresh, tau.gg) + own
     renew(tau.products, at, fresh, tau.step * tau.slope0, tau.ss + of_s, tau.yy + of_y)
+    if tau.lowered:  # the gradients of this pair are those of two objectives
+        tau.products[at, n + at], tau.lowered = 0.0, False
     newest_first = [(at - back) % n for back in range(min(made, n))]
     tau.coefficients[:] = two_loops(tau.products, newest_first)
     put(tau, d=tau.coefficients @ mine)

@@ -9,6 +9,7 @@ import numpy as np
 from tux.apps.blockpg.weights import TOP, SparseReport, sklearn, typed, weights
 from tux.apps.linear.batches import said
 from tux.apps.linear.losses import LOSSES
+from tux.apps.linear.path import best, rows
 from tux.apps.linear.updates import UPDATES
 from tux.program.input import class_names
 
@@ -47,7 +48,13 @@ class LinearReport(SparseReport):
         return lines
 
     def remarks(self, program, records):
-        """That the objective has been lower before."""
+        """That the objective has been lower before, or a path that has ended too early."""
+        reached = records[-1].get("penalty_l2", program.l2) if records else program.l2
+        if program.path > 1 and reached > program.l2:
+            return [
+                f"the path has ended at l2 {reached:.6g}, before {program.l2:g}; with more epochs "
+                "(and patience, if there is one) it goes on"
+            ]
         found = [record["objective"] for record in records if "objective" in record]
         if not found or found[-1] <= LOWER * min(found):
             return []
@@ -57,8 +64,12 @@ class LinearReport(SparseReport):
         ]
 
     def history(self, program, records):
-        """No path of penalties."""
-        return {}
+        """The path."""
+        return {"path": rows(records)} if program.path > 1 else {}
+
+    def summary(self, program, tables, records):
+        """Of a path, the best penalty."""
+        return best(program, records) if program.path > 1 else {}
 
     def exports(self):
         """Those of `SparseReport`; where labels are numbers, as scikit-learn's Ridge has them."""

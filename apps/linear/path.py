@@ -1,0 +1,104 @@
+"""A path of penalties with L-BFGS, from a large one down to the one asked for; each begins with the
+weights and the pairs of the last.
+
+The first penalty is the greatest curvature of the losses along a feature, as it is bounded at
+w = 0: there the penalty bends F more than the losses do along each feature.
+
+F is corrected at once, as its part l2/2 |w|^2 is known. The gradient of the next step is made with
+the new penalty. So the pair of that step, s and y, compares gradients of two objectives, and is
+left out. Older pairs stay: their y have grown by (old - new) s, which only shortens a direction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tux.apps.blockpg.weights import path
+from tux.apps.linear.quality import MEAN_LOSS
+from tux.apps.linear.wolfe import start_search
+from tux.base.errors import UsageError
+from tux.program.fields import metric, total, value
+from tux.stages import GlobalSync
+
+MEASURES = ("objective", "norm_w", *MEAN_LOSS.values(), "test_rmse", "test_accuracy", "test_auc")
+PATH: dict[str, Any] = {
+    **{name: metric() for name in ("penalty_l2", "norm_w")},
+    "stiffest": total(combine="max"),
+    "first_l2": value("f8", kept=False),
+    **{name: value("b1", kept=False) for name in ("ended", "lowered")},
+}
+
+
+def check_path(program):
+    """UsageError where there is no penalty that a path could lower, or where it cannot end."""
+    if program.path == 1:
+        return
+    if program.penalty != "l2":
+        raise UsageError(
+            f"path needs the penalty l2, and not {program.penalty}",
+            do="choose the penalty l2, or leave path out",
+        )
+    if program.l2 == 0:
+        raise UsageError(
+            "a path of penalties cannot end at l2 0, as each is a share of the one before",
+            do="give l2 a number above 0, such as 0.001",
+        )
+
+
+def started(tau, p):
+    """What a search needs before the first step, and the first penalty."""
+    start_search(tau)
+    tau.l2 = tau.first_l2 = max(tau.stiffest, p.l2)
+
+
+def lower(tau, p):
+    """Where the last step has ended one penalty's run, the next one's begins with its weights."""
+    if tau.ended and tau.l2 > p.l2:
+        next_l2 = tau.l2 * (p.l2 / tau.first_l2) ** (1 / (p.path - 1))
+        if next_l2 < p.l2 * (1 + 1e-9):  # the last, whatever the powers have been rounded to
+            next_l2 = p.l2
+        tau.F += (next_l2 - tau.l2) / 2 * square(tau)
+        tau.l2, tau.lowered = next_l2, True
+
+
+def settled(tau, p):
+    """Which penalty the step was for, and whether its run has ended."""
+    tau.penalty_l2, tau.norm_w = tau.l2, math.sqrt(square(tau))
+    tau.ended = is_optimal(tau.gradient, tau.change, p.tol)
+
+
+def square(tau):
+    """|w|^2 after the step."""
+    return max(0.0, tau.square + tau.step * (2 * tau.cross + tau.step * tau.length))
+
+
+def is_optimal(gradient, change, tol):
+    """Whether L-BFGS ends, by the metrics of its last step."""
+    return bool(max(gradient, change) <= tol or change <= 0)
+
+
+def along(program, stages):
+    """The stages of an epoch, which is a step at one of the penalties."""
+    return [GlobalSync(lower), *stages, GlobalSync(settled)] if program.path > 1 else stages
+
+
+def rows(records):
+    """The path as a table: a row for each penalty, with its steps and measures at its end."""
+    penalties = [record["penalty_l2"] for record in records if "penalty_l2" in record]
+    table = path(records, penalty="penalty_l2", measures=MEASURES)
+    steps = [str(penalties.count(penalty)) for penalty in dict.fromkeys(penalties)]
+    return {"penalty_l2": table.pop("penalty_l2"), "steps": steps, **table}
+
+
+def best(program, records):
+    """The penalty at whose end the mean loss on held-out samples is least, if there are any."""
+    last = {record["penalty_l2"]: record for record in records if "penalty_l2" in record}
+    losses = {
+        penalty: record[program.monitor]
+        for penalty, record in last.items()
+        if np.isfinite(record.get(program.monitor, np.nan))
+    }
+    return {"best_penalty_l2": min(losses, key=losses.__getitem__)} if losses else {}
