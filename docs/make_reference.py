@@ -27,8 +27,9 @@ SECTIONS = {
         *("SparseKMeans", "PointKMeans"),
     ),
     "Estimators, which need scikit-learn": (
-        *("MatrixFactorization", "LatentDirichletAllocation"),
+        *("MatrixFactorization", "AlternatingLeastSquares", "LatentDirichletAllocation"),
         *("LogisticRegression", "SparseLogisticRegression", "DeepWalkEmbedding", "KMeans"),
+        *("BoostedTreesClassifier", "BoostedTreesRegressor"),
     ),
     "Writing a program": ("Program", "param", "vertex_param", "Vertex", "Edge", "Context"),
     "Fields": (

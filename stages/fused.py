@@ -25,7 +25,7 @@ from tux.stages.row_sets import TouchedRows, row_set
 from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
-FEW = 100_000
+FEW = 1_000_000
 """Edges of a block up to which its Applies on the other end are part of the loop. In larger ones it
 pays that all threads share them (`tux.stages.shared_kernel.SHORT`).
 """

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from tux.base.random import constant as constant
     from tux.base.random import normal as normal
     from tux.base.random import uniform as uniform
+    from tux.estimators import AlternatingLeastSquares as AlternatingLeastSquares
+    from tux.estimators import BoostedTreesClassifier as BoostedTreesClassifier
+    from tux.estimators import BoostedTreesRegressor as BoostedTreesRegressor
     from tux.estimators import DeepWalkEmbedding as DeepWalkEmbedding
     from tux.estimators import KMeans as KMeans
     from tux.estimators import LatentDirichletAllocation as LatentDirichletAllocation
@@ -208,6 +211,9 @@ _PACKAGES = ("partition",)
 
 _ESTIMATORS = {
     "tux.estimators": (
+        "AlternatingLeastSquares",
+        "BoostedTreesClassifier",
+        "BoostedTreesRegressor",
         "DeepWalkEmbedding",
         "KMeans",
         "LatentDirichletAllocation",

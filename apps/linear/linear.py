@@ -62,7 +62,7 @@ class Linear(Program):
     )
     batch: float = param(
         0.0,
-        "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .1, "
+        "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .15, "
         "others .01",
         low=0,
         dtype="f8",

@@ -22,7 +22,7 @@ SMALL = 1e-8
 MOMENTS = {"adagrad": 1, "rmsprop": 1, "adam": 4}
 STEPS = {"sgd": 1.0, "adagrad": 0.1, "rmsprop": 0.01, "adam": 0.05}
 """First step sizes where none is given."""
-BATCHES = {"sgd": 0.01, "adagrad": 0.01, "rmsprop": 0.01, "adam": 0.1}
+BATCHES = {"sgd": 0.01, "adagrad": 0.01, "rmsprop": 0.01, "adam": 0.15}
 """Shares of the samples in a mini-batch, where none is given. Adam's means forget old gradients, so
 small mini-batches keep it farther from the optimum; and its steps cost more.
 """

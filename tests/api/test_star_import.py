@@ -8,6 +8,9 @@ import tux
 ESTIMATORS = {
     "DeepWalkEmbedding",
     "KMeans",
+    "AlternatingLeastSquares",
+    "BoostedTreesClassifier",
+    "BoostedTreesRegressor",
     "LatentDirichletAllocation",
     "MatrixFactorization",
     "LogisticRegression",

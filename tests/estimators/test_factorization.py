@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from tux.apps.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.estimators import MatrixFactorization, fitting
+from tux.estimators import AlternatingLeastSquares, MatrixFactorization, fitting
 from tux.runs.options import RunOptions
 from tux.runs.session import run
 
@@ -207,3 +207,29 @@ def test_tables_that_do_not_fit(ratings):
         small().fit(np.column_stack([users, items]), ["good"] * 360)
     with pytest.raises(DataError, match="y has nan, not a finite number\n  at row 0\n  give a fin"):
         small().fit(np.column_stack([users, items]), np.full(360, np.nan))
+
+
+# Alternating least squares.
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_least_squares_fit_ratings_of_low_rank(center):
+    user, item = (each.ravel() for each in np.indices((30, 20)))
+    rating = 3.0 + (user % 4) * (item % 3)
+    model = AlternatingLeastSquares(4, reg=1e-4, center=center, random_state=0)
+    model.fit({"user": user, "item": item, "rating": rating})
+    assert model.predict((user, item)) == pytest.approx(rating, abs=0.05)
+    assert model.score((user, item, rating)) > 0.999
+    best = model.recommend([3], 1)
+    assert best["item"][0] % 3 == 2 and best["score"][0] == pytest.approx(9, abs=0.05)
+    assert model.predict([(3, 2), (99, 0)])[1] == model.mean_ == pytest.approx(rating.mean())
+
+
+def test_implicit_feedback_prefers_what_others_like():
+    user, item = np.nonzero((np.arange(40)[:, None] + np.arange(30)) % 2 == 0)
+    seen = np.random.default_rng(0).random(len(user)) < 0.6
+    model = AlternatingLeastSquares(2, reg=0.01, plain=True, implicit=True, random_state=0)
+    model.fit({"user": user[seen], "item": item[seen], "plays": np.ones(seen.sum())})
+    known = np.stack([user[seen], item[seen]], axis=1)
+    best = model.recommend(None, 3, exclude=known)
+    assert ((best["user"] + best["item"]) % 2 == 0).all()

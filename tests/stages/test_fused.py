@@ -259,7 +259,7 @@ def test_an_apply_on_the_other_end_leaves_no_block_out():
 
 def test_what_is_said_of_threads_depends_on_the_size_of_blocks():
     said = "blocks run one after the other"
-    for program, limit in ((Steps(), ""), (Touching(), ", if they have at most 100,000 edges")):
+    for program, limit in ((Steps(), ""), (Touching(), ", if they have at most 1,000,000 edges")):
         (line,) = [each for each in serial(program, Cluster()) if each.startswith("MiniBatch")]
         assert line.endswith(f"runs on one thread: {said}{limit}")
 

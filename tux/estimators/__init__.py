@@ -4,9 +4,12 @@
 They are names of `tux` too: ``tux.MatrixFactorization``. They need scikit-learn.
 """
 
+from tux.estimators.alternating import AlternatingLeastSquares as AlternatingLeastSquares
 from tux.estimators.clusters import KMeans as KMeans
 from tux.estimators.embedding import DeepWalkEmbedding as DeepWalkEmbedding
 from tux.estimators.factorization import MatrixFactorization as MatrixFactorization
 from tux.estimators.linear import SparseLogisticRegression as SparseLogisticRegression
 from tux.estimators.logistic import LogisticRegression as LogisticRegression
 from tux.estimators.topics import LatentDirichletAllocation as LatentDirichletAllocation
+from tux.estimators.trees import BoostedTreesClassifier as BoostedTreesClassifier
+from tux.estimators.trees import BoostedTreesRegressor as BoostedTreesRegressor

@@ -26,10 +26,9 @@ from tux.estimators.conventions import (
     validate_data,
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, matrix_edges
+from tux.estimators.matrices import REALS, in_32_bits
 from tux.program.report import Model
 from tux.runs.deferred import Deferred
-
-REALS = (np.float64, np.float32)
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -75,9 +74,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         if self.n_init < 1:
             raise ValueError(f"n_init={self.n_init}, must be >= 1.")
-        values = X.data if sparse.issparse(X) else X
-        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
-            raise ValueError("X has values that are infinity in 32 bits; scale it")
         seeds: list[Any] = [self.random_state]
         if self.n_init > 1:
             draws = check_random_state(self.random_state)
@@ -124,10 +120,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def _samples(self, X: Any, *, reset: bool = False) -> Any:
         """`X` as an array or a CSR matrix of floats."""
         X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=reset)
-        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+        return in_32_bits(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest center of each sample, (n,)."""

@@ -119,7 +119,7 @@ class DeepWalkEmbedding(BaseEstimator):
         check_is_fitted(self)
         program = DeepWalk(dimensions=self.embedding_.shape[1])
         nodes = {"id": self.node_ids_, "u": self.embedding_}
-        return model_of(program, {"node": nodes})[0]
+        return model_of(program, {"node": nodes}, {})[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -116,10 +116,12 @@ def ids_of(fitted: Run, kind: str) -> np.ndarray:
 
 
 def model_of(
-    program: Program, vertices: Mapping[str, dict[str, np.ndarray]]
+    program: Program,
+    vertices: Mapping[str, dict[str, np.ndarray]],
+    context: dict[str, np.ndarray],
 ) -> tuple[Run, Trained]:
-    """A run that has such vertices, by type: their ids ("id") and some of their fields; and the
-    same as what reads pairs takes it.
+    """A run that has such vertices, by type: their ids ("id") and some of their fields; and such
+    fields of the context; and the same as what reads pairs takes it.
     """
     app = App(sources.of(program).name, "")
     record = Record(app, program.parameters, 0, {}, Origin("memory", ""))
@@ -127,8 +129,8 @@ def model_of(
         kind: Vertices(columns | {"id": _text(columns["id"])}) for kind, columns in vertices.items()
     }
     return (
-        Run(record, program, History({}), held, {}, {}),
-        trained(record, program, held, {}),
+        Run(record, program, History({}), held, context, {}),
+        trained(record, program, held, context),
     )
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,65 +14,24 @@ from scipy.special import expit, log_expit, softmax
 
 from tux.api.result import Run
 from tux.apps.blockpg import BlockPG
-from tux.arrays.edges import EdgeData
 from tux.estimators.conventions import (
-    BaseEstimator,
-    ClassifierMixin,
     ConvergenceWarning,
-    check_classification_targets,
     check_is_fitted,
-    compute_sample_weight,
     safe_sparse_dot,
     validate_data,
-    validation,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
+from tux.estimators.fitting import epochs_of, fit, history_of
+from tux.estimators.matrices import REALS, MatrixClassifier, samples
 from tux.runs.deferred import Deferred
 
-REALS = (np.float64, np.float32)
-PIECE = 1 << 17  # numbers of a dense matrix that are looked at together
 
-
-class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers with a weight for each feature have: the checks of samples, and predictions
-    by `coef_`, `intercept_` and `classes_`. A parameter is `class_weight`.
+class LinearClassifier(MatrixClassifier):
+    """What classifiers with a weight for each feature have: predictions by `coef_`, `intercept_`
+    and `classes_`.
     """
 
-    class_weight: Any
     coef_: Any
     intercept_: np.ndarray
-    classes_: np.ndarray
-
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Samples, their classes and weights, fit for training; sets `classes_`. ValueError unless
-        samples of two classes have a weight.
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS)
-        check_classification_targets(y)
-        weight = self._weights(X, y, sample_weight)
-        self.classes_ = np.unique(y)
-        there = np.unique(y[weight > 0])
-        if len(there) < 2:
-            raise ValueError(
-                "samples of at least 2 classes are needed, but those with a weight have only one "
-                f"class: {there[0]}"
-            )
-        if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
-            X = X.copy()
-            X.sum_duplicates()
-        values = X.data if sparse.issparse(X) else X
-        if max(values.max(initial=0), -values.min(initial=0)) > np.finfo(np.float32).max:
-            raise ValueError("X has values that are infinity in 32 bits; scale it")
-        return X, y, weight
-
-    def _weights(self, X: Any, y: np.ndarray, sample_weight: Any) -> np.ndarray:
-        """The weight of each sample, (n,)."""
-        weight = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weight < 0).any():
-            raise ValueError("Negative values in sample_weight")
-        if not weight.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        return np.asarray(weight * compute_sample_weight(self.class_weight, y))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margins of samples: (n,) for two classes, else (n, classes)."""
@@ -117,11 +75,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if sparse.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class SparseLogisticRegression(LinearClassifier):
@@ -204,29 +157,3 @@ class SparseLogisticRegression(LinearClassifier):
     def _logs(self, margins: np.ndarray) -> np.ndarray:
         """As shares of the sum of those of one class against the rest."""
         return np.asarray(log_expit(margins))
-
-
-def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
-    """The entries of a matrix as edges from samples, of which these fields are `known`, to
-    features.
-    """
-    matrix = X if sparse.issparse(X) else _compressed(X)
-    values = matrix.data.astype(np.float32, copy=sparse.issparse(X))  # those of X stay
-    edges = matrix_edges(("sample", "feature"), matrix, value=values)
-    return replace(edges, vertex_fields={"sample": known})
-
-
-def _compressed(X: np.ndarray) -> Any:
-    """A dense matrix in CSR with values of 32 bits, made by pieces of its rows."""
-    ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int64)
-    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
-    step, begin = max(1, PIECE // X.shape[1]), 0
-    for at in range(0, len(X), step):
-        piece = X[at : at + step]
-        there = piece != 0
-        end = begin + int(np.count_nonzero(there))
-        columns[begin:end] = np.nonzero(there)[1]
-        values[begin:end] = piece[there]
-        begin = end
-    indptr = np.concatenate([[0], ends])
-    return sparse.csr_array((values, columns, indptr), shape=X.shape)

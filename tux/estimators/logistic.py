@@ -13,7 +13,8 @@ import numpy as np
 from tux.apps.linear import Linear
 from tux.estimators.conventions import ConvergenceWarning
 from tux.estimators.fitting import epochs_of, fit, history_of
-from tux.estimators.linear import LinearClassifier, samples
+from tux.estimators.linear import LinearClassifier
+from tux.estimators.matrices import samples
 from tux.program.input import written
 from tux.runs.deferred import Deferred
 

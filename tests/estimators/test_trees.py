@@ -1,0 +1,68 @@
+"""Boosted trees as estimators, beside XGBoost's where it is installed, and by their own command."""
+
+import numpy as np
+import pytest
+from estimator_checks import QUICK
+from scipy import sparse
+
+import tux
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 5)).round(1)
+STEP = np.where(X[:, 0] < 0.3, 1.0, -1.0) + np.where(X[:, 2] < -0.2, 4.0, 0.0)
+KIND = np.array(["roach", "perch", "bream"])[np.digitize(X[:, 1] + X[:, 3], [-0.7, 0.7])]
+FEW = {"max_iter": 20, "max_depth": 3, "random_state": 0}
+
+
+def test_numbers():
+    model = tux.BoostedTreesRegressor(**FEW).fit(X, STEP)
+    assert model.score(X, STEP) > 0.99
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 2}
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.history_["objective"][-1] < model.history_["objective"][0]
+    thin = tux.BoostedTreesRegressor(**FEW).fit(sparse.csr_matrix(X), STEP)
+    assert np.array_equal(thin.predict(sparse.csr_array(X)), model.predict(X))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes(classes):
+    there = np.isin(KIND, ["bream", "perch", "roach"][:classes])
+    x, y = X[there], KIND[there]
+    model = tux.BoostedTreesClassifier(**FEW).fit(x, y)
+    assert model.classes_.tolist() == ["bream", "perch", "roach"][:classes]
+    chances = model.predict_proba(x)
+    assert chances.shape == (len(x), classes) and chances.sum(axis=1) == pytest.approx(1)
+    assert (model.predict(x) == model.classes_[chances.argmax(axis=1)]).all()
+    assert model.score(x, y) > 0.9
+    assert len(model.history_) == (1 if classes == 2 else 3)
+
+
+def test_they_are_the_trees_of_xgboost():
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    model = tux.BoostedTreesClassifier(**FEW).fit(X, STEP > 2)
+    peer = xgboost.XGBClassifier(
+        n_estimators=20, max_depth=3, learning_rate=0.3, tree_method="hist", n_jobs=1, missing=0
+    ).fit(X, STEP > 2)
+    assert model.predict_proba(X) == pytest.approx(peer.predict_proba(X), abs=1e-4)
+
+
+def test_weights_count():
+    weight = np.append(1 + (STEP > 2), np.zeros(5))  # the last are left out
+    x, y = np.concatenate([X, X[:5] * 3]), np.append(STEP, [9] * 5)
+    heavy = tux.BoostedTreesRegressor(**FEW).fit(x, y, sample_weight=weight)
+    twice = np.concatenate([np.arange(len(X)), np.flatnonzero(STEP > 2)])
+    repeated = tux.BoostedTreesRegressor(**FEW).fit(X[twice], STEP[twice])
+    assert heavy.predict(X) == pytest.approx(repeated.predict(X), abs=1e-5)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        tux.BoostedTreesClassifier().fit(X, np.ones(len(X)))
+    with pytest.raises(tux.UsageError, match="max_depth"):
+        tux.BoostedTreesRegressor(max_depth=40).fit(X, STEP)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
+def test_a_check_of_scikit_learn_holds(check):
+    check("BoostedTreesRegressor", tux.BoostedTreesRegressor(max_iter=5, random_state=0))

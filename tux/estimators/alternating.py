@@ -1,0 +1,66 @@
+"""Alternating least squares as an estimator: `tux.apps.als` on ratings in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tux.apps.als import ALS
+from tux.estimators.factors import FactorModel
+
+
+class AlternatingLeastSquares(FactorModel):
+    """Ratings as inner products of a vector of the user and one of the item, by least squares.
+
+        min  sum over ratings  (r - p.q)^2 + reg (|p|^2 + |q|^2)
+
+    `plain`: the penalty on a vertex is `reg`, whatever its number of ratings. `center`: the mean is
+    subtracted from ratings. `implicit`: numbers are counts, such as those of plays, that say how
+    sure it is that the user likes the item (Hu, Koren and Volinsky 2008): a pair has the rating 1
+    with the confidence 1 + `alpha` r, all others have 0 with 1. `n_components`: the length of the
+    vectors; `steps`: of conjugate gradients in a solution, 0 for Cholesky's method; `max_iter`:
+    sweeps. `n_jobs`: threads, None for all cores; the result does not depend on them.
+
+    Ratings `X`, their ids and `y` are those of `MatrixFactorization`.
+
+    Fitted: `user_ids_`, `user_factors_` (users, n_components) in their order, `item_ids_`,
+    `item_factors_`, `mean_` of the ratings (0 if they are implicit), `n_iter_`, `history_`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 32,
+        *,
+        reg: float = 0.05,
+        plain: bool = False,
+        center: bool = False,
+        implicit: bool = False,
+        alpha: float = 1.0,
+        steps: int = 3,
+        max_iter: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.reg = reg
+        self.plain = plain
+        self.center = center
+        self.implicit = implicit
+        self.alpha = alpha
+        self.steps = steps
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _program(self) -> ALS:
+        return ALS(
+            rank=self.n_components,
+            reg=float(self.reg),
+            plain=bool(self.plain),
+            center=bool(self.center),
+            implicit=bool(self.implicit),
+            alpha=float(self.alpha),
+            steps=self.steps,
+        )
+
+    def _offset(self) -> float:
+        return float(self.mean_) if self.center else 0.0

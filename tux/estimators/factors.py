@@ -1,0 +1,142 @@
+"""What estimators of ratings have: vectors of users and items, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from tux.api.predicting import pairs_of
+from tux.api.result import Run
+from tux.api.table import Table
+from tux.estimators.conventions import (
+    BaseEstimator,
+    RegressorMixin,
+    check_is_fitted,
+    r2_score,
+)
+from tux.estimators.fitting import (
+    epochs_of,
+    fit,
+    history_of,
+    ids_of,
+    in_terms_of,
+    model_of,
+    tell,
+)
+from tux.estimators.tables import as_table, entries_of, pairs_with
+from tux.program.program import Program
+from tux.runs.deferred import Deferred
+from tux.runs.inputs import load
+from tux.runs.memory import held
+from tux.runs.predict import Trained
+
+PIECE = 1 << 17  # pairs scored at a time
+
+
+class FactorModel(RegressorMixin, BaseEstimator):
+    """A model whose numbers of pairs are inner products of two vectors. A subclass says by which
+    program they are found.
+    """
+
+    max_iter: int
+    random_state: Any
+    n_jobs: int | None
+
+    def _program(self) -> Program:
+        """The program, with the estimator's parameters."""
+        raise NotImplementedError
+
+    def _offset(self) -> float:
+        """What is added to inner products."""
+        return 0.0
+
+    def _ratings(self, X: Any, y: Any) -> Any:
+        """Ratings as `tux.run` takes them."""
+        if y is None:
+            return entries_of(as_table(X))
+        return Deferred((X,), lambda: pairs_with(self._program(), X, y))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the vectors to ratings. Raises DataError for a table without the columns that are
+        needed, and for ratings that are not finite.
+        """
+        with in_terms_of(rank="n_components"):
+            program = self._program()
+        fitted = fit(
+            program,
+            self._ratings(X, y),
+            epochs=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.user_ids_, self.item_ids_ = ids_of(fitted, "user"), ids_of(fitted, "item")
+        self.user_factors_ = fitted.vertices["user"]["f"]
+        self.item_factors_ = fitted.vertices["item"]["f"]
+        self.mean_ = float(fitted.context["mean"][0])
+        self.n_iter_, self.history_ = epochs_of(fitted), history_of(fitted)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number of each pair of a table of users and items, (n,) float64; `mean_` where either
+        is unknown, with a warning if this is so of all pairs.
+        """
+        pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
+        known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
+        if len(pairs) and not known.any():
+            tell(
+                "no pair has a user and an item that training has seen, so each gets the mean: "
+                "are these columns the users, and then the items?"
+            )
+        return self._scores(pairs.src, pairs.dst)
+
+    def _scores(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
+        """The ratings of pairs of positions; -1, and those beyond the model's, are unknown."""
+        out = np.full(len(user), self.mean_)
+        known = (user >= 0) & (user < len(self.user_ids_))
+        (there,) = np.nonzero(known & (item >= 0) & (item < len(self.item_ids_)))
+        for at in range(0, len(there), PIECE):
+            piece = there[at : at + PIECE]
+            left, right = self.user_factors_[user[piece]], self.item_factors_[item[piece]]
+            out[piece] = np.einsum("ij,ij->i", left, right) + self._offset()
+        return out
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is better."""
+        model = self._model()[1]
+        edges = load(model.program, held(model.program, self._ratings(X, y))).train
+        at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
+        predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
+        return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
+
+    def recommend(self, users: Any, n: int = 10, *, exclude: Any = None) -> Table:
+        """The n items with the highest predicted ratings for each of some users, by their ids, None
+        for all users: a table of `user`, `rank` from 1, `item` and `score`.
+
+        `exclude`: pairs that are left out, such as the ratings that training has seen, in any form
+        that `fit` takes. DataError for a user that is unknown.
+        """
+        exclude = None if exclude is None else entries_of(as_table(exclude))
+        return self._model()[0].recommend(users, n, exclude=exclude)
+
+    def similar(self, items: Any, n: int = 10) -> Table:
+        """The n other items whose vectors are the nearest to those of some items, by cosine: a
+        table of `item`, `rank` from 1, `similar` and `cosine`. DataError for an item that is
+        unknown.
+        """
+        return self._model()[0].similar(items, n, field="item.f")
+
+    def _model(self) -> tuple[Run, Trained]:
+        """The fitted arrays as `tux.run` would return them."""
+        check_is_fitted(self)
+        users = {"id": self.user_ids_, "f": self.user_factors_}
+        items = {"id": self.item_ids_, "f": self.item_factors_}
+        context = {"offset": np.array([self._offset()])}
+        return model_of(self._program(), {"user": users, "item": items}, context)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # rows are pairs of ids, not samples of numbers
+        tags.input_tags.sparse = tags.input_tags.string = True
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,226 @@
+"""Boosted trees as estimators: `tux.apps.gbdt` on the rows of a matrix."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tux.api.result import Run
+from tux.apps.gbdt import GBDT
+from tux.estimators.conventions import (
+    BaseEstimator,
+    RegressorMixin,
+    check_is_fitted,
+    validate_data,
+)
+from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, scores
+from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
+from tux.runs.deferred import Deferred
+
+NAMES = {
+    "trees": "max_iter",
+    "rate": "learning_rate",
+    "depth": "max_depth",
+    "least_h": "min_child_weight",
+    "least_gain": "min_gain",
+    "row_share": "subsample",
+    "column_share": "max_features",
+    "bins": "max_bins",
+}
+"""What estimators call the parameters of the program."""
+FOREST = "feature", "cut", "default_left", "weight"
+"""Fields of the context by which scores are computed: a row for each tree, with its nodes."""
+
+
+class BoostedTrees(BaseEstimator):
+    """What classifiers and regressors by boosted trees have."""
+
+    n_features_in_: int
+
+    def __init__(
+        self,
+        max_iter: int = 100,
+        *,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        l2: float = 1.0,
+        min_child_weight: float = 1.0,
+        min_gain: float = 0.0,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = 255,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.l2 = l2
+        self.min_child_weight = min_child_weight
+        self.min_gain = min_gain
+        self.subsample = subsample
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _grown(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
+        """The trees of one problem."""
+        with in_terms_of(**NAMES):
+            program = GBDT(
+                loss=loss,
+                trees=self.max_iter,
+                rate=float(self.learning_rate),
+                depth=self.max_depth,
+                l2=float(self.l2),
+                least_h=float(self.min_child_weight),
+                least_gain=float(self.min_gain),
+                row_share=float(self.subsample),
+                column_share=float(self.max_features),
+                bins=self.max_bins,
+            )
+        there = np.flatnonzero(weight)  # others would have bins of their values
+        X, label, weight = X[there], label[there], weight[there]
+        known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
+        return fit(
+            program,
+            Deferred((X,), partial(samples, X, known)),
+            epochs=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _keep(self, fits: list[Run]) -> None:
+        """Plain arrays of the trees of all problems."""
+        self.trees_ = [_forest(each, self.max_iter) for each in fits]
+        gains = np.sum([_gains(each, self.n_features_in_) for each in fits], axis=0)
+        self.feature_importances_ = gains / max(gains.sum(), np.finfo(float).tiny)
+        self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
+
+    def _scores(self, X: Any, *, loss: str) -> np.ndarray:
+        """What the trees of each problem say of samples, (n, problems) float64."""
+        check_is_fitted(self)
+        X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
+        unknown = {"label": np.zeros(X.shape[0], np.float32)}
+        unknown["weight"] = np.ones(X.shape[0], np.float32)
+        edges = samples(X, unknown)
+        out = []
+        for each in self.trees_:
+            trees, nodes = each["feature"].shape
+            program = GBDT(loss=loss, trees=trees, depth=nodes.bit_length() - 2)
+            out.append(scores(program, {"tau": each}, edges, "sample", self.n_jobs))
+        return np.stack(out, axis=1).astype(np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
+    """Gradient boosted trees for classes, with splits by histograms, as XGBoost's `hist` has them.
+
+    `max_iter`: trees; `learning_rate`: the share of each; `max_depth`: levels of splits; `l2`: the
+    penalty on weights of leaves; `min_child_weight`: the smallest sum of second derivatives in a
+    leaf; `min_gain`: what a split must gain; `subsample` and `max_features`: the shares of samples
+    and features that a tree sees; `max_bins`: of a feature. `class_weight`: as in scikit-learn.
+    More than two classes are one against the rest each. `n_jobs`: threads, None for all cores; the
+    result does not depend on them. Values are read in 32 bits. Zeros, of dense matrices too, are
+    missing: at each split they go the way that fits better.
+
+    Fitted: `classes_`, `n_iter_` trees of each problem, `feature_importances_` (n_features_in_,),
+    shares of the gains of all splits, `history_` of each problem, `trees_`.
+    """
+
+    def __init__(
+        self,
+        max_iter: int = 100,
+        *,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        l2: float = 1.0,
+        min_child_weight: float = 1.0,
+        min_gain: float = 0.0,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        max_bins: int = 255,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            max_iter,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            l2=l2,
+            min_child_weight=min_child_weight,
+            min_gain=min_gain,
+            subsample=subsample,
+            max_features=max_features,
+            max_bins=max_bins,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesClassifier:
+        """Grow trees for samples `X` (n, features), dense or sparse, and their classes `y` (n,).
+        ValueError unless samples of two classes have a weight.
+        """
+        X, y, weight = self._checked(X, y, sample_weight)
+        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        fits = [
+            self._grown("logistic", X, np.where(y == positive, 1, -1), weight)
+            for positive in positives
+        ]
+        self._keep(fits)
+        self.history_ = [history_of(each) for each in fits]
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, (n, classes), in the order of `classes_`. Those of one
+        class against the rest are divided by their sum.
+        """
+        chances = self._scores(X, loss="logistic")
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - chances, chances])
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each sample, (n,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+
+class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
+    """Gradient boosted trees for numbers, by the squared error. The parameters and what is fitted
+    are those of `BoostedTreesClassifier`; `history_` is that of the only problem.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BoostedTreesRegressor:
+        """Grow trees for samples `X` (n, features), dense or sparse, and their numbers `y` (n,)."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS, y_numeric=True)
+        weight = weights(sample_weight, X)
+        fits = [self._grown("squared", in_32_bits(X), np.asarray(y), weight)]
+        self._keep(fits)
+        self.history_ = history_of(fits[0])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number of each sample, (n,)."""
+        return np.asarray(self._scores(X, loss="squared")[:, 0])
+
+
+def _forest(fitted: Run, trees: int) -> dict[str, np.ndarray]:
+    """The trees of a run, and the score before the first one."""
+    nodes = {name: fitted.context[name].reshape(trees, -1).copy() for name in FOREST}
+    return nodes | {name: fitted.context[name].copy() for name in ("base", "tree")}
+
+
+def _gains(fitted: Run, features: int) -> np.ndarray:
+    """The sum of the gains of each feature's splits, (features,)."""
+    feature, gain = (fitted.context[name].reshape(-1) for name in ("feature", "gain"))
+    there = feature >= 0
+    return np.bincount(feature[there], gain[there].astype(np.float64), minlength=features)
