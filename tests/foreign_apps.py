@@ -120,6 +120,16 @@ APPS = {
     )
 }
 
+LIKE = {
+    app.name: app
+    for app in (
+        App("ALS", lambda: tux.ALS(rank=3), ("user", "item"), _RATINGS, RATINGS),
+        App("Linear", lambda: tux.Linear(), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
+        App("GBDT", lambda: tux.GBDT(trees=2, depth=2), ("sample", "feature"), _SAMPLES, SAMPLES),
+    )
+}
+"""Those that read what one of `APPS` with the same vertices reads."""
+
 
 def train(app: App, data: Any, out: Any, **options: Any) -> Any:
     """A short run of an app in this process, without compiled functions."""

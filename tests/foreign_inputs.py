@@ -214,7 +214,7 @@ FORMS = {
     "numpy: a tuple of columns": Form(_tuple, (GIVEN, GIVEN), {"feature": NO_NAMES}),
     "scipy.sparse: a matrix": Form(_sparse, (0, 0)),
     "networkx: a graph": Form(
-        _network, (GIVEN, GIVEN), {"feature": Refused("no labels", "is nothing that BlockPG reads")}
+        _network, (GIVEN, GIVEN), {"feature": Refused("no labels", "is nothing that ")}
     ),
     "a list of texts": Form(_texts, (0, GIVEN), FILES),
     "CSV, with a header": Form(_csv, (GIVEN, GIVEN)),

@@ -34,11 +34,13 @@ IDS = """
 The column "ids" says which ids come back for rows and columns: those that were given, or numbers
 from 0 or 1. In a graph, rows and columns are the same vertices.
 
-- MF: rows are users, columns are items. Of docword, lda-c and libsvm, the numbers are ratings.
+- MF, and ALS, which reads the same: rows are users, columns are items. Of docword, lda-c and
+  libsvm, the numbers are ratings.
 - LDA and WarpLDA: rows are documents, columns are words. Words come back if they were given: in a
   table, in texts, by `--vocab FILE`, or beside a matrix of scipy as `(matrix, words)`.
-- BlockPG: rows are samples, columns are features. Samples are numbered from 0 in memory, and from 1
-  in files. A matrix of scipy goes with its labels, `(X, y)`; a `.npz` file with `--labels FILE`.
+- BlockPG, and Linear and GBDT, which read the same: rows are samples, columns are features. Samples
+  are numbered from 0 in memory, and from 1 in files. A matrix of scipy goes with its labels,
+  `(X, y)`; a `.npz` file with `--labels FILE`.
 - DeepWalk and Walks: a matrix must be square, and each entry is a link.
 - MATLAB's files are of level 5, and `--columns` names the matrix if there are several.
 

@@ -233,3 +233,5 @@ def test_implicit_feedback_prefers_what_others_like():
     known = np.stack([user[seen], item[seen]], axis=1)
     best = model.recommend(None, 3, exclude=known)
     assert ((best["user"] + best["item"]) % 2 == 0).all()
+    with pytest.raises(UsageError, match="R\\^2 judges ratings"):
+        model.score((user, item, np.ones(len(user))))

@@ -3,7 +3,7 @@
 import foreign_inputs as inputs
 import numpy as np
 import pytest
-from foreign_apps import APPS, WORDS, train
+from foreign_apps import APPS, LIKE, WORDS, train
 
 from tux import Lists
 from tux.base.errors import TuxError
@@ -73,3 +73,11 @@ def test_the_model_is_the_same(app, form, known, tmp_path):
 def test_the_model_of_the_other_sampler_is_the_same(form, known, tmp_path):
     """WarpLDA reads what LDA reads."""
     check(APPS["WarpLDA"], inputs.FORMS[form], known, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", inputs.FORMS)
+@pytest.mark.parametrize("app", LIKE)
+def test_apps_with_the_same_vertices_read_the_same(app, form, known, tmp_path):
+    """ALS reads what MF reads; Linear and GBDT read what BlockPG reads."""
+    check(LIKE[app], inputs.FORMS[form], known, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tux.apps.als import ALS
+from tux.base.errors import UsageError
 from tux.estimators.factors import FactorModel
 
 
@@ -64,3 +65,14 @@ class AlternatingLeastSquares(FactorModel):
 
     def _offset(self) -> float:
         return float(self.mean_) if self.center else 0.0
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is better.
+        UsageError if they are implicit, as predictions are no counts.
+        """
+        if self.implicit:
+            raise UsageError(
+                "R^2 judges ratings, and implicit=True predicts preferences",
+                do="compare what recommend finds with pairs that were held out",
+            )
+        return super().score(X, y, sample_weight)
