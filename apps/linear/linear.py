@@ -58,7 +58,7 @@ class Linear(Program):
     )
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
     path: int = param(
-        1, "number of penalties, from a large one down to l2, with lbfgs", low=1, high=1000
+        1, "number of penalties down to l2; with lbfgs and the penalty l2", low=1, high=1000
     )
     batch: float = param(
         0.0,

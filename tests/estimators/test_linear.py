@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from tux.base.errors import UsageError
-from tux.estimators import SparseLogisticRegression, linear
+from tux.estimators import SparseLogisticRegression, matrices
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +132,6 @@ def test_dense_and_sparse_samples_give_the_same_model(clicks, dtype, monkeypatch
     before, rows = x.copy(), sparse.csr_array(x)
     expected = small().fit(rows, y).coef_
     for piece in (1, 30, 10**6):  # of a row, of some, of all
-        monkeypatch.setattr(linear, "PIECE", piece)
+        monkeypatch.setattr(matrices, "PIECE", piece)
         assert np.array_equal(small().fit(x, y).coef_, expected)
     assert np.array_equal(x, before) and np.array_equal(rows.toarray(), before)
