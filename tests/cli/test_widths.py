@@ -2,7 +2,7 @@
 
 import pytest
 
-from tux.cli.widths import MOST, aligned, cut, hanging, room, width, wrapped
+from tux.cli.widths import MOST, aligned, cut, hanging, joined, room, width, wrapped
 
 TEXT = "blockpg: l1 5.0, l2 0.0, intercept False, positive_weight 1.0, tol 1e-07, gap 0.0, path 1"
 
@@ -22,6 +22,11 @@ def test_no_word_is_lost_or_cut(most):
 
 def test_what_follows_is_indented_as_the_line_and_more():
     assert wrapped("one\n  two three four\n\nfive", 14) == "one\n  two three\n      four\n\nfive"
+
+
+def test_lines_of_a_paragraph_are_joined_and_others_are_not():
+    text = "One two\nthree.\n\n    a = b\n    c = d\nfour\n\n- five\n  six\n- seven"
+    assert joined(text) == text.replace("two\nthree", "two three")
 
 
 def test_a_long_word_stays_whole():

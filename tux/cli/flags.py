@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
-from tux.cli.widths import room, wrapped
+from tux.cli.widths import joined, room, wrapped
 from tux.program.naming import place_of_member
 from tux.program.params import Param
 from tux.program.program import Program
@@ -89,7 +89,7 @@ class Flags(argparse.ArgumentParser):
         super().__init__(
             prog,
             f"{prog} {usage}",
-            wrapped(about, room(HELP), hang=0),
+            wrapped(joined(about), room(HELP), hang=0),
             formatter_class=layout,
             allow_abbrev=False,
             add_help=False,

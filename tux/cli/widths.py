@@ -36,6 +36,20 @@ def wrapped(text: str, most: int, hang: int = HANG) -> str:
     return "\n".join(each for line in text.split("\n") for each in _lines(line, most, hang))
 
 
+def joined(text: str) -> str:
+    """The text with each paragraph in one line, so that it can be cut anew. Lines that are
+    indented, such as formulas, and entries of lists stay.
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        goes_on = line[:1].strip() and not line.startswith(("- ", "* "))
+        if lines and goes_on and lines[-1][:1].strip():
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 def _lines(line: str, most: int, hang: int) -> list[str]:
     """A line as several."""
     if width(line) <= most:
