@@ -95,7 +95,7 @@ class ALS(Program):
         if not self.steps and not self.reg:
             raise UsageError(
                 "reg = 0 leaves equations without a single solution",
-                do="give a larger reg, or solve by conjugate gradients: --steps 3",
+                do="give a larger reg, or 3 steps of conjugate gradients instead of 0",
             )
         if self.implicit:
             self.monitor = "objective"
