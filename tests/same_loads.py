@@ -47,10 +47,7 @@ def side_by_side_of(graph, jobs):
             for number, each in enumerate(rows)
         ]
     )
-    return [
-        Ended(each, 0, 0, own.names, own.skipped, own.first_skipped)
-        for each, own in zip(loaded, rows, strict=True)
-    ]
+    return [Ended(each, 0, 0, *own[1:]) for each, own in zip(loaded, rows, strict=True)]
 
 
 def begun(folder, program, data, test, options, *, in_shares):

@@ -23,15 +23,15 @@ class PointKMeans(Clusters):
 
     dims: int = param(0, "numbers of a point; 0: as many as the table has", low=0)
     input = Points()
-    sample = Vertex(x=data("f4", "dims"), **of_sample(value, {}, {"kept": False}))
+    sample = Vertex(x=data("f8", "dims"), **of_sample(value, {}, {"kept": False}))
     tau = Context(
         center=value("f8", "clusters", "dims"),
         sums=value("f8", "clusters", "dims", kept=False),
         gained=total("clusters", "dims"),
-        middle=value("f4", "dims"),
+        middle=value("f8", "dims"),
         whole=total("dims"),
         across=value("f4", "dims", "clusters"),
-        trial=value("f4", start.trials, "dims", kept=False),
+        trial=value("f8", start.trials, "dims", kept=False),
         shown=total(start.trials, "dims"),
         **CONTEXT,
     )

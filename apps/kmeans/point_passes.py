@@ -11,9 +11,14 @@ from tux.apps.kmeans.lloyd import judge, shift
 from tux.apps.kmeans.nearest import enter, least, may_stay, settle
 
 
+def less(x, mean, j):
+    """Feature j, less its mean."""
+    return np.float32(x[j] - mean[j])
+
+
 def four(x, mean, j):
     """Four features from j on, less their means."""
-    return x[j] - mean[j], x[j + 1] - mean[j + 1], x[j + 2] - mean[j + 2], x[j + 3] - mean[j + 3]
+    return less(x, mean, j), less(x, mean, j + 1), less(x, mean, j + 2), less(x, mean, j + 3)
 
 
 def distances(x, square, tau, p):
@@ -32,7 +37,7 @@ def distances(x, square, tau, p):
             )
         j += 8
     while j < p.dims:
-        a0 = x[j] - mean[j]
+        a0 = less(x, mean, j)
         for k in range(len(near)):
             near[k] += a0 * c[j, k]
         j += 1
@@ -93,9 +98,9 @@ def centre(tau):
 
 def turn(tau):
     """The centers as inner products read them."""
-    less = (tau.center - tau.middle.astype(np.float64)) * (tau.size > 0)[:, None]
-    tau.across[:] = -2 * less.T
-    tau.norm[:] = np.where(tau.size > 0, (less**2).sum(axis=1), np.inf)
+    away = (tau.center - tau.middle) * (tau.size > 0)[:, None]
+    tau.across[:] = -2 * away.T
+    tau.norm[:] = np.where(tau.size > 0, (away**2).sum(axis=1), np.inf)
 
 
 def ended(tau, p):

@@ -77,7 +77,7 @@ def test_a_series_of_two_levels_is_a_table():
 
 def test_a_matrix_for_a_table():
     wide = pd.DataFrame(np.ones((3, 50)), columns=[f"item {k}" for k in range(50)])
-    told(DataError, lambda: mf(wide.rename_axis("user")), "41 more", "If it is a matrix")
+    told(DataError, lambda: mf(wide.rename_axis("user")), "41 more", "a matrix of users by items")
     texts = pd.DataFrame({"text": ["rain and wind", "wind"]})
     with pytest.raises(DataError, match=r'give that column: df\["text"\]'):
         tux.run(tux.LDA(topics=2), texts, progress=False, jit=False)

@@ -97,7 +97,7 @@ def test_a_matrix(file):
     [
         ("7 1\n12 1 2\n", "labels.txt:2", "3 columns instead of an id and a label"),
         ("7 1\n# c\n\n12\n", "labels.txt:4", "1 columns"),
-        ("7\tone\n12 two\n", "labels.txt:2", "1 columns"),
+        ("7\tone\n8\ttwo\n12\n", "labels.txt:3", "1 columns"),
         ("7,1\n12,\n", "labels.txt:2", "missing"),
         (b"7 1\n12 \xff\n", "labels.txt:2", "UTF-8"),
         (b"7 1\0\n", "", "not a text file"),

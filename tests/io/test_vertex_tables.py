@@ -203,7 +203,7 @@ def test_nulls_of_every_type_are_missing(tmp_path):
         ("age,kind,x_0,x_1\n1,2,3,4\n", "no column of ids of points", "Call it id"),
         ("id,age,age,x_0,x_1\n1,2,3,4,5\n", "two columns are called 'age'", "name of its own"),
         ("id,age,kind,x_0,x_1\n1,old,3,4,5\n", "holds words, such as 'old'", 'data("i4")'),
-        ("1,2,3,4,5\n", "the first line is a row of numbers", "line of names"),
+        ("1,2,3,4,5\n", "the first row holds values", "line of names"),
         ("", "is empty", "line of names"),
     ],
 )

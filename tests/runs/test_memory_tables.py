@@ -99,7 +99,7 @@ def test_columns_without_names_are_taken_in_their_order():
     assert inputs.train.columns["value"] == "column 3"
     assert rows(loaded(Rated, array, columns="1,2,4")[0].train) == [(3, 2, 98), (7, 1, 99)]
     assert "2 columns, but 3 are needed" in wrong(Rated, array[:, :2])
-    assert "seem to be points" in wrong(Rated, np.ones((3, 20)))
+    assert "20 columns of numbers without names" in wrong(Rated, np.ones((3, 20)))
     assert "name 'b'" in wrong(Rated, array, columns="1,b,3")
 
 

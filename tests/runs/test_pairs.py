@@ -33,21 +33,20 @@ PAIRS = ["u1,i2", "u3,i4"]
     [
         "Kunde,Produkt\nu1,i2\nu3,i4\n",
         "Produkt,Kunde\ni2,u1\ni4,u3\n",
-        "Sterne;Kunde;Produkt\n3;u1;i2\n5;u3;i4\n",
+        "user,Artikel\nu1,i2\nu3,i4\n",
+        "Mensch,item_id\nu1,i2\nu3,i4\n",
     ],
 )
-def test_the_header_of_training_is_known(trained, capsys, text):
+def test_the_header_of_training_is_known_and_names_in_use(trained, capsys, text):
     assert predicted(capsys, text) == (0, PAIRS, "")
 
 
-@pytest.mark.parametrize(
-    ("header", "rows"),
-    [
-        ("user,Artikel", "u1,i2\nu3,i4\n"),
-        ("Mensch,item_id", "u1,i2\nu3,i4\n"),
-        ("Mensch,Artikel", "7,i2\n8,i4\n"),
-    ],
-)
+def test_columns_that_are_not_used_are_told(trained, capsys):
+    code, pairs, err = predicted(capsys, "Sterne;Kunde;Produkt\n3;u1;i2\n5;u3;i4\n")
+    assert code == 0 and pairs == PAIRS and "columns that are not used: Sterne" in err
+
+
+@pytest.mark.parametrize(("header", "rows"), [("Mensch,Artikel", "7,i2\n8,i4\n")])
 def test_a_first_row_that_is_surely_a_header_is_refused(trained, capsys, header, rows):
     code, pairs, err = predicted(capsys, f"{header}\n{rows}")
     assert code == 3 and not pairs

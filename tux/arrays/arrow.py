@@ -9,6 +9,7 @@ like ``tux info`` takes. What leaves this file is numpy: numbers as they are, st
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ ROWS = 1 << 20  # rows of a Parquet file that are read at a time
 GROUP = 1 << 17  # rows of a Parquet file, at most, that are not cut among loaders
 MERGED = 1 << 20  # strings of pieces that wait until they are put into one dictionary
 
+BREAK = b"\x1e"
+"""Stands for a line break within quotes, where rows of text are lines; it is no character."""
 WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
@@ -296,7 +299,7 @@ def parse_text(
         for at, kind in zip(picks, kinds, strict=True)
     }
     try:
-        return csv.read_csv(
+        table = csv.read_csv(
             pa.BufferReader(text),
             read_options=csv.ReadOptions(column_names=names),
             parse_options=csv.ParseOptions(
@@ -308,6 +311,22 @@ def parse_text(
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
         raise Unreadable(str(error)) from None
+    return _with_breaks(table) if BREAK in text else table
+
+
+def _with_breaks(table: Any) -> Any:
+    """The same table, with line breaks for what stands for them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            words = pc.replace_substring(one.dictionary, BREAK.decode(), "\n")
+            column = pa.DictionaryArray.from_arrays(one.indices, words)
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
 
 
 @contextmanager
@@ -352,6 +371,11 @@ def parquet_types(path: str | os.PathLike[str]) -> dict[str, str]:
     """The type of each column of a Parquet file, in Arrow's words. Raises `DataError`."""
     with parquet_file(path) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
+
+
+def is_number(kind: str) -> bool:
+    """Whether a type, in Arrow's words, is one of numbers or truth values."""
+    return bool(re.match(r"u?int\d+$|decimal|bool$|float$|double$|halffloat$", kind))
 
 
 def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:

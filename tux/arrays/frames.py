@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.arrow import is_number
 from tux.arrays.given import nanoseconds
 from tux.base.errors import DataError
 
+SMALLEST = 4  # rows and columns of a table that can only be an adjacency matrix
 NAMELESS = "The index has no name, so it is no column: df.rename_axis(NAME) gives it one."
 
 
@@ -28,7 +30,9 @@ class Frame:
     arrays of one length. A stream gives them once.
 
     The first `levels` of the columns are named levels of pandas' index. `advice`: what to do about
-    an index without a name, where a column is missing.
+    an index without a name, where a column is missing. ``has_numbers(place)``: whether a column
+    holds numbers. `square`: whether its rows are called as its columns, as those of an adjacency
+    matrix.
     """
 
     what: str
@@ -37,6 +41,8 @@ class Frame:
     batches: Callable[[Sequence[int]], Iterator[list[Any]]]
     levels: int = 0
     advice: str = ""
+    has_numbers: Callable[[int], bool] = lambda place: False
+    square: bool = False
 
 
 def frame_of(data: Any, *, index: bool = True) -> Frame | None:
@@ -151,7 +157,13 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
     def batches(places: Sequence[int]) -> Iterator[list[Any]]:
         yield from _aligned([column(place) for place in places])
 
-    return Frame(what, names, True, batches, len(levels), NAMELESS if index and nameless else "")
+    def has_numbers(place: int) -> bool:
+        kinds = data.index if place < len(levels) else data.iloc[:, place - len(levels)]
+        return getattr(getattr(kinds, "dtype", None), "kind", "O") in "biuf"
+
+    advice = NAMELESS if index and nameless else ""
+    square = SMALLEST <= len(data) == data.shape[1] and list(data.index) == list(data.columns)
+    return Frame(what, names, True, batches, len(levels), advice, has_numbers, square)
 
 
 def _of_stream(data: Any, what: str = "") -> Frame:
@@ -167,7 +179,9 @@ def _of_stream(data: Any, what: str = "") -> Frame:
                 if batch.num_rows:
                     yield [_plain(batch.column(place)) for place in places]
 
-    return Frame(what, list(reader.schema.names), True, batches)
+    kinds = [str(field.type) for field in reader.schema]
+    names = list(reader.schema.names)
+    return Frame(what, names, True, batches, has_numbers=lambda at: is_number(kinds[at]))
 
 
 def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
@@ -187,7 +201,17 @@ def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
             raise DataError(f"columns differ in length: {told}", where=what)
         yield from _aligned(arrays)
 
-    return Frame(what, names, titled, batches)
+    return Frame(what, names, titled, batches, has_numbers=lambda at: _has_numbers(given[at]))
+
+
+def _has_numbers(column: Any) -> bool:
+    """Whether a column of any library holds numbers, by its type or its first value."""
+    if (kind := getattr(getattr(column, "dtype", None), "kind", None)) is not None:
+        return kind in "biuf"
+    if hasattr(column, "type"):
+        return is_number(str(column.type))
+    first = column[0] if isinstance(column, list | tuple) and column else None
+    return isinstance(first, int | float | np.number)
 
 
 def _of_rows(rows: list[Any]) -> Frame | None:

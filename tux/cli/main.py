@@ -1,5 +1,5 @@
-"""The command line: ``tux run``, ``partition``, ``generate``, ``predict``, ``export``, ``watch``,
-``info``, ``doctor``.
+"""The command line: ``tux run``, ``check``, ``partition``, ``generate``, ``predict``, ``export``,
+``watch``, ``info``, ``doctor``.
 
 Heavy imports stand inside the commands, so that ``tux --help`` and a mistyped flag do not wait for
 a compiler.
@@ -27,6 +27,7 @@ from tux.cli.generate import generate
 
 ABOUT = {
     "run": "train an app on a file of edges, or on small generated data",
+    "check": "tell how a file is read, before anything is trained on it",
     "partition": "cut a graph into parts, by one method or by all of them side by side",
     "generate": "write ratings, a corpus, samples or a graph with known truth",
     "predict": "score pairs of ids, or new rows such as documents, by a trained model",
@@ -159,7 +160,7 @@ def _command(argv: list[str]) -> int:
         raise UsageError(
             f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
-    first = {"run": _run, "partition": _partition, "generate": generate}
+    first = {"run": _run, "check": _check, "partition": _partition, "generate": generate}
     others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
     if name == "watch":
         return _watch(rest)
@@ -185,6 +186,12 @@ def _help() -> str:
 
 def _run(argv: list[str]) -> int:
     from tux.cli.run import command
+
+    return command(argv)
+
+
+def _check(argv: list[str]) -> int:
+    from tux.cli.check import command
 
     return command(argv)
 

@@ -37,6 +37,7 @@ def run_flags(source: Source, app: str) -> Flags:
         ("data", own, "the run", "workers", "several machines", "other"),
     )
     _data(flags, program)
+    data_flags(flags, program)
     _ranks(flags, program)
     _run(flags, program)
     _workers(flags)
@@ -57,7 +58,7 @@ def run_flags(source: Source, app: str) -> Flags:
 
 
 def _data(flags: Flags, program: type[Program]) -> None:
-    """What is read, and how."""
+    """What is read."""
     add, edge = flags.section("data").add_argument, program.edge
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
@@ -89,6 +90,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
         if judges(program) and not points
         else SUPPRESS,
     )
+
+
+def data_flags(flags: Flags, program: type[Program]) -> None:
+    """How data are read."""
+    add, edge = flags.section("data").add_argument, program.edge
+    samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
+    columns = ",".join([*edge.roles, *edge.columns])
+    points = isinstance(program.input, Points)
     if samples or bags:
         forms, line = (FORMS, "") if samples else (BAGS, f"; text: a {edge.ends[0]} a line")
         add(

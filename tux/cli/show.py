@@ -78,6 +78,9 @@ def _fitted(text: str, stream: TextIO) -> str:
     return wrapped(text, room()) if stream.isatty() else text
 
 
+NAMES = 12  # columns of a name, where pairs are shown one after the other
+
+
 def pairs(rows: dict[str, Any]) -> None:
     """Names and values in two columns."""
     longest = max((width(name) for name in rows), default=0)

@@ -12,7 +12,8 @@ BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
-COMMENT = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
+THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
+APART = re.compile(r"[#%]+(\s|$)")  # a mark of comments that belongs to no word
 
 
 class TextLayout(NamedTuple):
@@ -23,22 +24,36 @@ class TextLayout(NamedTuple):
     picks: list[int]  # 0-based places of the wanted columns
     header: Sequence[str] = ()  # the names in the first row, if it is one of names
     names: Mapping[str, str] = {}  # see `tux.arrays.edges.EdgeData.columns`
+    numbered: bool = False  # the first column holds numbers: # and % are no parts of its cells
+    leading: bool = False  # rows that begin with # or % stand before all others
 
     @property
     def quotes(self) -> bool:
         """Whether a column may stand in double quotes."""
-        return len(self.separator) == 1 and self.separator != BLANKS
+        return has_quotes(self.separator)
+
+    def fits(self, line: str) -> bool:
+        """Whether a line that begins with # or % has the cells of a row: see
+        `tux.io.table_lines`.
+        """
+        if self.numbered:
+            return False
+        cells = cells_of(line, self.separator)
+        return len(cells) == self.width and not APART.match(cells[0])
 
     def cut(self, text: bytes) -> bytes:
-        """Whole lines of the file as lines of one-byte separators, without comments."""
-        if b"#" in text or b"%" in text:
-            text = COMMENT.sub(b"", text)
+        """Whole lines of the file as lines of one-byte separators."""
         if self.separator == BLANKS:
             text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
             while b"  " in text:
                 text = text.replace(b"  ", b" ")
             return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
         return text.replace(b"::", b"\x1f") if self.separator == "::" else text
+
+
+def has_quotes(separator: str) -> bool:
+    """Whether cells that are cut by a separator may stand in double quotes."""
+    return len(separator) == 1 and separator != BLANKS
 
 
 def split(line: str, separator: str) -> list[str]:
@@ -60,9 +75,9 @@ def lines_of(block: bytes) -> Iterator[str]:
         start = end
 
 
-def is_row(line: str) -> bool:
-    """Whether a line is neither blank nor a comment."""
-    return line.strip()[:1] not in ("", "#", "%")
+def is_marked(line: str) -> bool:
+    """Whether a line begins with # or %, as comments do."""
+    return line.strip()[:1] in ("#", "%")
 
 
 def separator_of(lines: list[str], needed: int) -> tuple[str, int]:

@@ -6,16 +6,21 @@ import re
 from collections.abc import Sequence
 
 from tux.base.errors import DataError
+from tux.io.edge_columns import LEFT, SQUARE, Wanted, matrix_error
 from tux.io.text import NUMBER, WHOLE
-
-MANY = 8  # columns of numbers without names: no table of edges has so many
 
 
 def check_edges(
-    rows: Sequence[Sequence[str]], picks: Sequence[int], where: str, *, named: bool = False
+    rows: Sequence[Sequence[str]],
+    picks: Sequence[int],
+    wanted: Wanted,
+    where: str,
+    *,
+    named: bool = False,
 ) -> None:
-    """DataError if the first rows of a table look like points rather than edges: where ids should
-    be there are decimal numbers, or there are many columns of numbers that have no names.
+    """DataError if the first rows of a table look like points or a matrix rather than edges: where
+    ids should be there are decimal numbers, or there are more columns of numbers without names
+    than edges have, or as many as rows.
 
     `picks`: the places of the columns that are taken, those of the two ids first.
     """
@@ -25,20 +30,18 @@ def check_edges(
     columns = [list(column) for column in zip(*rows, strict=True)]
     numeric = [all(map(NUMBER.fullmatch, column)) for column in columns]
     ids = [cell for at in picks[:2] if numeric[at] for cell in columns[at]]
-    decimal = next(filter(_decimal, ids), "")
-    if not decimal and (named or not all(numeric) or min(widths) < MANY):
-        return
-    what = (
-        f"ids of vertices would be decimal numbers, such as {decimal}"
-        if decimal
-        else f"{min(widths)} columns of numbers without names"
-    )
-    raise DataError(
-        f"{what}: this seems to be a table of points, not of edges",
-        where=where,
-        do="A program with input = Points() reads points. If these are edges, name the columns of "
-        "their ends with --columns.",
-    )
+    if decimal := next(filter(_decimal, ids), ""):
+        raise DataError(
+            f"ids of vertices would be decimal numbers, such as {decimal}: this seems to be a "
+            "table of points, not of edges",
+            where=where,
+            do="A program with input = Points() reads points. If these are edges, name the columns "
+            "of their ends with --columns.",
+        )
+    width = len(columns)
+    square = len(rows) == width >= SQUARE
+    if not named and all(numeric) and (square or width > len(picks) + LEFT):
+        raise matrix_error(wanted, width, where)
 
 
 def _decimal(cell: str) -> bool:

@@ -19,12 +19,28 @@ SIDES = (
     {"source", "sourceid", "src", "from", "fromid", "fromnode", "fromnodeid"},
     {"target", "targetid", "dst", "dest", "destination", "to", "toid", "tonode", "tonodeid"},
 )
+FURTHER = (
+    {"node1", "nodea", "vertex1", "id1", "u", "head", "subject", "citing", "follower", "start"}
+    | {"sender", "parent", "origin", "predecessor", "protein1", "gene1", "person1", "user1"},
+    {"node2", "nodeb", "vertex2", "id2", "v", "tail", "object", "cited", "followee", "end"}
+    | {"receiver", "recipient", "child", "successor", "protein2", "gene2", "person2", "user2"},
+)
+"""More names of sides. They may be words of a graph too, so they do not tell a line of names."""
 NUMBERS = {"rating", "score", "weight", "value", "stars", "overall"}
 # names never taken for a missing one; the last of them pandas writes and reads for its index
 NEVER = re.compile(r".*(time|timestamp|date)|ts|index||indexlevel\d+|unnamed\d+")
 
 WORD = re.compile(r"[a-z]+")
 SHOWN = 10  # names of columns that an error lists, at most
+LEFT = 2  # columns of numbers without names that edges may have besides those that are taken
+SQUARE = 4  # rows and columns of the smallest table that can only be a matrix
+MATRIX = (
+    "Give a matrix as its entries, a row for each, as pandas' melt and stack make them; or as a "
+    "sparse matrix of scipy, in memory or as .npz, or in Matrix Market's format."
+)
+
+Numeric = Callable[[int], bool]
+"""Whether the column at a place, from 0, holds numbers."""
 
 
 class Wanted(NamedTuple):
@@ -83,12 +99,12 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
+def find_columns(header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric) -> list[int]:
     """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
-    not there.
+    not there, and for what seems to be a matrix.
     """
     asked = wanted.asked()
-    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path)
+    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path, numeric)
     for at, name in enumerate(asked or wanted.labels):
         if at not in places:
             raise DataError(
@@ -101,7 +117,9 @@ def find_columns(header: Sequence[str], wanted: Wanted, path: str) -> list[int]:
     return [places[at] for at in range(len(places))]
 
 
-def find_beside_index(names: Sequence[str], levels: int, wanted: Wanted, path: str) -> list[int]:
+def find_beside_index(
+    names: Sequence[str], levels: int, wanted: Wanted, path: str, numeric: Numeric
+) -> list[int]:
     """The places of the wanted columns in a table of pandas, of which the first `levels` names are
     those of its index. A level is looked at where the columns do not suffice: see `_needs_index`;
     of names that the caller gives, where no column is called so.
@@ -115,7 +133,13 @@ def find_beside_index(names: Sequence[str], levels: int, wanted: Wanted, path: s
         among = index + columns
     else:
         among = columns
-    return [among[at] for at in find_columns([names[at] for at in among], wanted, path)]
+    header = [names[at] for at in among]
+    grouped = levels > 1 and among[:1] == [0]  # as no matrix is
+
+    def has_numbers(at: int) -> bool:
+        return not grouped and numeric(among[at])
+
+    return [among[at] for at in find_columns(header, wanted, path, has_numbers)]
 
 
 def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) -> bool:
@@ -146,6 +170,9 @@ def _named(header: Sequence[str], wanted: Wanted) -> dict[int, int]:
     plain, places = [plain_name(name) for name in header], dict[int, int]()
     for alias in (False, True):
         _look(places, plain, len(wanted.kinds), partial(wanted.names, alias=alias))
+    sides = [*FURTHER, *(set[str]() for _ in wanted.fields)]
+    if not {0, 1} & places.keys() and all(side.intersection(plain) for side in FURTHER):
+        _look(places, plain, len(sides), sides.__getitem__)
     return places
 
 
@@ -189,9 +216,12 @@ def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
     return places
 
 
-def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]:
+def _by_name(header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric) -> dict[int, int]:
     """The places of the wanted columns: by their own names, by other names in use, and then from
     the left.
+
+    Where an end has no column of its name, and more columns of numbers would be left out than edges
+    may have, these are the columns of a matrix; or where one end alone has one, and any would.
 
     Where there are more columns than are missing, the left is trusted only if the columns found by
     name stand in order too, and none of those that would be left out has a telling word in its
@@ -206,6 +236,9 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]
     ]
     missing = [at for at in range(count) if at not in places]
     left_out = free[len(missing) :]
+    one_end = {0, 1} & places.keys() and len(missing) == count - 1 and count > 2
+    if {0, 1} & set(missing) and sum(map(numeric, left_out)) > (0 if one_end else LEFT):
+        raise matrix_error(wanted, sum(map(numeric, free)), path, header)
     telling = any(
         set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True)
         for at in missing
@@ -223,6 +256,28 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str) -> dict[int, int]
         )
     _look(places, plain, count, lambda at: {plain[place] for place in free})
     return places
+
+
+def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] = ()) -> DataError:
+    """The error about a table with `numbers` columns of numbers that seems to be a matrix, or a
+    table of points.
+    """
+    what = "of which none is called as an end of edges" if header else "without names"
+    seems = f"a matrix of {wanted.ends[0]}s by {wanted.ends[1]}s"
+    has = f" It has {_shown(header)}." if header else ""
+    return DataError(
+        f"{numbers:,} columns of numbers {what}: this seems to be {seems}, or points",
+        where=path,
+        do=f"{MATRIX}{has} A program with input = Points() reads points. If each row is an edge, "
+        f"say --columns {','.join(wanted.labels)} with the names or positions of its columns in "
+        "their places.",
+    )
+
+
+def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
+    """A sentence about the columns that are not at the places `picks`; none if there are none."""
+    left = [name or "one without a name" for at, name in enumerate(names) if at not in set(picks)]
+    return (f"columns that are not used: {_shown(left)}",) if left else ()
 
 
 def taken(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> dict[str, str]:

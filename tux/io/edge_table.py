@@ -14,7 +14,7 @@ import csv
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,24 +22,23 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
-from tux.io.dense_table import check_edges
-from tux.io.edge_columns import Wanted, find_columns, plain_name, taken
-from tux.io.first_lines import FirstLines, check_text, first_lines, rows_of
+from tux.io.cells import TextLayout, split
+from tux.io.edge_columns import Wanted, find_columns, taken, unused
+from tux.io.edge_layout import beginning, edge_layout
+from tux.io.first_lines import check_text, first_lines
 from tux.io.input_files import pieces_of
 from tux.io.plain_rows import count_lines, plain_rows
+from tux.io.precision import coarse_notes
+from tux.io.table_lines import JUDGED, Passed, TableLines
 from tux.io.text import (
     ADVICE,
     EMPTY,
     NO_ROW,
     NUMBER,
-    NUMERIC,
-    SAMPLE,
     SMALL,
     TEXT,
     WHOLE,
     Bad,
-    Begin,
     OnBadRow,
     blocks,
     cut,
@@ -66,7 +65,8 @@ def read_edge_table(
     """The edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
-    pieces, names = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
+    read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
+    pieces = read.pieces
     if pieces.rows == 0:
         raise DataError(
             f"{path} holds no edge"
@@ -82,120 +82,45 @@ def read_edge_table(
         dst,
         values,
         against=against,
-        columns=names,
+        columns=read.names,
+        notes=(*read.notes, *read.passed.notes("edge"), *coarse_notes(values)),
         skipped=bad.count,
         first_skipped=bad.first,
     )
 
 
-# ---- the layout of text
-
-
-def _layout(lines: FirstLines, wanted: Wanted) -> TextLayout | None:
-    """The layout that the first lines of text show; None if all are comments or blank."""
-    rows = [line for line in lines_of(lines.text) if is_row(line)]
-    if not rows:
-        return None
-    asked = wanted.asked()
-    needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
-    separator, width = separator_of(rows, needed)
-    if width < needed:
-        raise DataError(
-            f"{width} column{'s' * (width > 1)}, but {needed} are needed "
-            f"({', '.join(wanted.labels)})",
-            where=lines.place,
-        )
-    layout = TextLayout(separator, width, list(range(len(wanted.kinds))))
-    table = [cells_of(line, separator) for line in rows]
-    if any(not name.isdecimal() for name in asked) or _titled(table, wanted):
-        picks = find_columns(table[0], wanted, lines.path)
-        names = taken(table[0], picks, wanted)
-        if not asked and names:  # the columns are not called as the ends of the edges
-            check_edges(table[1:], picks, lines.path, named=True)
-        return layout._replace(width=len(table[0]), picks=picks, header=table[0], names=names)
-    if asked:
-        return layout._replace(picks=[int(name) - 1 for name in asked])
-    check_edges(table, layout.picks, lines.path)
-    if width > needed:
-        return layout._replace(
-            names=taken([f"column {place + 1}" for place in range(width)], layout.picks, wanted)
-        )
-    return layout
-
-
-def _titled(table: list[list[str]], wanted: Wanted) -> bool:
-    """Whether the first row is a header: no number in it, but two names in use, or columns of
-    numbers below (the field, or both ends).
-    """
-    first, *rest = table
-    below = [all(NUMERIC.fullmatch(cell) for cell in column) for column in zip(*rest, strict=False)]
-    return (
-        bool(first)
-        and not any(map(NUMERIC.fullmatch, first))
-        and (_known(first, wanted) > 1 or sum(below) > (0 if wanted.fields else 1))
-    )
-
-
-def _known(cells: list[str], wanted: Wanted) -> int:
-    """How many cells of a row are names of wanted columns."""
-    names = set().union(
-        *(
-            wanted.names(at, alias=alias)
-            for at in range(len(wanted.kinds))
-            for alias in (False, True)
-        )
-    )
-    return sum(plain_name(name) in names for name in cells)
-
-
-def _beginning(layout: TextLayout, wanted: Wanted, first: str) -> Begin:
-    """What is passed over where a file begins: its first row, if it is the header of the layout.
-
-    The function raises `DataError` for another header than that of the file `first`.
+class Read(NamedTuple):
+    """The rows of a table: their columns, which these are (`tux.arrays.edges.EdgeData.columns`),
+    what a user should know of them, a sentence each, and what was passed over.
     """
 
-    def begin(block: bytes, path: str) -> int | None:
-        rows = rows_of(block, SAMPLE)
-        table = [cells_of(row.line, layout.separator) for row in rows]
-        if not table or layout.header and table[0] == list(layout.header):
-            return rows[0].end if rows else None
-        names = _known(table[0], wanted) > 1
-        alike = bool(layout.header) and len(table[0]) == layout.width
-        if path != first and (names or alike) and _titled(table, wanted):
-            header = ",".join(layout.header) or "no names of columns"
-            raise DataError(
-                f"the columns of {path} are {cut(','.join(table[0]))}, but {first} begins with "
-                f"{cut(header)}",
-                do="Give all files the same line of names, or none.",
-            )
-        return 0
-
-    return begin
+    pieces: arrow.Pieces
+    names: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    passed: Passed = Passed()
 
 
-# ---- reading
-
-
-def text_pieces(
-    bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None
-) -> tuple[arrow.Pieces, Mapping[str, str]]:
-    """The columns of files of text, and which these are: those of the `whole` input, of which
-    `bad.path` may be a share.
+def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
+    """The columns of files of text, those of the `whole` input, of which `bad.path` may be a
+    share.
     """
     pieces = arrow.Pieces(wanted.kinds)
-    lines = first_lines(whole, SAMPLE)
-    if (layout := _layout(lines, wanted)) is None:
-        return pieces, {}
+    first = first_lines(whole, JUDGED)
+    if (table := edge_layout(first, wanted)) is None:
+        return Read(pieces, {})
+    lines = TableLines(table.layout)
+    lines.title = table.title.encode(errors="replace")
     number, size = 1, 0  # of the block's first line; of what is read
-    for block in blocks(bad.path, bad.places, _beginning(layout, wanted, lines.path)):
+    texts = blocks(bad.path, bad.places, beginning(lines, wanted, first.path))
+    for block in lines.blocks(texts):
         if number == 1:
             _check_beginning(block, pieces_of(bad.path)[0].path, whole)
-        _add(pieces, block, number, layout, wanted, bad)
+        _add(pieces, block, number, table.layout, wanted, bad)
         number += count_lines(block)
         size += len(block)
         if tell:
             tell(size, bad.places.pieces - 1)
-    return pieces, layout.names
+    return Read(pieces, table.layout.names, table.notes, lines.passed)
 
 
 def _check_beginning(block: bytes, path: str, whole: str) -> None:
@@ -245,20 +170,18 @@ def _add(
 
 
 def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad) -> bytes:
-    """The lines that are rows as they should be; the others are noted as bad, unless blank or a
-    comment.
-    """
+    """The lines that are rows as they should be; the others are noted as bad, unless blank."""
     good = []
     for at, line in enumerate(block[:-1].split(b"\n"), number):
         # columns that are not picked may hold anything, as for Arrow
         text = line.decode(errors="surrogateescape").removesuffix("\r")
         try:
-            why = _fault(split(text, layout.separator), layout, wanted) if is_row(text) else ""
+            why = _fault(split(text, layout.separator), layout, wanted) if text.strip() else ""
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
             bad.note(at, why)
-        elif is_row(text):
+        elif text.strip():
             good.append(line + b"\n")
     return b"".join(good)
 
@@ -286,16 +209,15 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     return ""
 
 
-def parquet_pieces(
-    bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None
-) -> tuple[arrow.Pieces, Mapping[str, str]]:
-    """The columns of Parquet files, and which these are: those of the first file of the `whole`
-    input, of which `bad.path` may be a share.
+def parquet_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
+    """The columns of Parquet files, those of the first file of the `whole` input, of which
+    `bad.path` may be a share.
     """
     pieces = arrow.Pieces(wanted.kinds)
     first = pieces_of(whole)[0].path
-    names = arrow.parquet_names(first)
-    picks = find_columns(names, wanted, first)
+    types = arrow.parquet_types(first)
+    names = [*types]
+    picks = find_columns(names, wanted, first, lambda at: arrow.is_number(types[names[at]]))
     chosen = [names[place] for place in picks]
     for at, piece in enumerate(pieces_of(bad.path)):
         check_parquet(piece.path, chosen, first)
@@ -311,7 +233,7 @@ def parquet_pieces(
             pieces.add(table)
             if tell:
                 tell(0, at + (pieces.rows + bad.count - begun) / max(rows, 1))
-    return pieces, taken(names, picks, wanted)
+    return Read(pieces, taken(names, picks, wanted), unused(names, picks))
 
 
 def check_parquet(path: str, chosen: Sequence[str], first: str) -> None:

@@ -5,14 +5,21 @@ ones too, where the first have too few; and the first row of each file.
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
+from tux.arrays.arrow import BREAK
 from tux.base.errors import DataError
-from tux.io.cells import is_row
+from tux.io.cells import is_marked
 from tux.io.input_files import pieces_of
 from tux.io.text import line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time
+MOST = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
+WIDE = (b"\xff\xfe", b"\xfe\xff")  # how text in UTF-16 begins
+LONGEST = 1000  # lines of one row
+OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote
+EXCEL = re.compile(rb'"?sep=(.|\\t)"?\r?\n', re.IGNORECASE)  # a first line that names the separator
 
 
 class FirstLines(NamedTuple):
@@ -24,19 +31,22 @@ class FirstLines(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line that is neither blank nor a comment, and the place in its text where it ends."""
+    """A line that is not blank, or several where line breaks stand within quotes; and the place in
+    its text where it ends.
+    """
 
     line: str
     end: int
 
 
 def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
-    """The lines of the input up to row number `rows`. The first row of the first file is not
-    repeated where other files begin with it too, as it may be a header. Raises `DataError` if a
-    file is damaged or no text.
+    """The lines of the input up to row number `rows`; lines that begin with # or % do not count.
+    The first row of the first file is not repeated where other files begin with it too, as it may
+    be a header. Raises `DataError` if a file is damaged or no text.
     """
     lines: list[bytes] = []
     found, first, file, place = 0, b"", os.fspath(path), os.fspath(path)
+    size = 0
     for piece in pieces_of(path):
         begun, number = False, 0
         for block in line_blocks(piece, STEP):
@@ -44,7 +54,7 @@ def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
             start = 0
             while end := block.find(b"\n", start) + 1:
                 line, start, number = block[start:end], end, number + 1
-                if is_row(line.decode(errors="replace")):
+                if begins_row(line):
                     if not begun and first and line.strip() == first:
                         begun = True
                         continue
@@ -52,26 +62,58 @@ def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
                         first, file, place = line.strip(), piece.path, f"{piece.path}:{number}"
                     begun, found = True, found + 1
                 lines.append(line)
-                if found == rows:
+                size += len(line)
+                if found == rows or size > MOST:
                     return FirstLines(b"".join(lines), file, place)
     return FirstLines(b"".join(lines), file, place)
 
 
+def begins_row(line: bytes) -> bool:
+    """Whether a line is neither blank nor one that may be a comment, nor Excel's of the
+    separator.
+    """
+    text = line.decode(errors="replace")
+    return bool(text.strip()) and not is_marked(text) and not EXCEL.fullmatch(line)
+
+
 def check_text(block: bytes, path: str) -> None:
     """DataError for what is no text."""
+    if block.startswith(WIDE):
+        raise DataError(
+            f"{path} is text in UTF-16, as Excel writes Unicode text",
+            do="Save it as CSV UTF-8, or convert it: iconv -f UTF-16 -t UTF-8.",
+        )
     if b"\0" in block:
         raise DataError(
             f"{path} is not a text file", do="Text in UTF-8, packed text and Parquet can be read."
         )
 
 
-def rows_of(block: bytes, count: int) -> list[Row]:
-    """The first rows of a block of whole lines, at most `count`."""
+def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
+    """The first rows of a block of whole lines, at most `count`; with `marked` those that begin
+    with # or %, too. Where a cell's quote is not closed in a line, those up to the one that closes
+    it are one row.
+    """
     rows: list[Row] = []
     start = 0
     while len(rows) < count and (end := block.find(b"\n", start) + 1):
-        line = block[start : end - 1].decode(errors="replace").removesuffix("\r")
-        if is_row(line):
-            rows.append(Row(line, end))
+        line = block[start:end]
+        if line.count(b'"') & 1 and OPENED.search(line):
+            end = _closed(block, end) or end
+            line = block[start:end]
+        if begins_row(line) or (marked and is_marked(line.decode(errors="replace"))):
+            text = line[:-1].decode(errors="replace").removesuffix("\r")
+            rows.append(Row(text.replace("\n", BREAK.decode()), end))
         start = end
     return rows
+
+
+def _closed(block: bytes, begin: int) -> int:
+    """Where the line ends that closes a quote which is open at `begin`; 0 if none does soon."""
+    for _ in range(LONGEST):
+        if not (end := block.find(b"\n", begin) + 1):
+            return 0
+        if block.count(b'"', begin, end) & 1:
+            return end
+        begin = end
+    return 0

@@ -1,7 +1,8 @@
 """The input cut into shares of about as many bytes, one for each worker, and the rows of one share.
 
 Shares are made of whole rows, and one after the other they are the whole input: text is cut at ends
-of lines, Parquet between row groups, and packed files are not cut. Only a few bytes are read to
+of lines, Parquet between row groups. Packed files, and text whose first rows run over several
+lines, are not cut. Only a few bytes are read to
 find the cuts.
 """
 
@@ -25,6 +26,7 @@ from tux.io.edge_table import Tell, parquet_pieces, text_pieces
 from tux.io.first_lines import rows_of
 from tux.io.input_files import Files, InputFile, Piece, Source, input_files, listed, shown
 from tux.io.places import Range
+from tux.io.table_lines import Passed, several_lines
 from tux.io.text import Bad, OnBadRow, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
@@ -46,6 +48,8 @@ class ShareRows(NamedTuple):
     names: Mapping[str, str]  # see `tux.arrays.edges.EdgeData.columns`
     skipped: int
     first_skipped: str
+    notes: tuple[str, ...] = ()  # what a user should know of the columns, a sentence each
+    passed: Passed = Passed()
 
 
 def shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
@@ -55,7 +59,8 @@ def shares(data: Source, count: int, format: Format | None = None) -> list[Files
     """
     files = listed(data)
     format = detect(input_files(data)) if format is None else format
-    near = {True: _near_line, False: _near_file}[format in LINES]
+    apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
+    near = _near_line if apart else _near_file
     if format is Format.PARQUET:
         near = _near_group
     cuts = [Cut(0, 0), *_cuts(files, count, near), Cut(len(files), 0)]
@@ -160,5 +165,5 @@ def read_share(
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(share, stop=on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
-    pieces, names = read(bad, wanted, whole, tell)
-    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first)
+    pieces, names, notes, passed = read(bad, wanted, whole, tell)
+    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed)

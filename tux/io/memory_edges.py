@@ -17,11 +17,16 @@ from tux.arrays.given import PLAIN, common
 from tux.arrays.ids import Ids
 from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
-from tux.io.dense_table import MANY
-from tux.io.edge_columns import Wanted, find_beside_index, taken
+from tux.io.edge_columns import (
+    LEFT,
+    Wanted,
+    find_beside_index,
+    matrix_error,
+    taken,
+    unused,
+)
+from tux.io.precision import coarse_notes
 from tux.io.text import NO_ROW, Bad, OnBadRow
-
-MATRIX = "If it is a matrix, give its entries, a row each, as pandas' melt and stack make them."
 
 
 def read_frame(
@@ -48,13 +53,15 @@ def read_frame(
     if pieces.rows == 0:
         raise nothing_left(bad, "edge")
     src, dst, *numbers = pieces.columns()
+    values = dict(zip(fields, numbers, strict=True))
     return EdgeData.of(
         ends,
         src,
         dst,
-        dict(zip(fields, numbers, strict=True)),
+        values,
         against=against,
         columns=taken(frame.names, picks, wanted) if _says(frame, picks) else {},
+        notes=(*unused(frame.names, picks), *coarse_notes(values)),
         skipped=bad.count,
         first_skipped=bad.first,
         id_types=_noted(ends, types),
@@ -63,13 +70,15 @@ def read_frame(
 
 def _picks(frame: Frame, wanted: Wanted) -> list[int]:
     """The places of the wanted columns."""
+    if frame.square and not wanted.columns:
+        raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
     if frame.titled:
         try:
-            return find_beside_index(frame.names, frame.levels, wanted, frame.what)
+            return find_beside_index(
+                frame.names, frame.levels, wanted, frame.what, frame.has_numbers
+            )
         except DataError as error:
             error.do = f"{error.do} {frame.advice}".strip()
-            if len(frame.names) >= MANY and not wanted.columns:
-                error.do = f"{error.do} {MATRIX}"
             raise
     needed, width, asked = len(wanted.kinds), len(frame.names), wanted.asked()
     if other := next((name for name in asked if not name.isdecimal()), ""):
@@ -77,13 +86,9 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
             f"columns {wanted.columns!r} name {other!r}, but {frame.what} has no names",
             do="Give positions from 1, or columns by name.",
         )
-    if not asked and width >= MANY:
-        raise DataError(
-            f"{width} columns without names: these seem to be points, not edges",
-            where=frame.what,
-            do="A program with input = Points() reads points. If these are edges, give the columns "
-            "of their ends and numbers only.",
-        )
+    numbers = sum(map(frame.has_numbers, range(width)))
+    if not asked and numbers == width > needed + LEFT:
+        raise matrix_error(wanted, width, frame.what)
     picks = [int(name) - 1 for name in asked] or list(range(needed))
     if max(picks) >= width:
         raise DataError(

@@ -19,6 +19,7 @@ from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries, summed
 from tux.io.hashed import collisions, hashed_words
 from tux.io.pair_faults import number_fault
+from tux.io.precision import lost_note
 from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
 from tux.io.vertex_columns import INDEX
 
@@ -28,8 +29,6 @@ NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
-ABSENT = ("", "NA", "N/A", "null", "NULL")  # how a value that is missing is written in text
-GAPS = (*ABSENT, "?", "None", "<NA>", "#N/A", "n/a")  # and where a number should be
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -63,7 +62,7 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
     `DataError` if one is not there.
     """
     twice = next(
-        (name for at, name in enumerate(names) if name in names[:at] and name not in INDEX), None
+        (n for at, n in enumerate(names) if n in names[:at] and not INDEX.fullmatch(n)), None
     )
     if twice is not None:
         raise DataError(
@@ -71,7 +70,7 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
             where=path,
             do="Give each column a name of its own.",
         )
-    roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if name in INDEX}
+    roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
     lower = [name.lower() for name in names]
     usual = next((lower.index(name) for name in USUAL if name in lower), None)
     label = (
@@ -171,6 +170,7 @@ class SampleTable:
         self._kinds: dict[str, int] = {}
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
+        self._coarse: dict[int, str] = {}  # what 32 bits lose, by place of the column
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
@@ -188,6 +188,7 @@ class SampleTable:
                 (number,), (sign,) = self._numbered([self.names[place]], place)
                 code[:, at] = number
                 value[:, at] = sign * numbers[place]
+                self._look_at(place, numbers[place])
             else:
                 codes, texts = words[place]
                 known, signs = self._numbered(texts, place, f"{self.names[place]}=")
@@ -206,6 +207,7 @@ class SampleTable:
             if role == "weight":
                 self._weights.append(numbers[place].astype(np.float32))
             elif role == "target":
+                self._look_at(place, numbers[place])
                 self._targets.append(numbers[place].astype(np.float32))
             elif role == "label":
                 codes, texts = words[place]
@@ -213,6 +215,13 @@ class SampleTable:
                     self._kinds.setdefault(text, len(self._kinds)) if text else -1 for text in texts
                 ]
                 self._labels.append(np.array([*kinds, -1], np.int32)[codes])
+
+    def _look_at(self, place: int, numbers: np.ndarray) -> None:
+        """Note a column of which 32 bits lose numbers, once."""
+        if self.asked.dtype.itemsize > 4 or place in self._coarse:
+            return
+        if note := lost_note(f"column {self.names[place]}", numbers):
+            self._coarse[place] = note
 
     def _numbered(
         self, names: Sequence[str], place: int, before: str = ""
@@ -254,5 +263,5 @@ class SampleTable:
         )
         missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
         added = collisions(self.collided, self.asked.row, self.asked.column)
-        notes = (*self.notes, *missing, *added)
+        notes = (*self.notes, *self._coarse.values(), *missing, *added)
         return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)

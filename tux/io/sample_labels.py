@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -158,12 +158,19 @@ class Line(NamedTuple):
     text: str
 
 
-def line_of(path: str, row: int, begins: re.Pattern[bytes], begin: Begin | None = None) -> Line:
+def line_of(
+    path: str,
+    row: int,
+    begins: re.Pattern[bytes],
+    begin: Begin | None = None,
+    rows: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
+) -> Line:
     """The `row`-th line (from 1) of those that `begins` finds, without what is passed over where
-    files begin (`tux.io.text.blocks`). Costs a pass over the files up to there.
+    files begin (`tux.io.text.blocks`), in what ``rows(blocks)`` makes of their text. Costs a pass
+    over the files up to there.
     """
     line, left, places = 1, row, Places(path)
-    for block in text_blocks(path, places, begin):
+    for block in rows(text_blocks(path, places, begin)):
         for found in begins.finditer(block):
             left -= 1
             if not left:

@@ -11,22 +11,22 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.io.cells import DECIMAL, TextLayout, cells_of, is_row, lines_of, separator_of, split
+from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split
+from tux.io.edge_columns import plain_name, unused
 from tux.io.entries import BagSpec
-from tux.io.first_lines import first_lines, rows_of
+from tux.io.first_lines import FirstLines, first_lines, rows_of
+from tux.io.row_one import GAPS, has_names
 from tux.io.sample_columns import (
-    ABSENT,
     CALLED,
-    GAPS,
     NUMBERS,
     TRUTHS,
+    USUAL,
     Heads,
     Role,
     Rows,
@@ -38,12 +38,12 @@ from tux.io.sample_columns import (
     roles_of,
 )
 from tux.io.sample_labels import line_of
+from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
 from tux.io.text import (
     ADVICE,
     EMPTY,
     NUMBER,
     NUMERIC,
-    SAMPLE,
     SMALL,
     Begin,
     cut,
@@ -52,8 +52,7 @@ from tux.io.text import (
     text_blocks,
 )
 
-ROW = re.compile(rb"^[^\S\n]*[^\s#%]", re.MULTILINE)  # where a line begins that is a row
-JUDGED = 1000  # rows that show what the columns hold
+ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a row
 FEW = 0.5  # of the values of a column of words: where fewer are no numbers, the user is told
 F8 = np.dtype("f8")
 
@@ -62,36 +61,65 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
     """The rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
-    lines = first_lines(asked.path, JUDGED + 1)
-    if (begun := ROW.search(lines.text)) is None:
+    first = first_lines(asked.path, JUDGED + 1)
+    if (seen := first_rows(first, 2)) is None:
         raise DataError(
-            f"{asked.path} holds no {asked.row}" if lines.text else f"{asked.path} is empty"
+            f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
         )
-    head = lines.text.index(b"\n", begun.start()) + 1
-    title, rows = lines.text[begun.start() : head], lines.text[head:]
-    text = _Text.begun(asked, heads, title, rows)
-    begin = _beginning(text.table.names, text.layout.separator, text.table.roles, lines.path)
+    _check_names(seen, heads, first, asked)
+    title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    text = _Text.begun(asked, heads, seen)
+    lines = TableLines(text.layout)
+    lines.title = title
+    begin = _beginning(lines, text.table.names, text.table.roles, first.path)
+
+    def place(row: int) -> str:
+        again = TableLines(text.layout)
+        again.title = title
+        return line_of(asked.path, row, ROW, begin, again.blocks).place
+
+    _check_decimals(text, seen, place)
     number = 1  # of the block's first line
-    for block in text_blocks(asked.path, asked.bad.places, begin):
+    for block in lines.blocks(text_blocks(asked.path, asked.bad.places, begin)):
         text.add(block, number)
         number += block.count(b"\n")
-    return text.table.whole(lambda row: line_of(asked.path, row, ROW, begin).place)
+    text.table.notes += lines.passed.notes(asked.row)
+    return text.table.whole(place)
 
 
-def _beginning(
-    names: Sequence[str], separator: str, roles: Sequence[Role] = (), first: str = ""
-) -> Begin:
-    """What is passed over where a file begins: the line of names.
+def _check_names(seen: FirstRows, heads: Heads, first: FirstLines, asked: BagSpec) -> None:
+    """DataError if the first row is not one of names."""
+    cells, *rest = seen.table
+    known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
+    said = heads.label is not None and heads.label in cells
+    if len(cells) > 1 and (has_names(seen.table, known) or (said and _is_new(heads.label, seen))):
+        return
+    rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
+    raise DataError(
+        f"{short(','.join(cells))} is no line of column names", where=first.place, do=rule
+    )
+
+
+def _is_new(label: str | None, seen: FirstRows) -> bool:
+    """Whether the name of the column of labels stands in no other row of that column."""
+    at = seen.table[0].index(str(label))
+    return all(row[at] != label for row in seen.table[1:] if len(row) == len(seen.table[0]))
+
+
+def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], first: str) -> Begin:
+    """What is passed over where a file begins: comments and the line of names.
 
     The function raises `DataError` for another such line than that of the file `first`, where
     `roles` tell that it is no row.
     """
 
     def begin(block: bytes, path: str) -> int | None:
-        rows = rows_of(block, 1)
-        cells = cells_of(rows[0].line, separator) if rows else []
-        if not rows or cells == list(names):
-            return rows[0].end if rows else None
+        if (start := lines.begin(block)) is None:
+            return None
+        row = rows_of(block[start:], 1, marked=True)[0]
+        cells = cells_of(row.line, lines.layout.separator)
+        if with_row_names([cells, names])[0] == list(names):
+            return start + row.end
         numbers = any(role in NUMBERS for role in roles)
         known = any(NUMBER.fullmatch(cell) or cell in (*GAPS, *TRUTHS) for cell in cells)
         if path != first and numbers and not known:
@@ -100,7 +128,7 @@ def _beginning(
                 f"{cut(','.join(names))}",
                 do="Give all files the same line of names, or the first one alone.",
             )
-        return 0
+        return start
 
     return begin
 
@@ -114,52 +142,36 @@ class _Text:
         self.table, self.asked, self.layout = table, table.asked, layout
         self.gaps = gaps  # columns of numbers in which some may be missing
         self.before = before  # what columns held in training, if that is known
+        self.absent = set[int]()  # columns in which words such as NA stand for nothing
         self.rows = 0
 
     @classmethod
-    def begun(cls, asked: BagSpec, heads: Heads, head: bytes, rows: bytes) -> _Text:
-        """The table that the line of names and the first block of rows show."""
-        try:
-            title = head.decode().strip("\r\n")
-        except UnicodeDecodeError:
-            raise DataError(
-                "the names of the columns are not UTF-8 text", where=asked.path
-            ) from None
-        lines = list(islice((line for line in lines_of(rows) if is_row(line)), JUDGED))
-        separator, _ = separator_of([title, *lines[:SAMPLE]], 2)
-        names = cells_of(title, separator)
-        if len(names) < 2 or all(NUMBER.fullmatch(name) for name in names):
-            rule = f"A table has a line of names, and one row for each {asked.row}."
-            raise DataError(f"{short(title)} is no line of column names", where=asked.path, do=rule)
+    def begun(cls, asked: BagSpec, heads: Heads, seen: FirstRows) -> _Text:
+        """The table that the line of names and the first rows show."""
+        names, columns = seen.table[0], _columns(seen)
         what = roles_of(names, heads, asked.path)
-        table = [cells for line in lines if len(cells := cells_of(line, separator)) == len(names)]
-        columns = [
-            [cell for cell in column if cell not in ABSENT] for column in zip(*table, strict=True)
-        ] or [[] for _ in names]
         before = kinds_before(names, heads.known)
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
-        notes = [
-            _doubt(names[at], column)
-            for at, column in enumerate(columns)
-            if at not in told and roles[at] == "word"
-        ]
-        for at, column in enumerate(columns):
-            if roles[at] == "word" and at not in before and _decimal(column):
-                raise _decimal_comma(asked, names, at, lines, separator)
+        words = [at for at, role in enumerate(roles) if role == "word"]
+        notes = [_doubt(names[at], columns[at]) for at in words if at not in told]
+        notes += [_words_of_gaps(names[at], columns[at]) for at in words]
+        picks = [at for at, role in enumerate(roles) if role != "none"]
+        layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
             raise DataError(
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
             )
-        gaps = {
-            at
-            for at, column in enumerate(columns)
-            if len(column) < len(table) or not all(map(NUMBER.fullmatch, column))
-        }
-        picks = [at for at, role in enumerate(roles) if role != "none"]
+        gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles)
-        known.notes = [note for note in notes if note]
-        return cls(known, TextLayout(separator, len(names), picks), gaps, before)
+        known.notes = [*unused(names, picks), *(note for note in notes if note)]
+        text = cls(known, layout, gaps, before)
+        text.absent = {
+            at
+            for at, role in enumerate(roles)
+            if role in NUMBERS or (role == "label" and _kind(columns[at]) == "number")
+        }
+        return text
 
     def add(self, block: bytes, number: int) -> None:
         """Append the rows of a block of lines, the first of them line `number`; if it fails by
@@ -236,11 +248,10 @@ class _Text:
                     raise arrow.Unreadable("a number that may not be")
                 continue
             cells = Words.of(column.combine_chunks())
-            absent = GAPS if roles[at] == "number" else ABSENT
-            cells = Words(
-                cells.codes,
-                ["" if text.strip() in absent else text.strip() for text in cells.texts],
-            )
+            texts = [text.strip() for text in cells.texts]
+            if at in self.absent:
+                texts = ["" if text in GAPS else text for text in texts]
+            cells = Words(cells.codes, texts)
             if not number:
                 words[at] = cells
             elif any(self._fault(at, text) for text in cells.texts):
@@ -277,7 +288,7 @@ class _Text:
                 text = line.decode().removesuffix("\r")
             except UnicodeDecodeError:
                 text, why = "?", "the line is not UTF-8 text"
-            if not is_row(text):
+            if not text.strip():
                 continue
             row += 1
             if why := why or self._row_fault(text):
@@ -296,8 +307,7 @@ class _Text:
         if len(cells) != self.layout.width:
             return f"{len(cells)} columns instead of {self.layout.width}"
         numeric = [at for at in self.layout.picks if self.table.roles[at] in NUMBERS]
-        gaps = {at: GAPS if self.table.roles[at] == "number" else ABSENT for at in numeric}
-        faults = (self._fault(at, "" if cells[at] in gaps[at] else cells[at]) for at in numeric)
+        faults = (self._fault(at, "" if cells[at] in GAPS else cells[at]) for at in numeric)
         return next((why for why in faults if why), "")
 
 
@@ -313,27 +323,34 @@ def _kind(cells: list[str]) -> Role:
     )
 
 
-def _decimal(cells: list[str]) -> bool:
-    """Whether a column that is not one of numbers would be, if they had no decimal comma."""
-    known = [cell for cell in cells if cell not in GAPS]
-    return bool(known) and all(map(NUMERIC.fullmatch, known))
+def _columns(seen: FirstRows) -> list[list[str]]:
+    """The columns below the names, of rows that are as wide."""
+    names, *rest = seen.table
+    table = [row for row in rest if len(row) == len(names)]
+    return [[*column] for column in zip(*table, strict=True)] or [[] for _ in names]
 
 
-def _decimal_comma(
-    asked: BagSpec, names: list[str], at: int, lines: list[str], separator: str
-) -> DataError:
-    """The error about the decimal commas of column `at`; `lines` are the first rows."""
-    cells = [cells_of(line, separator) for line in lines]
-    row, cell = next(
-        (row, each[at])
-        for row, each in enumerate(cells, 1)
-        if len(each) > at and DECIMAL.fullmatch(each[at])
-    )
-    return DataError(
-        f"{names[at]} is {not_number(cell, whole=False)}",
-        where=line_of(asked.path, row, ROW, _beginning(names, separator)).place,
-        do="Write all numbers with a point.",
-    )
+def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -> None:
+    """DataError for a column of words that would be one of numbers, if they had no decimal comma
+    and no commas between thousands.
+    """
+    for at, column in enumerate(_columns(seen)):
+        known = [cell for cell in column if cell not in GAPS]
+        if text.table.roles[at] != "word" or at in text.before or not known:
+            continue
+        if all(map(THOUSANDS.fullmatch, known)) or all(map(NUMERIC.fullmatch, known)):
+            rows = enumerate(seen.table[1:], 1)
+            row, cell = next(
+                (row, cells[at])
+                for row, cells in rows
+                if at < len(cells) and "," in cells[at] and cells[at] in known
+            )
+            name = text.table.names[at]
+            raise DataError(
+                f"{name} is {not_number(cell, whole=False)}",
+                where=place(row),
+                do="Write all numbers with a point, and without commas between thousands.",
+            )
 
 
 def _doubt(name: str, cells: list[str]) -> str:
@@ -350,6 +367,15 @@ def _doubt(name: str, cells: list[str]) -> str:
         f"{what}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
         "number"
     )
+
+
+def _words_of_gaps(name: str, cells: list[str]) -> str:
+    """What a user should know of a column of words such as NA, or nothing."""
+    found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
+    if not found:
+        return ""
+    what = f"column {name} holds {', '.join(found)}, as words like any other"
+    return f"{what}; leave a cell empty if its value is missing"
 
 
 def _value(cell: str) -> float:

@@ -19,7 +19,7 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.parallel import threads
 from tux.base.text import one_line
-from tux.io.cells import DECIMAL, MARK
+from tux.io.cells import DECIMAL, MARK, THOUSANDS
 from tux.io.input_files import Piece, pieces_of
 from tux.io.places import MemoryRows, Places, Range
 
@@ -172,7 +172,9 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
         try:
             data = stream.read(size)
             data = data if part.begin else data.removeprefix(MARK)
+            old = b"\r" in data and b"\n" not in data  # lines end as on old Macs
             while data:
+                data = data.replace(b"\r", b"\n") if old else data
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:
@@ -232,6 +234,11 @@ def not_number(word: str, *, whole: bool) -> str:
     """What a message says of a word that is no number, or no `whole` one."""
     if whole:
         return f"{short(word)}, not a whole number"
+    if THOUSANDS.fullmatch(word) and "," in word:
+        thousands, point = (cut(word.replace(",", instead)) for instead in ("", "."))
+        return (
+            f"{short(word)}: write it as {thousands}, or as {point} if the comma is a decimal one"
+        )
     if DECIMAL.fullmatch(word):
         return f"{short(word)}, with a decimal comma: write it as {cut(word.replace(',', '.'))}"
     return f"{short(word)}, not a number"

@@ -17,7 +17,8 @@ from tux.base.errors import DataError
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message
-INDEX = ("", "__index_level_0__")  # names of the column of row numbers that pandas writes
+INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0(\.\d+)*|rownames")
+"""Names of the column of row numbers that pandas and R write."""
 
 
 class Wanted(NamedTuple):
@@ -86,13 +87,21 @@ def pick(
     vectors = [field for field in wanted if field.width is not None]
     rest = vectors[0] if points and len(vectors) == 1 else None
     for field in wanted:
-        if columns := _of_field(field, names, lists, kind, where):
+        columns = _of_field(field, names, lists, kind, where)
+        if columns == [field.name] and field is rest and field.width != 1:
+            # x beside y is a coordinate, not the whole vector
+            columns = columns if field.name in lists or not numeric(field.name) else []
+        if columns:
             fields[field] = columns
     taken = {name for columns in fields.values() for name in columns}
     ids = _ids(names, kind, taken, where, first=not points)
     if rest is not None and rest not in fields:
-        other = {*taken, ids, *lists, *levels, *INDEX}
-        left = [name for name in names if name not in other and numeric(name)]
+        other = {*taken, ids, *lists, *levels}
+        left = [
+            name
+            for name in names
+            if name not in other and not INDEX.fullmatch(name) and numeric(name)
+        ]
         fields[rest] = _fitting(rest, left, kind, where) if left else []
     for field in wanted:
         if not fields.get(field) and not field.optional:
@@ -110,14 +119,6 @@ def taken(picked: Picked) -> dict[str, str]:
             many = f"{len(columns)} columns, {columns[0]} to {columns[-1]}"
             named[field.name] = many if len(columns) > SHOWN else ", ".join(columns)
     return named
-
-
-def left_out(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
-    """A sentence about columns that were not taken, where others were by their contents."""
-    left = [name for name in names if name not in picked.columns]
-    if not left or not taken(picked):
-        return ()
-    return (f"columns left out: {', '.join(left[:SHOWN])}",)
 
 
 def _ids(

@@ -54,7 +54,7 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
             first.append(name)
         return {name: None}
 
-    read = read_text(Bad(path, stop=True), choose)
+    read = read_text(Bad(path, stop=True), choose, usual)
     (column,) = read.columns.values()
     if not first:
         return _array(column)

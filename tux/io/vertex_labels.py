@@ -19,16 +19,18 @@ import numpy as np
 from tux.arrays.arrow import STRING, WRITTEN
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.io.cells import cells_of
 from tux.io.detect import Format, detect
+from tux.io.first_lines import first_lines
 from tux.io.mat import read_mat_labels
+from tux.io.row_one import RowOne, row_one
+from tux.io.table_lines import JUDGED, TableLines, first_rows
 from tux.io.text import WHOLE, blocks
 
 MOST = 1 << 32  # vertices times labels
-CUTS = ("\t", ",", ";", None)  # in order of preference; None: blanks
 # of a header
-NODES, KINDS = (
-    {"node", "nodeid", "vertex", "id", "user"},
-    {"label", "labels", "class", "group", "community"},
+NAMES = frozenset(
+    ("node", "nodeid", "vertex", "id", "user", "label", "labels", "class", "group", "community")
 )
 
 
@@ -50,8 +52,8 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     """The labels in a file, packed or not, of the vertices that `ids` has.
 
     Labels of a `.cmty` file are its line numbers, from 1, of a `.mat` file the columns, from 0.
-    Blank lines and lines that begin with # are passed over. Raises `DataError`, with file and line,
-    for a line that is no pair, and if none of the ids is known.
+    Blank lines and comments (`tux.io.table_lines`) are passed over. Raises `DataError`, with file
+    and line, for a line that is no pair, and if none of the ids is known.
     """
     if detect(path) is Format.MAT:
         vertices, kinds = read_mat_labels(path)
@@ -93,16 +95,21 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Id and label of each assignment, as written."""
     name = Path(path)
     inner = name.with_suffix("") if name.suffix.lower() in WRITTEN else name
-    lines = _lines(path)
     if ".cmty" in (suffix.lower() for suffix in inner.suffixes):
-        for number, line in lines:
+        members = (
+            (number, line)
+            for number, line in _texts(path, blocks(os.fspath(path)))
+            if not line.startswith("#")
+        )
+        for number, line in members:
             yield from ((word, str(number)) for word in line.split())
         return
-    cut: str | None = ""
-    for number, line in lines:
-        first = cut == ""
-        cut = next(each for each in CUTS if each is None or each in line) if cut == "" else cut
-        cells = [cell.strip() for cell in line.split(cut)]
+    if (seen := first_rows(first_lines(path, JUDGED), 2)) is None:
+        return
+    titled = row_one(seen.table, NAMES) is RowOne.NAMES
+    lines = TableLines(seen.layout([0, 1])._replace(width=2))
+    for number, line in _texts(path, lines.of_file(blocks(os.fspath(path)))):
+        cells = cells_of(line, seen.separator)
         if len(cells) != 2 or not all(cells):
             what = (
                 f"{len(cells)} columns instead of an id and a label"
@@ -114,14 +121,15 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
                 where=f"{path}:{number}",
                 do="Put a tab between id and label if they hold blanks.",
             )
-        if not (first and cells[0].lower().replace("_", "") in NODES and cells[1].lower() in KINDS):
+        if not titled:
             yield cells[0], cells[1]
+        titled = False
 
 
-def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are neither blank nor comments, with their numbers."""
+def _texts(path: str | os.PathLike[str], texts: Iterator[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines of text that are not blank, with their numbers."""
     number = 0
-    for block in blocks(os.fspath(path)):
+    for block in texts:
         if b"\0" in block:
             raise DataError(
                 f"{path} is not a text file",
@@ -133,5 +141,5 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
                 text = line.decode().strip("\r\n ")
             except UnicodeDecodeError:
                 raise DataError("the line is not UTF-8 text", where=f"{path}:{number}") from None
-            if text.strip() and not text.startswith("#"):
+            if text.strip():
                 yield number, text

@@ -17,9 +17,10 @@ from tux.arrays.arrow import Coded
 from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.io.edge_columns import unused
 from tux.io.text import Bad, OnBadRow, short
 from tux.io.vertex_arrays import Column, check_lengths, file_columns, memory_columns
-from tux.io.vertex_columns import Picked, Wanted, left_out, pick, taken
+from tux.io.vertex_columns import Picked, Wanted, pick, taken
 from tux.io.vertex_rows import Columns, Rows, kept, limits
 from tux.io.vertex_text import F8, Head, Kinds, columns_without_names, read_text
 
@@ -142,7 +143,7 @@ def _read(
         np.arange(1, count + 1),
         "row ",
         taken(picked),
-        left_out(picked, [*columns]),
+        _unused(picked, [*columns]),
         first=int(isinstance(source, str | os.PathLike)),
     )
 
@@ -154,7 +155,7 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
         names = head.names or columns_without_names(len(head.rows[0]))
         if not head.names and not points:
             raise DataError(
-                "the first line is a row of numbers",
+                "the first row holds values, not names of columns",
                 where=bad.path,
                 do="Begin the table with a line of names: id, and the fields.",
             )
@@ -167,9 +168,7 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
             points=points,
             numeric=lambda name: head.numeric(names.index(name)),
         )
-        chosen.append(
-            (picked, taken(picked), left_out(picked, names)) if head.names else (picked, {}, ())
-        )
+        chosen.append((picked, taken(picked) if head.names else {}, _unused(picked, names)))
         kinds: Kinds = {} if picked.ids is None else {picked.ids: None}
         for each, columns in picked.fields.items():
             for name in columns:
@@ -181,11 +180,17 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
                 kinds[name] = F8 if number else None
         return kinds
 
-    read = read_text(bad, choose)
+    fields = () if wanted is None else (each.name for each in wanted)
+    read = read_text(bad, choose, ("id", kind, f"{kind}id", *fields), kind)
     none = np.zeros(len(read.lines), np.bool_)
     columns = {name: Column(values, none) for name, values in read.columns.items()}
     picked, named, notes = chosen[0]
-    return Columns(picked, columns, read.lines, "", named, notes)
+    return Columns(picked, columns, read.lines, "", named, (*notes, *read.notes))
+
+
+def _unused(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
+    """A sentence about the columns that are not taken, if there are some."""
+    return unused(names, [at for at, name in enumerate(names) if name in picked.columns])
 
 
 # ---- categories

@@ -8,24 +8,26 @@ small one judged line by line.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
-from tux.io.cells import TextLayout, cells_of, is_row, lines_of, separator_of, split
-from tux.io.text import ADVICE, EMPTY, NUMBER, SAMPLE, SMALL, Bad, short, text_blocks
+from tux.io.cells import TextLayout, lines_of, split
+from tux.io.edge_columns import plain_name
+from tux.io.first_lines import first_lines, rows_of
+from tux.io.row_one import has_names
+from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
+from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, short, text_blocks
 
-JUDGED = 1000  # rows that show what the columns hold
 F8 = np.dtype("f8")
 
 
 class Head(NamedTuple):
-    """What the first lines show: the names of the columns, none if the first line is a row of
-    numbers; and the first rows.
+    """What the first lines show: the names of the columns, none if the first row is none of names;
+    and the first rows.
     """
 
     names: list[str]
@@ -38,10 +40,11 @@ class Head(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Columns by name, of good rows, and the line of each row."""
+    """Columns by name, of good rows, and the line of each row; and what a user should know."""
 
     columns: dict[str, arrow.Column]
     lines: np.ndarray  # (n,) int64
+    notes: tuple[str, ...]
 
 
 def columns_without_names(width: int) -> list[str]:
@@ -53,54 +56,49 @@ Kinds = dict[str, np.dtype | None]
 """The columns to read, by name: the dtype of numbers, or None for ids and words."""
 
 
-def read_text(bad: Bad, choose: Callable[[Head], Kinds]) -> Read:
-    """The columns of a file of text that `choose` names. A row of another width, with an empty
-    cell in one of them, or with a number that is none or is not finite, is bad.
+def read_text(
+    bad: Bad, choose: Callable[[Head], Kinds], known: Collection[str], row: str = "row"
+) -> Read:
+    """The columns of a file of text that `choose` names; `known` are names that the line of names
+    may have, and messages call a row `row`. A row of another width, with an empty cell in one of
+    them, or with a number that is none or is not finite, is bad.
     """
-    text: _Text | None = None
-    number = 1  # of the block's first line
-    for block in text_blocks(bad.path):
-        rows, skipped = block, 0
-        if text is None and any(map(is_row, lines_of(block))):
-            text, skipped = _begun(block, bad, choose)
-            rows = b"".join(block.split(b"\n", skipped)[skipped:])
-        if text is not None:
-            text.add(rows, number + skipped)
+    first = first_lines(bad.path, JUDGED)
+    if (seen := first_rows(first, 2)) is None:
+        what = "has comments alone" if first.text.strip() else "is empty"
+        raise DataError(f"{bad.path} {what}", do="A table has a line of names.")
+    titled = has_names(seen.table, {plain_name(name) for name in known})
+    text = _begun(seen, titled, bad, choose)
+    lines, number = TableLines(text.layout), 1  # the latter of the block's first line
+    if titled:
+        lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    for block in lines.of_file(text_blocks(bad.path)):
+        text.add(block, number)
         number += block.count(b"\n")
-    if text is None:
-        raise DataError(f"{bad.path} is empty", do="A table has a line of names.")
+    lines.repeated -= titled
     return Read(
         dict(zip(text.kinds, text.pieces.columns(), strict=True)),
         np.concatenate([np.empty(0, np.int64), *text.lines]),
+        lines.passed.notes(row),
     )
 
 
-def _begun(block: bytes, bad: Bad, choose: Callable[[Head], Kinds]) -> tuple[_Text, int]:
-    """The table that the first lines show, and how many lines stand before its first row."""
-    lines = [(at, line) for at, line in islice(enumerate(lines_of(block)), JUDGED) if is_row(line)]
-    if not lines:
-        raise DataError(
-            f"the first {JUDGED:,} lines are blank or comments",
-            where=bad.path,
-            do="Begin the table with a line of names.",
-        )
-    separator, width = separator_of([line for _, line in lines[:SAMPLE]], 2)
-    table = [cells_of(line, separator) for _, line in lines]
-    title = not all(map(NUMBER.fullmatch, table[0]))
-    names = table[0] if title else []
-    width = len(names) or width
-    head = Head(names, [row for row in table[title:] if len(row) == width])
+def _begun(seen: FirstRows, titled: bool, bad: Bad, choose: Callable[[Head], Kinds]) -> _Text:
+    """The table that the first rows show."""
+    names = seen.table[0] if titled else []
+    width = len(names) or seen.width
+    head = Head(names, [row for row in seen.table[titled:] if len(row) == width])
     kinds = choose(head)
     places = names or columns_without_names(width)
-    layout = TextLayout(separator, width, [places.index(name) for name in kinds])
-    for at, (name, kind) in zip(layout.picks, kinds.items(), strict=True):
+    picks = [places.index(name) for name in kinds]
+    for at, (name, kind) in zip(picks, kinds.items(), strict=True):
         if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):
             raise DataError(
                 f"column {name!r} holds words, such as {short(head.rows[0][at])}, not numbers",
                 where=bad.path,
                 do='Declare the field as whole numbers, as in data("i4"), to number the words.',
             )
-    return _Text(bad, layout, kinds), lines[0][0] + title
+    return _Text(bad, seen.layout(picks)._replace(width=width), kinds)
 
 
 class _Text:
@@ -158,14 +156,14 @@ class _Text:
         for at, line in enumerate(block[:-1].split(b"\n"), number):
             try:
                 text = line.decode().removesuffix("\r")
-                why = self._fault(text) if is_row(text) else ""
+                why = self._fault(text) if text.strip() else ""
             except UnicodeDecodeError:
                 text, why = "?", "the line is not UTF-8 text"
             except csv.Error:
                 why = "a quote is not closed, or not followed by a separator"
             if why:
                 self.bad.note(at, why)
-            elif is_row(text):
+            elif text.strip():
                 good.append(line + b"\n")
                 lines.append(at)
         return b"".join(good), np.array(lines, np.int64)
@@ -186,8 +184,8 @@ class _Text:
 
 
 def _numbers(block: bytes, text: bytes, number: int) -> np.ndarray:
-    """The line of each row of a block, of which `text` is left without comments."""
+    """The line of each row of a block, which `text` is too."""
     count = text.count(b"\n") - len(EMPTY.findall(text))
     if count == block.count(b"\n"):
         return np.arange(number, number + count)
-    return np.array([at for at, line in enumerate(lines_of(block), number) if is_row(line)])
+    return np.array([at for at, line in enumerate(lines_of(block), number) if line.strip()])

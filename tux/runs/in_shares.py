@@ -251,6 +251,7 @@ def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
         rows=sum(graph.edges),
         skipped=graph.skipped,
         first_skipped=graph.first_skipped,
+        notes=graph.notes,
     )
 
 

@@ -29,6 +29,7 @@ from tux.io.detect import Format
 from tux.io.edge_table import Tell
 from tux.io.input_files import Files, Piece
 from tux.io.input_shares import read_share
+from tux.io.table_lines import Passed
 from tux.io.text import NO_ROW, OnBadRow
 from tux.loading.columns import received
 from tux.loading.elsewhere import rows_of, write_elsewhere
@@ -71,8 +72,8 @@ class LoadingJob(msgspec.Struct):
 
 class Ended(msgspec.Struct):
     """What a loader leaves when it has done its work. `peak`: bytes of memory that it had at most,
-    mapped files included, and `before`: until it began to read. `names`, `skipped` and
-    `first_skipped`: see `tux.arrays.edges.EdgeData`.
+    mapped files included, and `before`: until it began to read. `names`, `skipped`,
+    `first_skipped` and `notes`: see `tux.arrays.edges.EdgeData`.
     """
 
     loaded: Loaded
@@ -81,6 +82,8 @@ class Ended(msgspec.Struct):
     names: dict[str, str] = {}
     skipped: int = 0
     first_skipped: str = ""
+    notes: tuple[str, ...] = ()
+    passed: Passed = Passed()
 
 
 class Progress(msgspec.Struct):
@@ -106,6 +109,8 @@ class Rows(NamedTuple):
     names: dict[str, str]
     skipped: int = 0
     first_skipped: str = ""
+    notes: tuple[str, ...] = ()
+    passed: Passed = Passed()
 
 
 Read = Callable[[LoadingJob, int, Tell], Rows]
@@ -172,8 +177,7 @@ def _steps(
     has_read()
     keep = Spool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
-    bad = rows.skipped, rows.first_skipped
-    ended = Ended(loaded, _most_memory(), before, rows.names, *bad)
+    ended = Ended(loaded, _most_memory(), before, *rows[1:])
     with replacing(ended_path(graph, number)) as part:
         part.write_bytes(msgspec.json.encode(ended))
     return ended
@@ -248,7 +252,7 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
     src, dst, *numbers = rows.columns
     fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
     share_rows = Share(src, dst, fields)
-    return Rows(share_rows, dict(rows.names), rows.skipped, rows.first_skipped)
+    return Rows(share_rows, dict(rows.names), *rows[3:])
 
 
 if __name__ == "__main__":

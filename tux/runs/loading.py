@@ -18,6 +18,7 @@ from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
 from tux.base.signals import check_ending, handle_ending, pausing
 from tux.base.text import plural
+from tux.io.table_lines import Passed
 from tux.loading.digest import Digesting
 from tux.loading.folder import join
 from tux.loading.inactivity import Inactivity
@@ -78,6 +79,12 @@ class LoadedGraph(NamedTuple):
     def first_skipped(self) -> str:
         """The first of them, and why."""
         return next((each.first_skipped for each in self.ended if each.skipped), "")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the table, a sentence each."""
+        passed = Passed(*map(sum, zip(*(each.passed for each in self.ended), strict=True)))
+        return (*self.ended[0].notes, *passed.notes("edge"))
 
 
 def load_in_shares(

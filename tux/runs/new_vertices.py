@@ -17,11 +17,10 @@ from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.io.bags import read_bags
-from tux.io.cells import is_row, lines_of
 from tux.io.detect import Format, detect
+from tux.io.first_lines import first_lines, rows_of
 from tux.io.input_files import input_files
 from tux.io.read import read_edges
-from tux.io.text import blocks
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
 from tux.runs.memory import (
@@ -110,8 +109,7 @@ def _is_table(data: Any, format: Format, program: Program) -> bool:
     """Whether a file is a table of edges by its format, or by a first line that names both ends."""
     if format is Format.PARQUET or format in MATRICES:
         return True
-    block = next(blocks(data), b"")
-    first = next((line for line in lines_of(block) if is_row(line)), "")
+    first = next((row.line for row in rows_of(first_lines(data, 1).text, 1)), "")
     return set(program.edge.ends) <= set(re.split(r"\W+", first.lower()))
 
 

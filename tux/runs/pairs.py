@@ -53,12 +53,19 @@ def read_pairs(
         except DataError as error:  # each row has its score
             raise without_skipping(error) from None
 
-    pairs = read(columns)
     rows = first_rows(path, SAMPLE + 1) if columns is None and format is Format.TEXT else []
-    if not (header := _unknown_words(pairs, ids)) or not rows or not set(header) <= set(rows[0]):
-        return pairs  # the caller names the columns, or `read_edges` has found the header
-    if (names := trained_columns(run)) and set(names) <= set(rows[0]):
-        return read(",".join(names))
+    if rows and (names := trained_columns(run)) and set(names) <= set(rows[0]):
+        columns = ",".join(names)
+    pairs = read(columns)
+    for note in pairs.notes:
+        warn(f"{named(path)}: {note}")
+    if (
+        columns is not None
+        or not (header := _unknown_words(pairs, ids))
+        or not rows
+        or not set(header) <= set(rows[0])
+    ):
+        return pairs  # the columns have been named, or `read_edges` has found the header
     say = f"--columns {','.join(header)}"
     if _titled(header, rows, program):
         raise DataError(

@@ -1,0 +1,65 @@
+"""The body of ``tux check``: what a run would read of a file, and what of it is odd.
+
+Heavy imports stand inside the functions: see `tux.cli.main`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tux.base.errors import UsageError
+from tux.cli import show
+from tux.cli.flags import Flags, add_parameters, parameters, vertex_tables
+
+if TYPE_CHECKING:
+    from tux.program.sources import Source
+
+USAGE = "DATA [APP] [flags]"
+ABOUT = (
+    "Tell how DATA are read: the format, the first rows, the columns that are used and those that "
+    "are not, ids, numbers, bad rows and what is odd. With APP, an app or file.py, as tux run APP "
+    "reads them, with the same flags; without, as edges."
+)
+READING = ("columns", "form", "vocab", "stop", "label", "weight", "labels")
+
+
+def command(argv: list[str]) -> int:
+    """Do what ``tux check`` with these arguments says. Raises what `tux.runs.inputs.load` does."""
+    if argv and argv[0] in ("-h", "--help"):
+        Flags("tux check", ABOUT, USAGE).parse(argv)
+    if not argv or argv[0].startswith("-"):
+        raise UsageError("tux check: name the file first", do=f"tux check {USAGE}")
+    path, rest = argv[0], argv[1:]
+    named = rest[:1] if rest and not rest[0].startswith("-") else []
+    source = _found(named[0]) if named else None
+    args = _flags(source, *named).parse(rest[len(named) :])
+    from tux.runs.examination import examine
+    from tux.runs.options import Reading
+
+    program = source.program(**parameters(args)) if source else None
+    chosen: dict[str, Any] = {name: getattr(args, name, None) for name in READING}
+    if program is not None:
+        chosen["vertices"] = vertex_tables(args.vertices, [*program.vertices])
+    show.phase(f"look at {path}")
+    for name, text in examine(path, program, Reading(**chosen)):
+        show.pairs({f"{name:<{show.NAMES}}": text})
+    return 0
+
+
+def _found(name: str) -> Source:
+    from tux.program import sources
+
+    return sources.find(name)
+
+
+def _flags(source: Source | None, app: str = "") -> Flags:
+    """The flags of one app that say how data are read, and its parameters."""
+    if source is None:
+        return Flags("tux check", ABOUT, USAGE)
+    from tux.cli.run_flags import data_flags
+
+    own = f"parameters of {source.program.__name__}"
+    flags = Flags(f"tux check DATA {app}", ABOUT, "[flags]", ("data", own, "other"))
+    data_flags(flags, source.program)
+    add_parameters(flags, source.program, own)
+    return flags

@@ -1,0 +1,137 @@
+"""How the text of a table of edges is cut, and which of its columns are taken: what its first lines
+show.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tux.base.errors import DataError
+from tux.io.cells import TextLayout, cells_of
+from tux.io.dense_table import check_edges
+from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
+from tux.io.first_lines import FirstLines, rows_of
+from tux.io.row_one import RowOne, row_one
+from tux.io.table_lines import FirstRows, TableLines, first_rows
+from tux.io.text import NUMERIC, SAMPLE, Begin, cut
+
+HEAD = 1 << 18  # bytes in which the first rows of a file are
+
+
+class EdgeLayout(NamedTuple):
+    """What the first rows show: the layout of the lines, the line of names in it, and what a user
+    should know.
+    """
+
+    layout: TextLayout
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
+    """The layout that the first lines of text show; None if all are comments or blank."""
+    asked = wanted.asked()
+    needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
+    if (seen := first_rows(lines, needed)) is None:
+        return None
+    if seen.width < needed:
+        raise _too_few(seen.width, needed, wanted, lines.place)
+    first, *rest = seen.table
+    what = row_one(seen.table, _names(wanted))
+    if any(not name.isdecimal() for name in asked) or what is RowOne.NAMES:
+        return _named(seen, first, wanted, lines.path)._replace(
+            title=rows_of(lines.text, 1, marked=seen.leading)[0].line
+        )
+    if asked:
+        layout = seen.layout([int(name) - 1 for name in asked])
+    elif _known(seen.title, wanted) > 1 and len(seen.title) == seen.width:
+        return _named(seen, seen.title, wanted, lines.path)  # as numpy's savetxt writes names
+    else:
+        layout = seen.layout(list(range(len(wanted.kinds))))
+        check_edges(seen.table, layout.picks, wanted, lines.path)
+    places = [f"column {place + 1}" for place in range(seen.width)]
+    names = taken(places, layout.picks, wanted) if seen.width > needed else {}
+    notes = unused(places, layout.picks)
+    if what is RowOne.UNSURE:
+        doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it is one of names"
+        notes = (*notes, f"{doubt}, name them with --columns")
+    return EdgeLayout(layout._replace(names=names), notes=notes)
+
+
+def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> EdgeLayout:
+    """The layout of rows whose columns have names."""
+    rest = seen.table[header == seen.table[0] :]
+    width = len(header)
+    alike = [row for row in rest if len(row) == width]
+
+    def numeric(at: int) -> bool:
+        return bool(alike) and all(NUMERIC.fullmatch(row[at]) for row in alike if row[at])
+
+    picks = find_columns(header, wanted, path, numeric)
+    names = taken(header, picks, wanted)
+    if wanted.columns is None and names:  # the columns are not called as the ends of the edges
+        check_edges(rest, picks, wanted, path, named=True)
+    layout = seen.layout(picks)._replace(width=width, header=header, names=names)
+    return EdgeLayout(layout, notes=unused(header, picks))
+
+
+def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
+    """The error about a table without all columns that are wanted."""
+    ones = width == 2 and needed == 3 and len(wanted.fields) == 1
+    return DataError(
+        f"{width} column{'s' * (width > 1)}, but {needed} are needed ({', '.join(wanted.labels)})",
+        where=where,
+        do=f"If each pair counts once, add a column {wanted.labels[-1]} of ones." if ones else "",
+    )
+
+
+def _names(wanted: Wanted) -> set[str]:
+    """All names of the wanted columns."""
+    return set().union(
+        *(
+            wanted.names(at, alias=alias)
+            for at in range(len(wanted.kinds))
+            for alias in (False, True)
+        )
+    )
+
+
+def _known(cells: list[str], wanted: Wanted) -> int:
+    """How many cells of a row are names of wanted columns."""
+    return sum(plain_name(name) in _names(wanted) for name in cells)
+
+
+def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
+    """What is passed over where a file begins: comments, and its first row, if it is the header of
+    the layout.
+
+    The function raises `DataError` for another header than that of the file `first`.
+    """
+    layout = lines.layout
+
+    def begin(block: bytes, path: str) -> int | None:
+        if (start := lines.begin(block)) is None:
+            return None
+        rows = rows_of(block[start : start + HEAD], SAMPLE, marked=True)
+        table = [_as_wide(cells_of(row.line, layout.separator), layout) for row in rows]
+        if layout.header and table[0] == list(layout.header):
+            return start + rows[0].end
+        names = _known(table[0], wanted) > 1
+        alike = bool(layout.header) and len(table[0]) == layout.width
+        if path != first and (names or alike) and row_one(table, _names(wanted)) is RowOne.NAMES:
+            header = ",".join(layout.header) or "no names of columns"
+            raise DataError(
+                f"the columns of {path} are {cut(','.join(table[0]))}, but {first} begins with "
+                f"{cut(header)}",
+                do="Give all files the same line of names, or none.",
+            )
+        return start
+
+    return begin
+
+
+def _as_wide(cells: list[str], layout: TextLayout) -> list[str]:
+    """The cells of a line of names that has one less than a row: see `FirstRows`."""
+    if len(cells) + 1 != len(layout.header):
+        return cells
+    return ["", *cells] if not layout.header[0] else [*cells, ""]

@@ -1,0 +1,66 @@
+"""What numbers lose in 32 bits, in which edges and samples hold them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from tux.arrays.arrow import Coded, Column
+
+FEW = 1 << 16
+"""Steps of 32 bits between the least and the largest number: with more, what two numbers lose is
+little beside what all others differ by.
+"""
+FROM = float(1 << 24)  # whole numbers up to here lose nothing
+
+
+def lost_values(values: np.ndarray) -> tuple[int, int] | None:
+    """How many different numbers there are among `values` (m,) float64, and how many in 32 bits;
+    None if they lose nothing that matters.
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None
+    least, most = float(known.min()), float(known.max())
+    top = max(abs(least), abs(most))
+    if least == most or top > float(np.finfo(np.float32).max):
+        return None
+    if most - least > FEW * _step(top):
+        return None
+    many, few = len(np.unique(known)), len(np.unique(known.astype(np.float32)))
+    return (many, few) if few < many else None
+
+
+def lost_note(name: str, values: np.ndarray) -> str:
+    """What a user should know of a column of numbers in 64 bits that are held in 32, or nothing."""
+    if (lost := lost_values(values)) is None:
+        return ""
+    many, few = lost
+    return (
+        f"{name}: {many:,} different numbers are {few:,} in 32 bits; subtract one near to them, "
+        f"such as {float(values[np.isfinite(values)].min()):.15g}"
+    )
+
+
+def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
+    """What a user should know of fields of edges that are numbers in 32 bits, a sentence for each
+    whose steps are not small beside what its numbers differ by.
+    """
+    notes = []
+    for name, values in fields.items():
+        if isinstance(values, Coded) or values.dtype != np.float32 or not len(values):
+            continue
+        least, most = float(values.min()), float(values.max())
+        top = max(abs(least), abs(most))
+        step = _step(top)
+        if FROM < top < np.inf and most - least <= FEW * step:
+            what = f"32 bits tell numbers such as {top:.15g} apart by {step:.15g} only"
+            notes.append(f"{name}: {what}; subtract one near to them")
+    return notes
+
+
+def _step(number: float) -> float:
+    """By how much 32 bits tell numbers of this size apart."""
+    return math.ldexp(1.0, math.frexp(number)[1] - 24) if np.isfinite(number) else np.inf

@@ -1,0 +1,152 @@
+"""What the first row of a table is: names of columns, or a row as all others.
+
+This is decided here alone, for tables of edges, of samples and of vertices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from enum import Enum
+
+from tux.io.edge_columns import plain_name
+from tux.io.text import NUMERIC
+
+GAPS = ("", "NA", "N/A", "null", "NULL", "?", "None", "<NA>", "#N/A", "n/a")
+"""How a number that is missing is written in text."""
+WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name: fromNode_id2
+IN_USE = frozenset(
+    """
+    actor age amount artist asset author authority begin book business buyer category child cited
+    citing class classification community contact count country created customer date day depth
+    dest destination destnode dist distance doc document domain donor dst edge email employee end
+    entity event feature film followed followee follower following friend from gene gender group
+    guest head host id index interaction item kind label left length link location member movie
+    name neighbor neighbour node nodes object org organization origin page paper parent partner
+    patent person place player post predecessor predicate price product protein rank rating
+    ratings receiver recipient ref reference rel relation relationship reply review reviewer right
+    sample score sender sentiment session shop sign similarity site song source species spouse
+    src start station status stop strength student subject subreddit successor supplier tag tail
+    target term text time timestamp title to token topic track trustee truster tweet type u url
+    user username users v value venue vertex vertices votes weight word x y year z zip
+    """.split()
+)
+"""Words of names of columns that are in use."""
+ALONE = frozenset("code id ids index key name no nr num number uid".split())
+LITTLE = ALONE | frozenset("a b one two".split())
+"""Words beside these in a name."""
+
+
+class RowOne(Enum):
+    """What the first row is."""
+
+    NAMES = "names"
+    ROW = "a row"
+    UNSURE = "a row, but perhaps names"  # read as a row, and the user is told
+
+
+def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
+    """What the first row of a table of edges is; `known` are names that the program looks for, as
+    `tux.io.edge_columns.plain_name` writes them.
+
+    It is one of names if it has no number and no missing value, and
+
+    - a number stands in all other rows of some column, or of both where there are two, or
+    - two of its cells are `known`, and not both stand in other rows, or
+    - none of its cells stands in another row, and two, or half of them, are names in use, or
+    - none does, and two cells differ in a number or letter at their end alone, as node_1 and
+      node_2, while no cell of another row begins so.
+    """
+    first, same = table[0], sorted(table[0])  # files that were put together repeat their names
+    rest = [row for row in table[1:] if len(row) == len(first) and sorted(row) != same]
+    if any(map(NUMERIC.fullmatch, first)) or _has_gap(first):
+        return RowOne.ROW
+    if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):
+        return RowOne.NAMES
+    others = {cell for row in rest for cell in row}
+    named = [cell for cell in first if plain_name(cell) in known]
+    if len(named) > 1 and not others.issuperset(named):
+        return RowOne.NAMES
+    if others.intersection(filter(None, first)):
+        return RowOne.ROW
+    used = sum(plain_name(cell) in known or is_in_use(cell) for cell in first)
+    if used > 1 or 2 * used >= len(first) or _differ_at_end(first, rest):
+        return RowOne.NAMES
+    return RowOne.UNSURE if rest and not _alike(first, rest) else RowOne.ROW
+
+
+def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
+    """Whether the first row of a table of samples or of vertices is one of names.
+
+    It is if one of the `known` names stands there, and not below. Else it is none if it has
+    numbers, but for whole and ascending ones beside words, as the names of the columns of a matrix;
+    or if a value is missing. If it has words alone, it is one if numbers stand below one of them,
+    or less than half of them stand below themselves.
+    """
+    first, rest = table[0], [row for row in table[1:] if len(row) == len(table[0])]
+    columns = [*zip(*rest, strict=True)] or [() for _ in first]
+    below = [cell in column for cell, column in zip(first, columns, strict=True)]
+    if any(
+        plain_name(cell) in known and not again for cell, again in zip(first, below, strict=True)
+    ):
+        return True
+    if any(map(NUMERIC.fullmatch, first)):
+        return _of_matrix(first, below)
+    if _has_gap(first):
+        return False
+    return _numbers_below(columns) > 0 or 2 * sum(below) < len(first)
+
+
+def is_in_use(name: str) -> bool:
+    """Whether all words of a name are such as columns are called by."""
+    words = [word.lower() for word in PARTS.findall(name)]
+    if not words or plain_name(name) != "".join(words):
+        return False
+    main = [word for word in words if not word.isdigit() and word not in LITTLE]
+    return all(map(IN_USE.__contains__, main)) if main else not ALONE.isdisjoint(words)
+
+
+def _has_gap(first: Sequence[str]) -> bool:
+    """Whether a value is missing in a row; names may be empty, but not all."""
+    return any(cell in GAPS for cell in first if cell) or not any(first)
+
+
+def _numbers_below(columns: Sequence[Sequence[str]]) -> int:
+    """In how many columns all other rows have a number."""
+    return sum(bool(column) and all(map(NUMERIC.fullmatch, column)) for column in columns)
+
+
+def _of_matrix(first: Sequence[str], below: Sequence[bool]) -> bool:
+    """Whether the numbers of a row are names of columns: whole, ascending, and beside words that
+    are names in use or none, and do not stand below.
+    """
+    numbers = [int(cell) for cell in first if WHOLE.fullmatch(cell)]
+    words = [at for at, cell in enumerate(first) if not NUMERIC.fullmatch(cell)]
+    if len(numbers) + len(words) < len(first) or numbers != sorted(set(numbers)):
+        return False
+    used = any(not first[at] or is_in_use(first[at]) for at in words)
+    return used and not any(below[at] for at in words)
+
+
+def _differ_at_end(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Whether two names are one word with several ends, which no cell of the `rest` begins with."""
+    stems = [re.sub(r"([_\W]?[ab]|\d+)$", "", cell, flags=re.IGNORECASE) for cell in first]
+    twice = {
+        stem
+        for stem, cell in zip(stems, first, strict=True)
+        if len(stem) > 1 and stem != cell and stems.count(stem) > 1
+    }
+    return any(not any(cell.startswith(stem) for row in rest for cell in row) for stem in twice)
+
+
+def _alike(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Whether cells of the first row are written as those below: letters and digits where they
+    have some.
+    """
+    shapes = {_shape(cell) for row in rest for cell in row}
+    return all(_shape(cell) in shapes and re.search(r"\d", cell) for cell in first)
+
+
+def _shape(cell: str) -> str:
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", cell))

@@ -1,0 +1,252 @@
+"""Which lines of a table of text are its rows. This is decided here alone, for tables of edges, of
+samples and of vertices.
+
+- A blank line is none.
+- A line that begins with # or % is a comment before the first row, and where it has another number
+  of cells than a row, or a number should stand where it begins, or a blank follows the mark. Else
+  it is a row: #rain is an id. Before the first row such lines are rows if their first cell stands
+  in another row, too.
+- ``sep=;`` before the first row names the separator, as Excel writes it.
+- The line of names is no row where it stands again, as in files that were put together.
+- A line break within quotes is part of a cell (RFC 4180).
+
+What is left out is counted, and `Passed.notes` tells it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import BREAK
+from tux.base.text import plural
+from tux.io.cells import TextLayout, cells_of, has_quotes, is_marked, separator_of
+from tux.io.first_lines import EXCEL, LONGEST, FirstLines, begins_row, first_lines, rows_of
+from tux.io.text import NUMERIC, SAMPLE
+
+JUDGED = 1000  # rows that show what the columns hold
+HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
+MARKED = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
+
+
+class FirstRows(NamedTuple):
+    """What the first lines show of a table: how they are cut, and the cells of the first rows."""
+
+    separator: str
+    width: int  # that most of the rows have
+    table: list[list[str]]
+    numbered: bool  # see `TextLayout`
+    leading: bool
+    several: bool  # a row runs over several lines
+    title: list[str]  # the cells of the last comment before them, without its mark
+
+    def layout(self, picks: list[int]) -> TextLayout:
+        """The layout of lines of which the columns at `picks` are wanted."""
+        return TextLayout(
+            self.separator, self.width, picks, numbered=self.numbered, leading=self.leading
+        )
+
+
+def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
+    """The first rows of a table that has `needed` columns at least; None if there is no row."""
+    found = [row.line for row in rows_of(lines.text, JUDGED, marked=True)]
+    plain = [line for line in found if not is_marked(line)]
+    if not plain:
+        return None
+    named = _named_separator(lines.text)
+    separator, width = separator_of(plain[:SAMPLE], needed)
+    if named:
+        separator, width = named, len(cells_of(plain[-1], named))
+    table = [cells_of(line, separator) for line in plain]
+    if {len(row) for row in table[1:]} == {len(table[0]) + 1}:  # see `with_row_names`
+        width = len(table[0]) + 1
+    below = [row[0] for row in table[1:] if len(row) == width]
+    numbered = bool(below) and all(map(NUMERIC.fullmatch, below))
+    layout = TextLayout(separator, width, [], numbered=numbered)
+    begin = next(at for at, line in enumerate(found) if not is_marked(line))
+    known = {cell for line in found[begin:] for cell in cells_of(line, separator)}
+    leading = any(
+        layout.fits(line) and cells_of(line, separator)[0] in known for line in found[:begin]
+    )
+    kept = found if leading else found[begin:]
+    rows = [line for line in kept if not is_marked(line) or layout.fits(line)]
+    last = found[begin - 1].strip().lstrip("#%") if begin and not leading else ""
+    return FirstRows(
+        separator,
+        width,
+        with_row_names([cells_of(line, separator) for line in rows]),
+        numbered,
+        leading,
+        any(BREAK.decode() in line for line in found),
+        cells_of(last, separator),
+    )
+
+
+def several_lines(path: str | os.PathLike[str]) -> bool:
+    """Whether one of the first rows of the input runs over several lines."""
+    seen = first_rows(first_lines(path, JUDGED), 2)
+    return seen is not None and seen.several
+
+
+def _named_separator(text: bytes) -> str:
+    """The separator that Excel's first line names; nothing if there is no such line."""
+    match = EXCEL.match(text)
+    return match[1].decode(errors="replace").replace("\\t", "\t") if match else ""
+
+
+def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The same rows; a first one that has a cell less than all others, as R writes the names of
+    columns beside those of rows, gets an empty one: the first, or the last where all end in one.
+    """
+    first, *rest = table
+    if not rest or {len(row) for row in rest} != {len(first) + 1}:
+        return [[*row] for row in table]
+    return [[*first, ""] if not any(row[-1] for row in rest) else ["", *first], *map(list, rest)]
+
+
+class Passed(NamedTuple):
+    """How many lines were comments, how many rows begin as comments do, and how often the line of
+    names stands in the table again.
+    """
+
+    comments: int = 0
+    marked: int = 0
+    repeated: int = 0
+
+    def notes(self, row: str) -> tuple[str, ...]:
+        """What a user should know of these, a sentence each; messages call a row `row`."""
+        said = []
+        if self.comments:
+            said.append(f"{plural(self.comments, 'line')} of comments, which begin with # or %")
+        if self.marked:
+            what = f"{plural(self.marked, row)} that begin{'s' * (self.marked == 1)} with # or %"
+            said.append(f"{what}, read as all others: no comments")
+        if self.repeated:
+            what = f"the line of names stands there {plural(self.repeated, 'more time')}"
+            said.append(f"{what}; it is no {row}")
+        return tuple(said)
+
+
+class TableLines:
+    """Blocks of text as blocks of lines that are rows or blank: as many lines, so that their
+    numbers stay. Counts what is passed over.
+    """
+
+    def __init__(self, layout: TextLayout) -> None:
+        self.layout = layout
+        self.title = b""  # the line of names, if there is one
+        self.comments = self.marked = self.repeated = 0
+
+    def blocks(self, texts: Iterable[bytes]) -> Iterator[bytes]:
+        """The same blocks, but that a row that runs over several lines becomes one line and blank
+        ones, in the block in which it begins.
+        """
+        rest = b""
+        for text in texts:
+            block, rest = self._joined(rest + text, last=False) if rest else self._joined(text)
+            if block:
+                yield self._rows(block)
+        if rest:
+            yield self._rows(self._joined(rest, last=True)[0])
+
+    def of_file(self, texts: Iterable[bytes]) -> Iterator[bytes]:
+        """The same of the text of one file, in which what stands before the first row is blank
+        lines.
+        """
+        return self.blocks(self._without_head(texts))
+
+    def _without_head(self, texts: Iterable[bytes]) -> Iterator[bytes]:
+        start: int | None = None
+        for block in texts:
+            if start is None and (start := self.begin(block)):
+                block = b"\n" * block.count(b"\n", 0, start) + block[start:]
+            yield block
+
+    def begin(self, block: bytes) -> int | None:
+        """Where the first row of a file begins, of which this is the first block; None if there is
+        none in it. What stands before it is counted.
+        """
+        start = comments = 0
+        while end := block.find(b"\n", start) + 1:
+            line = block[start:end]
+            if begins_row(line) or self._is_marked_row(line):
+                self.comments += comments
+                return start
+            comments += is_marked(line.decode(errors="replace"))
+            start = end
+        return None
+
+    @property
+    def passed(self) -> Passed:
+        """What was passed over so far."""
+        return Passed(self.comments, self.marked, self.repeated)
+
+    def _is_marked_row(self, line: bytes) -> bool:
+        text = line[:-1].decode(errors="replace")
+        return self.layout.leading and is_marked(text) and self.layout.fits(text)
+
+    def _rows(self, block: bytes) -> bytes:
+        """Lines that are rows or blank."""
+        if b"#" in block or b"%" in block:
+            block = MARKED.sub(self._judged, block)
+        if self.title and self.title in block:
+            same = re.compile(rb"^" + re.escape(self.title) + rb"\r?\n", re.MULTILINE)
+            block, repeated = same.subn(b"\n", block)
+            self.repeated += repeated
+        return block
+
+    def _judged(self, match: re.Match[bytes]) -> bytes:
+        """A line that begins with # or % if it is a row, else a blank one."""
+        line = match[0]
+        if self.layout.fits(line.decode(errors="replace").rstrip("\r\n")):
+            self.marked += 1
+            return line
+        self.comments += 1
+        return b"\n"
+
+    def _joined(self, block: bytes, *, last: bool = False) -> tuple[bytes, bytes]:
+        """The block in which rows of several lines are one line and blank ones; and its end from a
+        row on that is not ended there, unless it is the `last` one.
+        """
+        if not has_quotes(self.layout.separator) or b'"' not in block:
+            return block, b""
+        text = np.frombuffer(block, np.uint8)
+        ends = np.flatnonzero(text == 10) + 1
+        before = np.searchsorted(np.flatnonzero(text == 34), ends)
+        odd = np.flatnonzero(np.diff(before, prepend=0) & 1).tolist()
+        if not odd:
+            return block, b""
+        begins = np.concatenate([[0], ends[:-1]])
+        pieces: list[bytes] = []
+        done = at = 0
+        while at < len(odd):
+            first = int(begins[odd[at]])
+            if self._is_whole(block[first : ends[odd[at]]]):  # the quote is one of a word
+                at += 1
+                continue
+            if at + 1 == len(odd):
+                if last or len(block) - first > HELD:
+                    break
+                return b"".join([*pieces, block[done:first]]), block[first:]
+            end = int(ends[odd[at + 1]])
+            row, lines = block[first:end], odd[at + 1] - odd[at]
+            if lines < LONGEST and self._is_whole(joined := _one_line(row, lines)):
+                pieces += [block[done:first], joined]
+                done = end
+                at += 1
+            at += 1
+        return b"".join([*pieces, block[done:]]), b""
+
+    def _is_whole(self, row: bytes) -> bool:
+        """Whether a line has all cells of a row."""
+        line = row.split(b"\n", 1)[0].decode(errors="replace").removesuffix("\r")
+        return len(cells_of(line, self.layout.separator)) == self.layout.width
+
+
+def _one_line(row: bytes, breaks: int) -> bytes:
+    """A row with `breaks` line breaks in it as a line, and as many blank ones."""
+    return row[:-1].replace(b"\n", BREAK) + b"\n" * (breaks + 1)

@@ -1,0 +1,147 @@
+"""What is seen in a file before anything is trained on it: for ``tux check``.
+
+The file is read as a run would read it, but that bad rows are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, TuxError
+from tux.base.text import named, plural
+from tux.io.cells import BLANKS
+from tux.io.detect import Format, detect
+from tux.io.edge_columns import Wanted
+from tux.io.edge_layout import edge_layout
+from tux.io.first_lines import FirstLines, first_lines
+from tux.io.input_files import Source, input_files
+from tux.io.row_one import RowOne, has_names, row_one
+from tux.io.table_lines import JUDGED, FirstRows, first_rows
+from tux.program.input import Points, Samples
+from tux.program.program import Program
+from tux.runs.inputs import cut_folder, load
+from tux.runs.options import Reading
+from tux.runs.samples import several
+from tux.runs.untyped import ONE, of_classes, read_graph
+
+SHOWN = 3  # ids of each type
+MOST = 60  # characters of a cell
+WIDEST = 12  # cells of a row
+CUTS = {BLANKS: "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", "::": "::"}
+
+Findings = Iterator[tuple[str, str]]
+"""Names and sentences, in the order in which they are shown."""
+
+
+def examine(data: Source, program: Program | None, reading: Reading) -> Findings:
+    """What the files of `data` hold, as `program` reads them; without one, as edges. What is
+    found comes as it is known, so that it stands before the error that follows.
+
+    Raises what `tux.runs.inputs.load` does.
+    """
+    if cut_folder(data):
+        raise DataError(f"{data} is a folder of tux partition", do="tux info tells what is in it.")
+    source = input_files(data)
+    format = detect(source)
+    if format is Format.TEXT and reading.form is None:
+        yield from _text(source, program, reading)
+    else:
+        yield "format", reading.form or format.value
+    said: list[str] = []
+    if program is None:
+        edges = read_graph(source, format).edges
+        said += edges.notes
+    else:
+        reading = replace(reading, on_bad_row="skip")
+        edges = load(program, data, None, reading, warn=said.append).train
+    yield from _edges(edges)
+    start, bad = f"{named(data)}: ", edges.first_skipped or None
+    notes = [text for text in said if bad is None or not text.endswith(bad)]  # told already
+    yield from (("note", text.removeprefix(start)) for text in notes)
+
+
+def _text(source: str, program: Program | None, reading: Reading) -> Findings:
+    """How a table of text is cut, and its first two rows."""
+    first = first_lines(source, JUDGED)
+    if (seen := first_rows(first, 2)) is None:
+        yield "format", "text without a row"
+        return
+    how = f" cut by {CUTS.get(seen.separator, repr(seen.separator))}" if seen.width > 1 else ""
+    yield "format", f"text, {plural(seen.width, 'column')}{how}"
+    for at, row in enumerate(seen.table[:2], 1):
+        names = at == 1 and _is_titled(first, seen, program, reading)
+        cells = ", ".join(cell[:MOST] for cell in row[:WIDEST])
+        more = ", ..." if len(row) > WIDEST else ""
+        yield f"row {at}", f"{'names of columns: ' if names else ''}{cells}{more}"
+
+
+def _is_titled(
+    first: FirstLines, seen: FirstRows, program: Program | None, reading: Reading
+) -> bool:
+    """Whether the first row is one of names to a program."""
+    if program is not None and isinstance(program.input, Samples):
+        return True
+    if program is not None and isinstance(program.input, Points):
+        kind = program.edge.ends[0]
+        return has_names(seen.table, {"id", kind, f"{kind}id", *program.vertices[kind].fields})
+    edge = None if program is None else program.edge
+    given = {"value": "f4"} if seen.width > 2 else {}
+    fields = {name: np.dtype(kind) for name, kind in (edge.columns if edge else given).items()}
+    wanted = Wanted(edge.ends if edge else ONE, fields, reading.columns)
+    try:
+        layout = edge_layout(first, wanted)
+    except TuxError:
+        return row_one(seen.table, ()) is RowOne.NAMES  # what is wrong is told by reading it
+    return layout is not None and bool(layout.title)
+
+
+def _edges(edges: EdgeData) -> Findings:
+    """What was read: columns, ids, edges and their numbers, labels, bad rows."""
+    if edges.columns:
+        taken = ", ".join(f"{name} from {column}" for name, column in edges.columns.items())
+        yield "columns", taken
+    for name, ids in edges.ids.items():
+        groups = several(edges, name)
+        more = f", of {plural(groups, 'group')}" if groups else ""
+        yield f"{name} ids", f"{len(ids):,}: {_ids(ids)}{more}"
+    if len(edges):
+        repeated = edges.duplicates
+        again = f", {repeated:,} of which repeat a pair" if repeated else ""
+        yield "edges", f"{len(edges):,}{again}"
+    for name, values in edges.fields.items():
+        yield name, _numbers(values)
+    for name, fields in edges.vertex_fields.items():
+        for field, values in fields.items():
+            if values.ndim > 1:
+                yield f"{name}.{field}", f"{plural(values.shape[1], 'number')} each"
+            elif (field != "label" or not edges.classes) and (field != "weight" or values.std()):
+                yield f"{name}.{field}", _numbers(values)
+    if edges.classes:
+        yield "labels", of_classes(edges.classes)
+    if edges.skipped:
+        yield "bad rows", f"{edges.skipped:,}; the first is {edges.first_skipped}"
+
+
+def _ids(ids: Ids) -> str:
+    """What kind of ids they are, with some of them."""
+    values = ids.values
+    kind = "strings" if values.dtype.kind == "T" else "whole numbers"
+    shown = ", ".join(
+        repr(str(x)) if kind == "strings" else str(x) for x in values[:SHOWN].tolist()
+    )
+    return f"{kind}, such as {shown}"
+
+
+def _numbers(values: Any) -> str:
+    """The range of a column of numbers."""
+    array = np.asarray(values)
+    if not len(array):
+        return "none"
+    low, high = array.min(), array.max()
+    return f"{low:.8g} to {high:.8g}, mean {array.mean(dtype=np.float64):.6g}"
