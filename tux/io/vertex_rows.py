@@ -126,6 +126,9 @@ class Rows:
             )
             dtype = np.dtype("i8") if whole else values.dtype
         low, high = limits(dtype)
+        if values.dtype.kind == "f":  # bounds that it can hold
+            least, most = limits(values.dtype)
+            low, high = max(low, least), min(high, most)
         bad = ~((values >= low) & (values <= high))  # NaN too
         if dtype.kind != "f" and values.dtype.kind == "f":
             bad |= values != np.floor(values)
