@@ -13,7 +13,7 @@ SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
-APART = re.compile(r"[#%]+(\s|$)")  # a mark of comments that belongs to no word
+APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
 
 
 class TextLayout(NamedTuple):
@@ -32,6 +32,10 @@ class TextLayout(NamedTuple):
         """Whether a column may stand in double quotes."""
         return has_quotes(self.separator)
 
+    def is_blank(self, line: str) -> bool:
+        """Whether nothing stands in a line; tabs that cut it leave cells that are missing."""
+        return not line.strip() and not (self.separator == "\t" and "\t" in line)
+
     def fits(self, line: str) -> bool:
         """Whether a line that begins with # or % has the cells of a row: see
         `tux.io.table_lines`.
@@ -39,7 +43,8 @@ class TextLayout(NamedTuple):
         if self.numbered:
             return False
         cells = cells_of(line, self.separator)
-        return len(cells) == self.width and not APART.match(cells[0])
+        apart = self.separator == BLANKS and APART.fullmatch(cells[0])
+        return len(cells) == self.width and not apart
 
     def cut(self, text: bytes) -> bytes:
         """Whole lines of the file as lines of one-byte separators."""
@@ -76,8 +81,8 @@ def lines_of(block: bytes) -> Iterator[str]:
 
 
 def is_marked(line: str) -> bool:
-    """Whether a line begins with # or %, as comments do."""
-    return line.strip()[:1] in ("#", "%")
+    """Whether a line begins with # or %, as comments do. Behind a tab it is the second cell."""
+    return line.lstrip(" ")[:1] in ("#", "%")
 
 
 def separator_of(lines: list[str], needed: int) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from tux.io.cells import TextLayout, cells_of
 from tux.io.dense_table import check_edges
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
 from tux.io.first_lines import FirstLines, rows_of
-from tux.io.row_one import RowOne, row_one
+from tux.io.row_one import RowOne, is_in_use, row_one
 from tux.io.table_lines import FirstRows, TableLines, first_rows
 from tux.io.text import NUMERIC, SAMPLE, Begin, cut
 
@@ -37,14 +37,14 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     if seen.width < needed:
         raise _too_few(seen.width, needed, wanted, lines.place)
     first, *rest = seen.table
-    what = row_one(seen.table, _names(wanted))
+    what = row_one(seen.table, known_names(wanted))
     if any(not name.isdecimal() for name in asked) or what is RowOne.NAMES:
         return _named(seen, first, wanted, lines.path)._replace(
             title=rows_of(lines.text, 1, marked=seen.leading)[0].line
         )
     if asked:
         layout = seen.layout([int(name) - 1 for name in asked])
-    elif _known(seen.title, wanted) > 1 and len(seen.title) == seen.width:
+    elif len(seen.title) == seen.width and _names_columns(seen.title, wanted):
         return _named(seen, seen.title, wanted, lines.path)  # as numpy's savetxt writes names
     else:
         layout = seen.layout(list(range(len(wanted.kinds))))
@@ -85,7 +85,7 @@ def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
     )
 
 
-def _names(wanted: Wanted) -> set[str]:
+def known_names(wanted: Wanted) -> set[str]:
     """All names of the wanted columns."""
     return set().union(
         *(
@@ -96,9 +96,15 @@ def _names(wanted: Wanted) -> set[str]:
     )
 
 
+def _names_columns(cells: list[str], wanted: Wanted) -> bool:
+    """Whether the cells of a comment are names of columns: two are looked for, or all in use."""
+    used = [plain_name(name) in known_names(wanted) or is_in_use(name) for name in cells]
+    return _known(cells, wanted) > 1 or (len(used) > 1 and all(used))
+
+
 def _known(cells: list[str], wanted: Wanted) -> int:
     """How many cells of a row are names of wanted columns."""
-    return sum(plain_name(name) in _names(wanted) for name in cells)
+    return sum(plain_name(name) in known_names(wanted) for name in cells)
 
 
 def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
@@ -118,7 +124,11 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
             return start + rows[0].end
         names = _known(table[0], wanted) > 1
         alike = bool(layout.header) and len(table[0]) == layout.width
-        if path != first and (names or alike) and row_one(table, _names(wanted)) is RowOne.NAMES:
+        if (
+            path != first
+            and (names or alike)
+            and row_one(table, known_names(wanted)) is RowOne.NAMES
+        ):
             header = ",".join(layout.header) or "no names of columns"
             raise DataError(
                 f"the columns of {path} are {cut(','.join(table[0]))}, but {first} begins with "

@@ -176,12 +176,13 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
         # columns that are not picked may hold anything, as for Arrow
         text = line.decode(errors="surrogateescape").removesuffix("\r")
         try:
-            why = _fault(split(text, layout.separator), layout, wanted) if text.strip() else ""
+            blank = layout.is_blank(text)
+            why = "" if blank else _fault(split(text, layout.separator), layout, wanted)
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
             bad.note(at, why)
-        elif text.strip():
+        elif not blank:
             good.append(line + b"\n")
     return b"".join(good)
 

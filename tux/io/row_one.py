@@ -58,8 +58,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     - none does, and two cells differ in a number or letter at their end alone, as node_1 and
       node_2, while no cell of another row begins so.
     """
-    first, same = table[0], sorted(table[0])  # files that were put together repeat their names
-    rest = [row for row in table[1:] if len(row) == len(first) and sorted(row) != same]
+    first = table[0]
+    rest = [row for row in table[1:] if len(row) == len(first) and not _repeats(row, first)]
     if any(map(NUMERIC.fullmatch, first)) or _has_gap(first):
         return RowOne.ROW
     if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):
@@ -105,6 +105,13 @@ def is_in_use(name: str) -> bool:
         return False
     main = [word for word in words if not word.isdigit() and word not in LITTLE]
     return all(map(IN_USE.__contains__, main)) if main else not ALONE.isdisjoint(words)
+
+
+def _repeats(row: Sequence[str], first: Sequence[str]) -> bool:
+    """Whether a row has the cells of the first one, in any order if they are several: files that
+    were put together repeat their names.
+    """
+    return list(row) == list(first) or (len(row) > 2 and sorted(row) == sorted(first))
 
 
 def _has_gap(first: Sequence[str]) -> bool:

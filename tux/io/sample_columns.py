@@ -16,6 +16,7 @@ import numpy as np
 from tux.arrays.arrow import STRING, Coded
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.io.edge_columns import unused
 from tux.io.entries import BagSpec, Entries, GatheredEntries, summed
 from tux.io.hashed import collisions, hashed_words
 from tux.io.pair_faults import number_fault
@@ -211,8 +212,10 @@ class SampleTable:
                 self._targets.append(numbers[place].astype(np.float32))
             elif role == "label":
                 codes, texts = words[place]
+                there = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
                 kinds = [
-                    self._kinds.setdefault(text, len(self._kinds)) if text else -1 for text in texts
+                    self._kinds.setdefault(text, len(self._kinds)) if text and used else -1
+                    for text, used in zip(texts, there.tolist(), strict=True)
                 ]
                 self._labels.append(np.array([*kinds, -1], np.int32)[codes])
 
@@ -263,5 +266,6 @@ class SampleTable:
         )
         missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
         added = collisions(self.collided, self.asked.row, self.asked.column)
-        notes = (*self.notes, *self._coarse.values(), *missing, *added)
+        picks = [at for at, role in enumerate(self.roles) if role != "none"]
+        notes = (*unused(self.names, picks), *self.notes, *self._coarse.values(), *missing, *added)
         return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)

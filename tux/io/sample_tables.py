@@ -18,7 +18,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split
-from tux.io.edge_columns import plain_name, unused
+from tux.io.edge_columns import plain_name
 from tux.io.entries import BagSpec
 from tux.io.first_lines import FirstLines, first_lines, rows_of
 from tux.io.row_one import GAPS, has_names
@@ -53,6 +53,7 @@ from tux.io.text import (
 )
 
 ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a row
+TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
 FEW = 0.5  # of the values of a column of words: where fewer are no numbers, the user is told
 F8 = np.dtype("f8")
 
@@ -66,8 +67,7 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
         raise DataError(
             f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
         )
-    _check_names(seen, heads, first, asked)
-    title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    seen, title = _with_names(seen, heads, first, asked)
     text = _Text.begun(asked, heads, seen)
     lines = TableLines(text.layout)
     lines.title = title
@@ -76,7 +76,8 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
     def place(row: int) -> str:
         again = TableLines(text.layout)
         again.title = title
-        return line_of(asked.path, row, ROW, begin, again.blocks).place
+        rows = TABS if seen.separator == "\t" else ROW
+        return line_of(asked.path, row, rows, begin, again.blocks).place
 
     _check_decimals(text, seen, place)
     number = 1  # of the block's first line
@@ -87,13 +88,19 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
     return text.table.whole(place)
 
 
-def _check_names(seen: FirstRows, heads: Heads, first: FirstLines, asked: BagSpec) -> None:
-    """DataError if the first row is not one of names."""
-    cells, *rest = seen.table
+def _with_names(
+    seen: FirstRows, heads: Heads, first: FirstLines, asked: BagSpec
+) -> tuple[FirstRows, bytes]:
+    """The first rows, names of columns before them, and the line of these: the first row, or the
+    last comment before it. DataError if neither is one of names.
+    """
+    cells = seen.table[0]
     known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
-    said = heads.label is not None and heads.label in cells
-    if len(cells) > 1 and (has_names(seen.table, known) or (said and _is_new(heads.label, seen))):
-        return
+    said = heads.label in cells and _is_new(heads.label, seen)
+    if len(cells) > 1 and (said or has_names(seen.table, known)):
+        return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    if len(seen.title) == seen.width > 1 and known.intersection(map(plain_name, seen.title)):
+        return seen._replace(table=[seen.title, *seen.table]), b""
     rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
     raise DataError(
         f"{short(','.join(cells))} is no line of column names", where=first.place, do=rule
@@ -164,7 +171,7 @@ class _Text:
             )
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles)
-        known.notes = [*unused(names, picks), *(note for note in notes if note)]
+        known.notes = [note for note in notes if note]
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
@@ -288,7 +295,7 @@ class _Text:
                 text = line.decode().removesuffix("\r")
             except UnicodeDecodeError:
                 text, why = "?", "the line is not UTF-8 text"
-            if not text.strip():
+            if self.layout.is_blank(text):
                 continue
             row += 1
             if why := why or self._row_fault(text):

@@ -3,9 +3,9 @@ samples and of vertices.
 
 - A blank line is none.
 - A line that begins with # or % is a comment before the first row, and where it has another number
-  of cells than a row, or a number should stand where it begins, or a blank follows the mark. Else
-  it is a row: #rain is an id. Before the first row such lines are rows if their first cell stands
-  in another row, too.
+  of cells than a row, or a number should stand where it begins, or the mark stands alone between
+  blanks. Else it is a row: #rain is an id. Before the first row such lines are rows if their first
+  cell stands in another row, too.
 - ``sep=;`` before the first row names the separator, as Excel writes it.
 - The line of names is no row where it stands again, as in files that were put together.
 - A line break within quotes is part of a cell (RFC 4180).
@@ -31,6 +31,7 @@ from tux.io.text import NUMERIC, SAMPLE
 JUDGED = 1000  # rows that show what the columns hold
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
+MARKED_CELL = re.compile(rb"^ *[#%].*\n", re.MULTILINE)  # the same where tabs cut cells
 
 
 class FirstRows(NamedTuple):
@@ -192,7 +193,8 @@ class TableLines:
     def _rows(self, block: bytes) -> bytes:
         """Lines that are rows or blank."""
         if b"#" in block or b"%" in block:
-            block = MARKED.sub(self._judged, block)
+            marked = MARKED_CELL if self.layout.separator == "\t" else MARKED
+            block = marked.sub(self._judged, block)
         if self.title and self.title in block:
             same = re.compile(rb"^" + re.escape(self.title) + rb"\r?\n", re.MULTILINE)
             block, repeated = same.subn(b"\n", block)

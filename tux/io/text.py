@@ -172,7 +172,7 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
         try:
             data = stream.read(size)
             data = data if part.begin else data.removeprefix(MARK)
-            old = b"\r" in data and b"\n" not in data  # lines end as on old Macs
+            old = b"\r" in data[:-1] and b"\n" not in data  # lines end as on old Macs
             while data:
                 data = data.replace(b"\r", b"\n") if old else data
                 ahead = stream.read(size)

@@ -67,8 +67,16 @@ def read_text(
     if (seen := first_rows(first, 2)) is None:
         what = "has comments alone" if first.text.strip() else "is empty"
         raise DataError(f"{bad.path} {what}", do="A table has a line of names.")
-    titled = has_names(seen.table, {plain_name(name) for name in known})
-    text = _begun(seen, titled, bad, choose)
+    names = {plain_name(name) for name in known}
+    titled = has_names(seen.table, names)
+    if (
+        not titled
+        and len(seen.title) == seen.width
+        and names.intersection(map(plain_name, seen.title))
+    ):
+        text = _begun(seen._replace(table=[seen.title, *seen.table]), True, bad, choose)
+    else:
+        text = _begun(seen, titled, bad, choose)
     lines, number = TableLines(text.layout), 1  # the latter of the block's first line
     if titled:
         lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
@@ -117,7 +125,7 @@ class _Text:
         if not text or text.isspace():
             return
         try:
-            self._add(text, _numbers(block, text, number))
+            self._add(text, self._numbers(block, text, number))
         except arrow.Unreadable as error:
             half = block.find(b"\n", len(block) // 2) + 1
             if len(block) > SMALL and half < len(block):
@@ -156,14 +164,14 @@ class _Text:
         for at, line in enumerate(block[:-1].split(b"\n"), number):
             try:
                 text = line.decode().removesuffix("\r")
-                why = self._fault(text) if text.strip() else ""
+                why = "" if self.layout.is_blank(text) else self._fault(text)
             except UnicodeDecodeError:
                 text, why = "?", "the line is not UTF-8 text"
             except csv.Error:
                 why = "a quote is not closed, or not followed by a separator"
             if why:
                 self.bad.note(at, why)
-            elif text.strip():
+            elif not self.layout.is_blank(text):
                 good.append(line + b"\n")
                 lines.append(at)
         return b"".join(good), np.array(lines, np.int64)
@@ -182,10 +190,10 @@ class _Text:
                 return f"{name} is {cells[at]}, not finite"
         return ""
 
-
-def _numbers(block: bytes, text: bytes, number: int) -> np.ndarray:
-    """The line of each row of a block, which `text` is too."""
-    count = text.count(b"\n") - len(EMPTY.findall(text))
-    if count == block.count(b"\n"):
-        return np.arange(number, number + count)
-    return np.array([at for at, line in enumerate(lines_of(block), number) if line.strip()])
+    def _numbers(self, block: bytes, text: bytes, number: int) -> np.ndarray:
+        """The line of each row of a block, which `text` is too."""
+        count = text.count(b"\n") - len(EMPTY.findall(text))
+        if count == block.count(b"\n"):
+            return np.arange(number, number + count)
+        lines = enumerate(lines_of(block), number)
+        return np.array([at for at, line in lines if not self.layout.is_blank(line)], np.int64)

@@ -1,0 +1,194 @@
+"""The same table as text, Parquet and in memory: the same data for every kind of program, or
+refused in every form.
+"""
+
+import csv
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tux.apps.kmeans.kmeans_points import PointKMeans
+from tux.apps.lda import LDA
+from tux.apps.linear import Linear
+from tux.apps.mf import MF
+from tux.base.errors import DataError
+from tux.runs.inputs import load
+from tux.runs.options import Reading
+
+pd, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+
+WORDS = [
+    *("NA", "null", "None", "#rain", "%20", "# 1", "#", "nan", "inf", "007", "1,000", "3,5", "a;b"),
+    *(
+        "a,b",
+        'say "hi"',
+        '"',
+        "two\nlines",
+        "tab\tulator",
+        "é",
+        "ZoE\u0308",
+        "x y",
+        "=1+1",
+        "sep=;",
+    ),
+    *("user", "label", "source", "http://a.b/c", "<b>", "-", "?", "::", "|"),
+]
+"""Words that some reader or other takes for something else."""
+word = st.sampled_from(WORDS)
+whole = st.integers(-(2**40), 2**40)
+real = st.floats(-1e6, 1e6, width=32).map(lambda x: float(f"{x:.6g}"))
+NAMES = ["note", "when", "url", "x", "n of rows", "Unnamed: 0", "a b", "price (€)", "index"]
+
+
+def column(values, rows, *, gaps):
+    """A column of `rows` values, one at least there."""
+    cells = st.one_of(st.none(), values) if gaps else values
+    there = st.lists(cells, min_size=rows, max_size=rows)
+    return there.filter(lambda each: any(cell is not None for cell in each))
+
+
+@st.composite
+def tables(draw, wanted, more):
+    """Columns by name: those `wanted`, each of values of one of several kinds, and perhaps `more`,
+    whose names are drawn, in any order.
+    """
+    rows = draw(st.integers(2, 9))
+    columns = {name: draw(draw(st.sampled_from(kinds))(rows)) for name, kinds in wanted.items()}
+    for name in draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)):
+        columns.setdefault(name, draw(draw(st.sampled_from(more))(rows)))
+    return {name: columns[name] for name in draw(st.permutations(list(columns)))}
+
+
+def of(values, *, gaps=True):
+    return lambda rows: column(values, rows, gaps=gaps)
+
+
+def some_words(rows):
+    """Words of which one at least is no number, nor stands for a missing one."""
+    plain = ("NA", "null", "None", "?", "007", "1,000", "3,5", "nan", "inf")
+    return column(word, rows, gaps=True).filter(
+        lambda cells: any(cell is not None and cell not in plain for cell in cells)
+    )
+
+
+def text(table, separator):
+    """A table as the csv module of Python writes it."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(
+        ["" if cell is None else repr(cell) if isinstance(cell, float) else cell for cell in row]
+        for row in zip(*table.values(), strict=True)
+    )
+    return out.getvalue()
+
+
+def forms(table, folder):
+    """The same table in each form, by its name."""
+    arrow = pa.table(table)
+    (folder / "t.csv").write_text(text(table, ","), encoding="utf-8")
+    (folder / "t.tsv").write_text(text(table, "\t"), encoding="utf-8")
+    pq.write_table(arrow, folder / "t.parquet")
+    return {
+        "dict": {name: list(cells) for name, cells in table.items()},
+        "arrow": arrow,
+        "polars": polars.DataFrame(table),
+        "pandas": pd.DataFrame(table),
+        "csv": str(folder / "t.csv"),
+        "tsv": str(folder / "t.tsv"),
+        "parquet": str(folder / "t.parquet"),
+    }
+
+
+def seen(program, data):
+    """What a run sees of data: ids, edges, numbers, labels, bad rows; and which columns are not
+    used. Ids that were counted by the reader are counted from 1 in files, from 0 in memory.
+    """
+    told = []
+    try:
+        edges = load(program, data, None, Reading(on_bad_row="skip"), warn=told.append).train
+    except DataError:
+        return "refused"
+    counted = {"sample"}
+    ids = {
+        kind: len(ids) if kind in counted else list(map(str, ids.values.tolist()))
+        for kind, ids in edges.ids.items()
+    }
+    known = {
+        f"{kind}.{name}": np.asarray(values).tolist()
+        for kind, fields in edges.vertex_fields.items()
+        for name, values in fields.items()
+    }
+    unused = sorted(text.partition(": ")[2] for text in told if "not used" in text)
+    rows = sorted(
+        zip(
+            edges.src.tolist(),
+            edges.dst.tolist(),
+            *(values.tolist() for values in edges.fields.values()),
+            strict=True,
+        )
+    )
+    return ids, rows, known, edges.classes, edges.skipped, unused
+
+
+CASES = {
+    "edges": (
+        MF(),
+        tables(
+            {
+                "user": [of(whole), some_words],
+                "item": [of(whole), some_words],
+                "rating": [of(real), of(whole.map(lambda x: x % 1000))],
+            },
+            [of(whole), of(real), some_words],
+        ),
+    ),
+    "samples": (
+        Linear(),
+        tables(
+            {
+                "label": [of(st.sampled_from([0, 1])), of(st.sampled_from(["yes", "no"]))],
+                "a": [of(real), of(whole.map(lambda x: x % 1000)), some_words],
+            },
+            [of(real), some_words],
+        ),
+    ),
+    "documents": (
+        LDA(topics=2),
+        tables(
+            {
+                "document": [of(whole), some_words],
+                "word": [some_words],
+                "count": [of(st.integers(1, 9))],
+            },
+            [of(whole), some_words],
+        ),
+    ),
+    "points": (
+        PointKMeans(clusters=1),
+        tables(
+            {"x": [of(real, gaps=False)], "y": [of(real, gaps=False)]},
+            [of(real, gaps=False), some_words],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_every_form_of_a_table_gives_the_same_data(kind, tmp_path_factory):
+    program, drawn = CASES[kind]
+    folder = tmp_path_factory.mktemp("tables")
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(drawn)
+    def compared(table):
+        found = {name: seen(program, data) for name, data in forms(table, folder).items()}
+        first = found["arrow"]
+        assert found == dict.fromkeys(found, first)
+
+    compared()

@@ -1,0 +1,146 @@
+"""What the first row of a table is."""
+
+import numpy as np
+import pytest
+
+from tux.io.edge_columns import Wanted
+from tux.io.edge_layout import known_names
+from tux.io.read import read_edges
+from tux.io.row_one import RowOne, has_names, row_one
+
+PAGE = ("page", "page")
+KNOWN = known_names(Wanted(("user", "item"), {"rating": np.dtype("f4")}, None))
+
+
+def table(text, separator):
+    return [line.split(separator) for line in text.strip().split("\n")]
+
+
+NAMES = [
+    # names in use, of which none stands below
+    "u v|A B|B C|C A",
+    "citing cited|W1 W2|W2 W3",
+    "node_1 node_2|A B|B C",
+    "follower followee|P1 P2|P3 P4",
+    "node1 node2|P1 P2|P3 P4",
+    "head relation tail|Paris capital_of France|Bonn in Germany",
+    "subject predicate object|a knows b|b knows c",
+    "from_id to_id|x y|y z",
+    "FromNodeId ToNodeId|x y|y z",
+    "paper1 paper2|x y|y z",
+    "id_1 id_2|x y|y z",
+    "gene_a gene_b|TP53 BRCA1|MDM2 TP53",
+    "Person1Name Person2Name|Ann Bob|Bob Cid",
+    "speaker_1 speaker_2|Ann Bob|Bob Cid",
+    "userA userB|Ann Bob|Bob Cid",
+    "parent child|root x|x y",
+    "sender recipient date|a b x|b c y",
+    # numbers below
+    "protein1 protein2 combined_score|P0 P1 200|P1 P2 33",
+    "left right|3 4|4 5",
+    "kunde produkt sterne|u1 i1 3|u2 i2 4",
+    "a b c|x y 1|y z 2.5",
+    # names that are looked for, though one of them is an id
+    "source target|source a|a b",
+    "user item rating|u1 i1 good|u2 i2 bad",
+]
+ROWS = [
+    "t v|v x|v y|t x",
+    "a b|b c|c d",
+    "u v|u w|w v",
+    "P00000 P00001|P00001 P00004|P00002 P00007",
+    "1 2|2 3",
+    "New_York Boston|Boston Salem",
+    "x y 3|y z 4",
+    "u1 i1 NA|u2 i2 4",
+    "u1 i1 3,5|u2 i2 4,0",
+    "head tail|tail head",
+    "from to|to be|be from",
+    "source target|target source",
+]
+UNSURE = ["the dog|1984 orwell", "ann bob|carol dave|erin frank", "alpha beta|gamma delta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(text, RowOne.NAMES) for text in NAMES]
+    + [(text, RowOne.ROW) for text in ROWS]
+    + [(text, RowOne.UNSURE) for text in UNSURE],
+)
+def test_of_a_table_of_edges(text, what):
+    assert row_one(table(text.replace("|", "\n"), " "), KNOWN) is what
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b,label|1,2,x", True),
+        ("0,1,2,label|1,2,3,x|3,4,5,y", True),
+        (",0,1|0,1,2|1,3,4", True),
+        ("country,1990,1991,label|DE,1,2,x", True),
+        ("400.5,401.0,label|1,2,x|2,3,y", True),
+        ("colour,shape,label|red,round,1", True),
+        ("colour,shape|red,round|blue,square", True),
+        ("a,b,c|b,a,c|x,y,z", True),
+        ("5.1,3.5,setosa|4.9,3.0,setosa|6.1,2.2,virginica", False),
+        ("1,5,9,setosa|1,2,3,virginica", False),
+        ("p1,0.5,1|p2,0.4,1.2", False),
+        ("1,14.23,1.71|1,13.2,1.78", False),
+        ("39,State-gov,77516,<=50K|50,Private,83311,>50K", False),
+        ("p,x,s,n|e,x,s,y|e,b,s,w|p,x,y,w", False),
+        ("1.2,3.4,y|2.2,1.4,n|1.1,1.2,y", False),
+        ("M,0.455,0.365,15|F,0.53,0.42,9", False),
+        ("1,NA,2|2,3,4", False),
+        ("x,NA|1,2", False),
+    ],
+)
+def test_of_a_table_of_samples(text, names):
+    rows = table(text.replace("|", "\n"), ",")
+    assert has_names(rows, {"label", "y", "target", "class"}) is names
+
+
+def test_a_row_that_may_be_names_is_told_and_can_be_named(file):
+    text = "ann bob\ncarol dave\nerin frank\n"
+    edges = read_edges(file(text, "x.txt"), PAGE, {})
+    assert len(edges) == 3
+    assert edges.notes == (
+        "row 1, ann, bob, is read as an edge; if it is one of names, name them with --columns",
+    )
+    assert len(read_edges(file(text, "x.txt"), PAGE, {}, columns="ann,bob")) == 2
+
+
+def test_columns_of_subject_and_object_are_the_ends(file):
+    edges = read_edges(file("subject,predicate,object\na,knows,b\nb,likes,c\n"), PAGE, {})
+    assert edges.ids["page"].values.tolist() == ["a", "b", "c"]
+    assert edges.columns == {"source page": "subject", "target page": "object"}
+    assert edges.notes == ("columns that are not used: predicate",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from to weight\n1 a b 3\n2 b c 4\n",  # R's write.table: a column of row numbers
+        "from,to,weight\na,b,3,\nb,c,4,\n",  # a separator at the end of each row
+        '"","from","to","weight"\n"1","a","b",3\n"2","b","c",4\n',  # R's write.csv
+        "index,from,to,weight\n0,a,b,3\n1,b,c,4\n",
+    ],
+)
+def test_rows_that_have_a_cell_more_than_names(file, text):
+    edges = read_edges(file(text), PAGE, {"weight": "f4"})
+    assert edges.ids["page"].values.tolist() == ["a", "b", "c"]
+    assert edges.fields["weight"].tolist() == [3, 4]
+
+
+def test_names_that_stand_again_are_no_rows(file):
+    text = "source,target\na,b\nb,c\nsource,target\nc,a\n"
+    edges = read_edges(file(text), PAGE, {})
+    assert len(edges) == 3 and len(edges.ids["page"]) == 3
+    assert edges.notes == ("the line of names stands there 1 more time; it is no edge",)
+
+
+def test_names_in_a_comment_are_names(file):
+    """As numpy's savetxt and SNAP write them."""
+    path = file("# item user rating\n7 1 3\n8 1 4\n9 2 5\n", "x.txt")
+    edges = read_edges(path, ("user", "item"), {"rating": "f4"})
+    assert edges.ids["user"].values.tolist() == [1, 2]
+    assert edges.ids["item"].values.tolist() == [7, 8, 9]
