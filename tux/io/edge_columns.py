@@ -99,12 +99,15 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def find_columns(header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric) -> list[int]:
+def find_columns(
+    header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int = LEFT
+) -> list[int]:
     """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
-    not there, and for what seems to be a matrix.
+    not there, and for what seems to be a matrix, of which more than `left` columns of numbers would
+    be left out.
     """
     asked = wanted.asked()
-    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path, numeric)
+    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path, numeric, left)
     for at, name in enumerate(asked or wanted.labels):
         if at not in places:
             raise DataError(
@@ -118,7 +121,12 @@ def find_columns(header: Sequence[str], wanted: Wanted, path: str, numeric: Nume
 
 
 def find_beside_index(
-    names: Sequence[str], levels: int, wanted: Wanted, path: str, numeric: Numeric
+    names: Sequence[str],
+    levels: int,
+    wanted: Wanted,
+    path: str,
+    numeric: Numeric,
+    left: int = LEFT,
 ) -> list[int]:
     """The places of the wanted columns in a table of pandas, of which the first `levels` names are
     those of its index. A level is looked at where the columns do not suffice: see `_needs_index`;
@@ -139,7 +147,7 @@ def find_beside_index(
     def has_numbers(at: int) -> bool:
         return not grouped and numeric(among[at])
 
-    return [among[at] for at in find_columns(header, wanted, path, has_numbers)]
+    return [among[at] for at in find_columns(header, wanted, path, has_numbers, left)]
 
 
 def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) -> bool:
@@ -216,7 +224,9 @@ def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
     return places
 
 
-def _by_name(header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric) -> dict[int, int]:
+def _by_name(
+    header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int
+) -> dict[int, int]:
     """The places of the wanted columns: by their own names, by other names in use, and then from
     the left.
 
@@ -237,7 +247,7 @@ def _by_name(header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric)
     missing = [at for at in range(count) if at not in places]
     left_out = free[len(missing) :]
     one_end = {0, 1} & places.keys() and len(missing) == count - 1 and count > 2
-    if {0, 1} & set(missing) and sum(map(numeric, left_out)) > (0 if one_end else LEFT):
+    if {0, 1} & set(missing) and sum(map(numeric, left_out)) > (0 if one_end else left):
         raise matrix_error(wanted, sum(map(numeric, free)), path, header)
     telling = any(
         set(WORD.findall(header[place].lower())) & wanted.names(at, alias=True)

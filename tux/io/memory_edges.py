@@ -74,8 +74,9 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
         raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
     if frame.titled:
         try:
+            left = 0 if frame.advice else LEFT  # an index without a name is that of a matrix
             return find_beside_index(
-                frame.names, frame.levels, wanted, frame.what, frame.has_numbers
+                frame.names, frame.levels, wanted, frame.what, frame.has_numbers, left
             )
         except DataError as error:
             error.do = f"{error.do} {frame.advice}".strip()

@@ -14,6 +14,7 @@ from tux.io.text import NUMERIC
 
 GAPS = ("", "NA", "N/A", "null", "NULL", "?", "None", "<NA>", "#N/A", "n/a")
 """How a number that is missing is written in text."""
+WIDE = 4  # columns that a table of edges may have at most where some names are numbers
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name: fromNode_id2
 IN_USE = frozenset(
@@ -50,7 +51,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     """What the first row of a table of edges is; `known` are names that the program looks for, as
     `tux.io.edge_columns.plain_name` writes them.
 
-    It is one of names if it has no number and no missing value, and
+    It is one of names if it is that of a matrix (see `has_names`); or if it has no number and no
+    missing value, and
 
     - a number stands in all other rows of some column, or of both where there are two, or
     - two of its cells are `known`, and not both stand in other rows, or
@@ -60,7 +62,11 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     """
     first = table[0]
     rest = [row for row in table[1:] if len(row) == len(first) and not _repeats(row, first)]
-    if any(map(NUMERIC.fullmatch, first)) or _has_gap(first):
+    if any(map(NUMERIC.fullmatch, first)):
+        below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
+        matrix = (not first[0] or len(first) > WIDE) and _of_matrix(first, below)
+        return RowOne.NAMES if matrix else RowOne.ROW
+    if _has_gap(first):
         return RowOne.ROW
     if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):
         return RowOne.NAMES
