@@ -56,13 +56,13 @@ def examine(data: Source, program: Program | None, reading: Reading) -> Findings
     said: list[str] = []
     if program is None:
         edges = read_graph(source, format).edges
-        said += edges.notes
+        said += [f"{named(data)}: {note}" for note in edges.notes]
     else:
         reading = replace(reading, on_bad_row="skip")
         edges = load(program, data, None, reading, warn=said.append).train
     yield from _edges(edges)
-    start, bad = f"{named(data)}: ", edges.first_skipped or None
-    notes = [text for text in said if bad is None or not text.endswith(bad)]  # told already
+    start = f"{named(data)}: "
+    notes = [text for text in said if text.startswith(start)]  # the others have been told
     yield from (("note", text.removeprefix(start)) for text in notes)
 
 
