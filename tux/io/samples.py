@@ -57,6 +57,12 @@ UNLABELLED = {
     Format.MARKET: "Matrix Market",
     Format.MAT: "MATLAB",
     Format.METIS: "METIS",
+    Format.DIMACS: "DIMACS",
+    Format.GML: "GML",
+    Format.PAJEK: "Pajek",
+    Format.GRAPHML: "GraphML",
+    Format.ADJLIST: "adjacency",
+    Format.EDGE_DATA: "networkx",
 }
 """Formats that have no place for labels, and what they are called."""
 
