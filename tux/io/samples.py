@@ -43,7 +43,7 @@ from tux.io.sample_labels import (
 from tux.io.sample_matrix import read_matrix
 from tux.io.sample_parquet import read_parquet_table
 from tux.io.sample_tables import read_text_table
-from tux.io.text import ADVICE, Bad, OnBadRow
+from tux.io.text import ADVICE, CORRECT, Bad, OnBadRow
 
 Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
@@ -323,7 +323,8 @@ def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
     """
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
-        raise DataError(why, where=place, do=ADVICE)
+        most = len(lacking) > len(rows.entries.rows) // 2
+        raise DataError(why, where=place, do=f"{CORRECT}." if most else ADVICE)
     bad.first = bad.first or f"{place}: {why}"
     bad.count += len(lacking)
     if len(lacking) == len(rows.entries.rows):
