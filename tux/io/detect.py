@@ -79,6 +79,9 @@ WIDE = 4  # columns on every line: so many of this kind no table of edges has
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
 TRIPLE = re.compile(rb"\s*\d+\s+\d+\s+\S+\s*", re.ASCII)
 PAIR = re.compile(rb"\d+:[^:]+", re.ASCII)
+# what libsvm's rows may have beside a label and pairs: its weight, and a query of ranking
+WEIGHED = re.compile(rb"(?=[-+]|\d*\.)([-+]?[\d.]+):[\d.]+", re.ASCII)
+QUERY = re.compile(rb"[ \t]qid:\d+(?=[ \t\r]|\Z)", re.ASCII)
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
@@ -187,8 +190,14 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
             return Format.DOCWORD
     if not named and b":" not in head:
         return Format.TEXT  # which a look at each line would find, too
-    words = (line.split(b"#")[0].split() for line in lines if not line.lstrip().startswith(b"#"))
+    words = (
+        QUERY.sub(b"", line, count=1).split(b"#")[0].split()
+        for line in lines
+        if not line.lstrip().startswith(b"#")
+    )
     rows = [*islice(words, SAMPLE)]
+    if any(WEIGHED.fullmatch(row[0]) for row in rows if row):
+        rows = [[row[0].split(b":")[0], *row[1:]] for row in rows if row]
     if all(map(_bare, rows)):
         rows += islice((row for row in words if not _bare(row)), SAMPLE)
     if not whole and len(lines) == 1:
