@@ -135,7 +135,7 @@ def _head(lines: bytes) -> int:
     next column though all others do.
     """
     rows = [line.split(b"#")[0].split() for line in lines.split(b"\n", LOOKED_AT)[:LOOKED_AT]]
-    rows = [[word for word in row if not word.startswith(b"qid:")] for row in rows if row]
+    rows = [row[:1] + [word for word in row[1:] if word[:4] != b"qid:"] for row in rows if row]
     good = [row for row in rows if HEAD.fullmatch(row[0])]
     if len(good) < SHARE * len(rows):
         return NOTHING
