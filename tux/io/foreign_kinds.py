@@ -69,6 +69,8 @@ BYTES = {
 
 PICKLE = re.compile(rb"\x80[\x02-\x05][\x95}\](Kc]")
 STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\x00")  # before version 13
+# a text may begin so, too; pyarrow has a reader, but a damaged file makes the process crash
+ORC = re.compile(rb"ORC[^\n]{0,64}?[\x00-\x08]", re.DOTALL)
 TAR = (257, b"ustar")  # where its mark stands
 
 TRIPLES = "Write subject and object of each triple as a table of two columns."
@@ -162,6 +164,8 @@ def _of_bytes(head: bytes, ending: str) -> Kind | None:
         return Kind("a graph in the Trivial Graph Format", WRITE)
     if PICKLE.match(head):
         return Kind("a pickle of Python", "Load it, and give the object to tux.run.")
+    if ORC.match(head):
+        return Kind("an ORC file", "Read it with pyarrow.orc, and give the table or write Parquet.")
     if STATA.match(head):
         return Kind("a Stata file")
     if head[TAR[0] :].startswith(TAR[1]):
