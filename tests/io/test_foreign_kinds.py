@@ -162,6 +162,44 @@ def test_every_reader_names_them(tmp_path, read):
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (HTML, "HTML page"),
+        ("<html>\n<body>Please sign in</body>\n</html>\n", "HTML page"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "Git LFS"),
+        ("404: Not Found", "web server"),
+        ("<?xml version='1.0'?>\n<Error><Code>NoSuchKey</Code></Error>", "web server"),
+        (b"%PDF-1.7\n1 0 obj\n", "PDF"),
+        (b"{\\rtf1\\ansi text}\n", "RTF"),
+        (gzip.compress(b"a.csv".ljust(257, b"\0") + b"ustar\x0000", mtime=0), "tar"),
+        (b"ORC\0\0", "ORC"),
+        (b"Obj\1\4", "Avro"),
+    ],
+)
+def test_no_documents(tmp_path, content, name):
+    path = tmp_path / "docs.txt"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(DataError, match=name):
+        read_bags(path, form="text")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<html><p>one document</p></html>\n<html><p>two</p></html>\n",
+        '{"text": "the cat sat"}\n{"text": "the dog"}\n',
+        "<p>the cat</p>\n<p>the dog</p>\n",
+        "create table manners\ninsert into this\n",
+        "graph theory { and more }\n",
+    ],
+)
+def test_documents_of_any_text(tmp_path, text):
+    path = tmp_path / "docs.txt"
+    path.write_text(text)
+    assert len(read_bags(path, form="text").rows) == text.count("\n")
+
+
 def test_one_of_many_files(tmp_path):
     (tmp_path / "1.csv").write_text("1,2\n2,3\n")
     (tmp_path / "2.csv").write_text(HTML)

@@ -23,8 +23,9 @@ from tux.io.detect import Form, detect
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
+from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files
-from tux.io.text import Bad, OnBadRow, text_blocks
+from tux.io.text import Bad, OnBadRow, blocks, text_blocks
 
 LIGHT = "the weights of rows, as in label:weight, are left out"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
@@ -218,6 +219,8 @@ def _checked(
 
 def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """The entries of a file. Raises `DataError` if no row is usable."""
+    if form == "text":
+        check_documents(asked.path, next(blocks(asked.path), b""))
     if form == "docword":
         entries = read_docword(asked)
     else:

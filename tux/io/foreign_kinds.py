@@ -78,12 +78,16 @@ WEB = (
     r"([45]\d\d:?\s+)?(Bad Request|Unauthorized|Forbidden|Not Found|Too Many Requests|"
     r"Internal Server Error|Bad Gateway|Service (Temporarily )?Unavailable)\s*\Z"
 )
-TEXTS = (
+INSTEAD = (
     (
         "version https://git-lfs",
         Kind("a pointer of Git LFS, not the file itself", "Say: git lfs pull"),
     ),
     (WEB, Kind("the error of a web server, not the file", FETCH)),
+)
+"""Texts that came instead of a file."""
+TEXTS = (
+    *INSTEAD,
     (r"\{\s*(\"|\}?\s*\Z)|\[\s*([\[{\"]|\Z)|\[\s*\n|\[[^\n\]]*\]\s*\n\[", Kind("JSON")),
     (
         r"(strict\s+)?(di)?graph\b\s*(\"[^\"\n]*\"|\w*)\s*\{",
@@ -148,7 +152,25 @@ def check_known(path: str | os.PathLike[str], head: bytes, ending: str) -> None:
     """DataError for a file of a kind that is surely not read, which begins with `head`; its name,
     without that of its packing, ends in `ending`.
     """
-    kind = _of_bytes(head, ending) or _of_text(Beginning.of(head))
+    _refuse(path, _of_bytes(head, ending) or _of_text(Beginning.of(head)))
+
+
+def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
+    """DataError for a file that begins with `head` and is no text that anyone has written as
+    documents: of a kind that is known by its bytes, or what came instead of a file.
+    """
+    begun = Beginning.of(head)
+    root, first = xml_root(begun.text), begun.text.split("\n", 1)[0].lower()
+    kind = _of_bytes(head, "") or next(
+        (kind for pattern, kind in INSTEAD if re.match(pattern, begun.text, re.IGNORECASE)), None
+    )
+    if kind is None and (root == "error" or root == "html" and "</html>" not in first):
+        kind = ROOTS[root]
+    _refuse(path, kind)
+
+
+def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:
+    """DataError for a file of a kind, if it is one."""
     if kind is not None:
         unread = "" if "," in kind.name else ", which tux does not read"
         raise DataError(f"{path} is {kind.name}{unread}", do=kind.do)
