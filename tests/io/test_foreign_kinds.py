@@ -84,6 +84,7 @@ TEXTS = [
     ('digraph "G" {\n  a -> b;\n}\n', "Graphviz", "table"),
     ("strict graph {\n  a -- b [weight=2];\n}\n", "Graphviz", "table"),
     ("graph karate{\n1 -- 2\n}\n", "Graphviz", "table"),
+    ("// made by hand\n/* twice */\ndigraph G\n{\n1 -> 2\n}\n", "Graphviz", "table"),
     ("% comment\n@RELATION iris\n\n@ATTRIBUTE x REAL\n@DATA\n1\n", "ARFF", "CSV"),
     ("@relation 'two words'\n@attribute a {x,y}\n", "ARFF", "CSV"),
     ("dl n=5 format=edgelist1\nlabels embedded\ndata:\n1 2\n", "UCINET", "table"),
@@ -134,11 +135,17 @@ def refused(tmp_path):
 
 @pytest.mark.parametrize(("content", "name", "do"), TEXTS + BYTES)
 def test_each_is_named_with_what_to_do(refused, content, name, do):
-    for file in ("data.txt", "data.csv", "links.graph"):
+    for file in ("data.txt", "data.csv.gz", "links.graph"):
         message = refused(content, file)
         assert name in message and do in message
     if "which tux" not in message:
         assert ", not" in message
+
+
+@pytest.mark.parametrize("content", [HTML, "version https://git-lfs.github.com/spec/v1\n"])
+def test_what_came_instead_of_a_file(refused, content):
+    for name in ("a.mat", "a.npz", "a.parquet", "a.svm", "a.mtx", "a.xlsx", "a.json", "a.adjlist"):
+        assert ", not" in refused(content, name)
 
 
 def test_by_the_name_alone(refused):

@@ -68,7 +68,7 @@ ALONE = {
     Format.EDGE_DATA: "tux reads one list of edges with their data as dicts",
 }
 """Formats of which several files are not one, and why."""
-PARQUET = b"PAR1"  # how such a file begins
+PARQUET, HDF5 = b"PAR1", b"\x89HDF"  # how such files begin, and newer ones of MATLAB
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
@@ -139,9 +139,11 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
     """The format of a file, TEXT of tables and bags, which only all first lines can tell apart; and
     the first bytes of text, unpacked. DataError for a kind that is not read.
     """
-    if is_mat(path):
-        return Format.MAT, b""
     packed = head_of(path, HEAD + 1)
+    if is_mat(path):
+        if not packed.startswith((b"MATLAB", HDF5)):
+            check_known(path, packed, "")
+        return Format.MAT, b""
     if packed.startswith(PARQUET):
         return Format.PARQUET, b""
     if not is_packed(packed) or packed.startswith(ZIP):

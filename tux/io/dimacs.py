@@ -4,7 +4,9 @@ a line for each edge.
     c comment
     p sp n m                    shortest paths: m arcs   a u v length
     p max n m                   maximum flow: m arcs     a u v capacity
+    p asn n m                   assignment: m arcs       a u v cost
     p edge n m   or  p col n m  colouring, cliques: m edges without a direction   e u v [weight]
+    p tw n m     or  p td n m   of PACE, tree widths and covers: the same         u v
 
 Vertices are numbered from 1. Lines that begin with n, d, v or x describe vertices, and are
 passed over. (Goldberg and others: 9th DIMACS Implementation Challenge, file formats; Johnson and
@@ -25,12 +27,17 @@ from tux.base.errors import DataError
 from tux.io.cells import BLANKS, TextLayout
 from tux.io.text import NUMBER, blocks, cut, short
 
-ARCS = {"sp": b"a", "max": b"a", "edge": b"e", "col": b"e", "edges": b"e", "clq": b"e"}
+ARCS = {
+    **dict.fromkeys(("sp", "max", "asn"), b"a"),
+    **dict.fromkeys(("edge", "edges", "col", "clq"), b"e"),
+    **dict.fromkeys(("tw", "td", "ds"), b""),
+}
 """The problems that are read, and how their edges begin."""
-DIRECTED = ("sp", "max")
+DIRECTED = ("sp", "max", "asn")
 OTHER = "cndvx"  # how comments and lines of vertices begin
 PASSED = re.compile(rb"^[ \t]*(c|[cndvx][ \t][^\n]*)\r?$", re.MULTILINE)
 EDGE = {mark: re.compile(rb"^[ \t]*" + mark + rb"[ \t]+", re.MULTILINE) for mark in (b"a", b"e")}
+EDGE[b""] = re.compile(rb"^[ \t]*(?=\d)", re.MULTILINE)
 PROBLEM = re.compile(rb"^[ \t]*p[ \t]+([^\n]*)", re.MULTILINE)
 DIGITS = 18  # of a number of a vertex, at most: int() refuses very many
 
@@ -160,6 +167,7 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
     """What is wrong with a line, or nothing."""
     if not words or words[0] in tuple(OTHER):
         return ""
+    words = words if mark else ["", *words]
     if words[0] != mark.decode():
         return f"{short(words[0])} begins no line of such a file"
     if len(words) != width + 1:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tux.base.errors import DataError
 from tux.io.cells import MARK
 
-LINES = 50  # that are looked at
+LINES, FEW = 50, 5  # that are looked at
 MOST = 1 << 16  # bytes of text likewise
 WIDEST = 4096  # characters of a row
 SHARE = 0.75  # of the lines, that must be of the kind: the others may be damaged
@@ -89,10 +89,6 @@ INSTEAD = (
 TEXTS = (
     *INSTEAD,
     (r"\{\s*(\"|\}?\s*\Z)|\[\s*([\[{\"]|\Z)|\[\s*\n|\[[^\n\]]*\]\s*\n\[", Kind("JSON")),
-    (
-        r"(strict\s+)?(di)?graph\b\s*(\"[^\"\n]*\"|\w*)\s*\{",
-        Kind("a graph of Graphviz (DOT)", WRITE),
-    ),
     (r"dl\s+n\s*=", Kind("a network of UCINET (DL)", WRITE)),
     (r"@relation\s", Kind("an ARFF file", "Write it as CSV, for example with Weka or scipy.")),
     (r"@(prefix|base)\s|prefix\s+\w*:\s*<", Kind("RDF (Turtle)", TRIPLES)),
@@ -108,6 +104,7 @@ ROOTS = {
 """Kinds of XML by their first element."""
 ROOT = re.compile(r"<([a-z][\w.-]*(:[\w.-]+)?)(\s[^<>]*)?/?>", re.IGNORECASE)
 
+DOT = re.compile(r"(strict\s+)?(di)?graph\b\s*(\"[^\"]*\"|\w*)\s*\{", re.IGNORECASE)
 SQL = re.compile(
     r"(insert\s+into|create\s+(table|database)|drop\s+table)\s+\S|copy\s.*\bfrom\s+stdin\b",
     re.IGNORECASE,
@@ -202,6 +199,9 @@ def _of_text(begun: Beginning) -> Kind | None:
     for pattern, kind in TEXTS:
         if re.match(pattern, begun.text, re.IGNORECASE):
             return kind
+    pairs = ("\n".join(begun.rows[at : at + 2]) for at in range(FEW))
+    if any(map(DOT.match, pairs)):  # behind comments of its own kind
+        return Kind("a graph of Graphviz (DOT)", WRITE)
     if any(map(SQL.match, begun.rows)):
         return Kind("a dump of SQL", "Load it into a database, and export the table as CSV.")
     if begun.most(lambda row: TRIPLE.match(row) and row.endswith(".")):
