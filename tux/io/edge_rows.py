@@ -20,7 +20,7 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.cells import is_row
+from tux.io.cells import is_marked
 from tux.io.detect import Format
 from tux.io.field_values import field_values
 from tux.io.graph_kinds import DATA
@@ -63,7 +63,8 @@ def read_edge_rows(
         edges: list[str] = []
         vertices: list[str] = []
         for at, line in enumerate(_lines(block, bad, number), number):
-            if is_row(line) and (why := take(line.strip(), edges, vertices)):
+            row = "" if is_marked(line) else line.strip()
+            if row and (why := take(row, edges, vertices)):
                 bad.note(at, why)
         _add(rows, edges)
         _add(alone, vertices)
