@@ -66,7 +66,8 @@ def read_network_file(
     if not both and not graph.is_directed():
         graph = _forth(graph)
     edges = read_network(graph, ends, fields, os.fspath(path), against=against)
-    return replace(edges, columns={at: name for at, name in names.items() if at != name})
+    said = {at: name for at, name in names.items() if at != name and format is not Format.PAJEK}
+    return replace(edges, columns=said)
 
 
 def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
