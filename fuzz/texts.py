@@ -10,6 +10,7 @@ import numpy as np
 
 from fuzz.parser import Parser, choice, from_file
 from tux.arrays.ids import Ids
+from tux.base.errors import DataError
 from tux.io import plain_rows, text
 from tux.io.bags import read_bags, read_vocabulary
 from tux.io.detect import detect
@@ -45,6 +46,8 @@ SVM = (
     b"1 1:1 2:2\n2 3:0.25\n1\n",
     b"1:1 2:2\n\n3:1 4:4\n",
     b"spam 1:1 1:2\nham 3:123456789012345678901234567890\n",
+    b"1:0.5 qid:3 1:1 2:2\n-1:2 qid:3 0:1 3:.5\n",
+    b"1 qid:1 0:1 2:2\n0 qid:2 1:1\n",
 )
 DOCUMENTS = (
     b"the cat sat on the mat\n\nThe DOG barked, twice!\n",
@@ -61,6 +64,41 @@ MARKET = (
     b"%%MatrixMarket matrix coordinate real general\n% c\n3 4 3\n1 1 0.5\n2 4 -1e3\n3 2 7\n",
     b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
     b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 4\n3 1 -5\n",
+)
+DIMACS = (
+    b"c road\np sp 4 3\na 1 2 7\na 3 1 0.5\na 4 2 -1e3\n",
+    b"p edge 3 2\nn 1 5\ne 1 2\ne 2 1\ne 3 2\n",
+    b"p max 3 1\nn 1 s\na 1 3 5\n",
+)
+GML = (
+    b'graph [\n  node [ id 1 label "a" ]\n  node [ id 2 label "b" ]\n'
+    b"  edge [ source 1 target 2 value 3 ]\n]\n",
+    b"graph\n[\ndirected 1\nnode\n[\nid 0\n]\nedge\n[\nsource 0\ntarget 0\n]\n]\n",
+)
+PAJEK = (
+    b'*Vertices 3\n1 "a"\n2 "b c" 0.5 0.5\n*Arcs\n1 2 3\n*Edges\n2 3\n',
+    b"*Network x\n*Vertices 3\n*Arcslist\n1 2 3\n*Edgeslist\n2 3\n",
+    b"% c\n*Vertices 2\n*Matrix\n0 2\n1 0\n",
+)
+GRAPHML = (
+    b'<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    b'<key id="d" for="edge" attr.name="weight" attr.type="double"><default>2</default></key>'
+    b'<graph edgedefault="directed"><node id="a"/><edge source="a" target="b"><data key="d">3'
+    b"</data></edge></graph></graphml>\n",
+    b'<graphml><graph edgedefault="undirected"><edge source="1" target="2"/></graph></graphml>',
+)
+ADJLIST = (b"# c\n1 2 3\n2 3\n7\n", b"a b\nb c a\n007 8\n")
+DICTS = (
+    b"1 2 {'weight': 3.0}\n2 3 {'weight': np.float64(1.5), 'a': [1, {}]}\n",
+    b"a,b,{}\nb,c,{'x': \"y'\"}\n",
+)
+FOREIGN = (
+    b"<!DOCTYPE a [<!ENTITY b 'c'>]>\n<!-- d -->\n<a b='c'>\n</a>\n",
+    b"1 |f x:1.5 y:2 |g z\n-1 'tag |f x:1\n",
+    b"1:\n5,3,2005-09-06\n6,4,2005-09-06\n",
+    b"INSERT INTO a VALUES (1,2);\n",
+    b'[\n{"a": 1}\n]\n',
+    b"<http://a> <http://b> <http://c> .\n",
 )
 METIS = (
     b"3 2\n2\n1 3\n2\n",
@@ -79,7 +117,10 @@ LABELS = (b"0 8\n1 8\n1 9\n", b"node\tlabel\nana\tred\nb b\tblue\n", b"0,1\n1,1\
 COMMUNITIES = (b"0 1 2\n2\n", b"# c\n1\t2\n\n0\n")
 
 LINES = b"1,2,3.5\n1,3,4\n4,2,-1e3\n70000,2,0.25\n"  # which is packed
-VALID = frozenset((*EDGES, *DOCWORD, *LDA_C, *SVM, *MARKET, *METIS, *TABLES, *VERTICES, LINES))
+NETWORKS = frozenset((*DIMACS, *GML, *PAJEK, *GRAPHML, *ADJLIST, *DICTS))
+VALID = NETWORKS | {
+    *(*EDGES, *DOCWORD, *LDA_C, *SVM, *MARKET, *METIS, *TABLES, *VERTICES, LINES),
+}
 
 
 def skipping(content: bytes) -> Any:
@@ -90,7 +131,7 @@ def skipping(content: bytes) -> Any:
 def edges(path: Path, content: bytes) -> object:
     """Read any file as edges; of what is valid, nothing is asked that may not be there."""
     if content in VALID:
-        square = content in METIS or content in MARKET[1:]
+        square = content in METIS or content in MARKET[1:] or content in NETWORKS
         return read_edges(path, ONE if square else TWO, {})
     ends = (ONE, TWO)[choice(content, 2, "ends")]
     columns = (None, None, None, "1,2,3", "user,item,value")[choice(content, 5, "columns")]
@@ -195,6 +236,16 @@ def _samples(form: Any) -> Callable[[Path, bytes], object]:
     return read
 
 
+def _foreign(path: Path, content: bytes) -> object:
+    """Detect a file of a kind that is not read, of which valid ones are errors."""
+    try:
+        return detect(path)
+    except DataError as error:
+        if content in FOREIGN:
+            return error
+        raise
+
+
 def _sample_labels(path: Path, content: bytes) -> object:
     column = read_sample_labels(path)
     return SampleLabels.of(column), numbers_of(column)
@@ -250,9 +301,18 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "edges-files": of(EDGES + SVM, _many, share=0.5),
         "market": of(MARKET, edges, "input.mtx"),
         "metis": of(METIS, edges, "input.graph"),
+        "dimacs": of(DIMACS, edges),
+        "gml": of(GML, edges, share=0.5),
+        "pajek": of(PAJEK, edges),
+        "graphml": of(GRAPHML, edges, share=0.5),
+        "adjacency": of(ADJLIST, edges, "input.adjlist"),
+        "edges-dicts": of(DICTS, edges),
         "detect": of(
-            EDGES + DOCWORD + LDA_C + SVM + MARKET, lambda path, content: detect(path), "input"
+            EDGES + DOCWORD + LDA_C + SVM + MARKET + DIMACS + PAJEK,
+            lambda path, content: detect(path),
+            "input",
         ),
+        "foreign": of(FOREIGN, _foreign, "input"),
         "docword": of(DOCWORD, _bags("docword")),
         "lda-c": of(LDA_C, _bags("lda-c")),
         "svm-bags": of(SVM, _bags("svm")),

@@ -291,6 +291,8 @@ def test_generate_and_info(tux, here):
     )
     code, out, _ = tux("info", "g.tsv", "--types", "page,page")
     assert code == 0 and "degrees, in" in out and "300" in out
+    (here / "g.gr").write_text("p sp 3 2\na 1 2 7\na 2 3 4\n")
+    assert "nodes         3\n" in tux("info", "g.gr")[1]
     assert tux("generate", "graph", "--out", "g.tsv")[0] == 2
     assert tux("info", "none")[0] == 3
 

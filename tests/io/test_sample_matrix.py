@@ -27,7 +27,7 @@ def file(tmp_path_factory):
 
 
 def test_labels_of_another_file(file):
-    path = file("1:1\n0:1\n\n2:1\n")
+    path = file("1:1\nx:1\n\n2:1\n")
     apart = file("a\nb\na\nb\n\n", "labels.txt")
     samples = read_samples(path, labels=apart, on_bad_row="skip")  # those of bad rows are there too
     assert samples.edges.ids["sample"].values.tolist() == [1, 3, 4] and told(samples) == (

@@ -159,7 +159,7 @@ LINES = [
     ("0 3:nan", "value of feature 3 is 'nan', not finite"),
     ("1 3:1 4:-inf", "value of feature 4 is '-inf', not finite"),
     ("1 3:1e39", "value of feature 3 is '1e39', not finite"),
-    ("1 0:1 1:1", "feature 0, but features are numbered from 1"),
+    ("1 -1:1 1:1", "'-1:1' is no feature:value"),
     ("0 5:3e38 4:1 5:3e38", "the numbers of feature 5 add up to 6e+38, beyond float32"),
     ("1 x:1", "'x:1' is no feature:value"),
     ("2:1 3:1", "a sample without a label, but the first one has one"),
@@ -185,7 +185,7 @@ def test_bad_lines(file, line, says):
 
 
 def test_nothing_usable(file):
-    fails("no sample of", file("1 0:1\n"), on_bad_row="skip")
+    fails("no sample of", file("1 x:1\n"), on_bad_row="skip")
     fails("has a label; the first:", file("nan 1:1\n"), on_bad_row="skip")
     fails("no feature in 2 samples", file("1\n0\n"))
     fails("is empty", file(""))

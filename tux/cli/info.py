@@ -12,19 +12,19 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
-from tux.io.detect import detect
+from tux.io.detect import Format, detect
 from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
 from tux.runs.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
 from tux.runs.sizes import COUNTED
 from tux.runs.state import state, went_on
-from tux.runs.untyped import of_classes
+from tux.runs.untyped import NETWORKS, by_format, of_classes
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 def info(
-    path: str, ends: tuple[str, str] = ("source", "target"), columns: str | None = None
+    path: str, ends: tuple[str, str] | None = None, columns: str | None = None
 ) -> dict[str, str]:
     """Findings by name. Raises DataError if `path` is neither the folder of a run or a
     partitioned graph nor a file of edges.
@@ -192,9 +192,18 @@ def of_edges(edges: EdgeData) -> dict[str, str]:
     )
 
 
-def _read(path: str, ends: tuple[str, str], columns: str | None) -> EdgeData:
-    """Edges with a number if there is one, else without."""
+def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeData:
+    """Edges with a number if there is one, else without; of graphs, between vertices of one
+    type.
+    """
     format = detect(path)
+    if ends is None:
+        graph = (
+            format in NETWORKS
+            or format is Format.MARKET
+            and by_format(path, format, None)[0] is False
+        )
+        ends = ("node", "node") if graph else ("source", "target")
     if columns is not None:
         return read_edges(
             path,

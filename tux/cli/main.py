@@ -236,8 +236,8 @@ def _info(argv: list[str]) -> int:
     flags.add_argument(
         "--types",
         metavar="A,B",
-        default="source,target",
-        help="vertex types of the ends; page,page for one [default source,target]",
+        help="vertex types of the ends; page,page for one [default source,target, or node,node for "
+        "a format of graphs]",
     )
     flags.add_argument(
         "--columns",
@@ -247,14 +247,14 @@ def _info(argv: list[str]) -> int:
     args = flags.parse(argv)
     from tux.cli.info import info
 
-    first, _, second = args.types.partition(",")
-    if not first or not second or "," in second:
+    ends = None if args.types is None else args.types.split(",")
+    if ends is not None and (len(ends) != 2 or not all(ends)):
         raise UsageError(
             f"--types {args.types} are not two types",
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
     show.phase(f"look at {args.path}")
-    show.pairs(info(args.path, (first, second), args.columns))
+    show.pairs(info(args.path, ends and (ends[0], ends[1]), args.columns))
     return 0
 
 

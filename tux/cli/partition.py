@@ -19,7 +19,7 @@ from tux.base.text import named, plural
 from tux.cli import show
 from tux.cli.flags import vertex_tables
 from tux.cli.partition_shares import partition_in_shares
-from tux.io.detect import Format, detect
+from tux.io.detect import detect
 from tux.io.input_files import input_files, recorded
 from tux.io.sample_labels import NotTwo
 from tux.io.text import without_skipping
@@ -28,7 +28,7 @@ from tux.partition.capacity import capacity
 from tux.runs import figures, plots
 from tux.runs.assignments import read_assignment, write_assignment, write_folder
 from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
-from tux.runs.untyped import Graph, read_graph, read_sampled, read_whole
+from tux.runs.untyped import NETWORKS, Graph, read_graph, read_sampled, read_whole
 from tux.runs.vertex_tables import read_tables, with_tables
 
 SEE = "see tux partition --help"
@@ -203,7 +203,7 @@ def _told(path: str, graph: Graph, k: int) -> str:
     if not graph.why:
         return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if graph.format is Format.METIS or graph.sampled else f"; {other} if that is wrong"
+    doubt = "" if graph.format in NETWORKS or graph.sampled else f"; {other} if that is wrong"
     return f"{text}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 

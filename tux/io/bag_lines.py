@@ -1,18 +1,20 @@
 """Rows as lines of ``column:number`` pairs: libsvm's format of samples, and lda-c's of documents.
 
-    [label] column:number column:number ...  # comment libsvm, SVMlight: columns from 1, numbers are
-                                             any
+    [label[:weight]] [qid:query] column:number column:number ...  # comment
+                                             libsvm, SVMlight: columns from 1, or 0 if it occurs;
+                                             numbers are any
     N column:number column:number ...  lda-c: N pairs, columns from 0, numbers are counts
 
 (Chang and Lin: LIBSVM, README; Joachims: SVMlight; Blei: lda-c, readme.) Columns of a row stand in
 any order; they are sorted, and the numbers of a column that stands in a row several times are added
-up. A compiled loop (`tux.io.pair_lines`) parses a block of lines and marks the bad ones; what is
-wrong with these is found line by line (`tux.io.pair_faults`).
+up. The queries of ranking are passed over. A compiled loop (`tux.io.pair_lines`) parses a block of
+lines and marks the bad ones; what is wrong with these is found line by line (`tux.io.pair_faults`).
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,15 +23,32 @@ from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries, repetitions, summed
 from tux.io.hashed import collisions, hashed_numbers
 from tux.io.pair_faults import line_fault
-from tux.io.pair_lines import BAD, COUNT, LABEL, NOTHING, PASSED, ROW, Parsed, Rules, parse_block
+from tux.io.pair_lines import (
+    BAD,
+    COUNT,
+    LABEL,
+    NOTHING,
+    PASSED,
+    ROW,
+    WEIGHTED,
+    Parsed,
+    Rules,
+    parse_block,
+)
 from tux.io.text import NUMBER, note, text_blocks
+
+HEAD = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?:.*", re.IGNORECASE)  # a number, and another one
+LOOKED_AT = 200  # lines, to tell whether rows have labels with weights
+LEAST = 4  # rows of each label, to be sure of it
+MANY, SHARE = 0.25, 0.75  # of the rows
 
 
 def read_lines(asked: BagSpec, form: str) -> Entries:
     """Read a file of form "svm" or "lda-c"; rows are numbered from 1, and bad ones keep their
     numbers. See `tux.io.bags.read_bags`.
     """
-    gathered, labels = GatheredEntries(asked.dtype), _Labels()
+    gathered, labels, weights = GatheredEntries(asked.dtype), _Labels(), [np.empty(0, np.float32)]
+    from_zero, queries = False, False
     rules: Rules | None = None
     begun = b""  # lines before the first that shows whether there are labels
     number, rows, repeated = 1, 0, 0
@@ -39,6 +58,8 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
             if (rules := _rules(begun, asked, form)) is None:
                 continue
         parsed, entries = parse_block(block, rules)
+        from_zero |= form == "svm" and bool((parsed.column[:entries] == 0).any())
+        queries |= form == "svm" and b"qid:" in block
         if asked.bits:
             _hash(parsed, entries, asked.bits)
         lengths, columns, values, more = _sorted(parsed, entries, rules)
@@ -54,17 +75,26 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
         good = parsed.state == ROW
         ids = (np.cumsum(parsed.state != PASSED) + rows)[good]
         gathered.add(ids, lengths[good], columns, values)
-        if rules.head == LABEL:
+        if rules.head in (LABEL, WEIGHTED):
             labels.add(block, parsed.label[good], parsed.label_at[good])
+            weights.append(parsed.weight[good].astype(np.float32))
         rows += int(np.count_nonzero(parsed.state))
         number += len(parsed.state)
     if rules is None:
         raise DataError(
             f"{asked.path} is empty" if not begun.strip() else f"{asked.path} holds no {asked.row}"
         )
-    whole = gathered.whole(labels.whole() if rules.head == LABEL else None)
-    told = collisions if asked.bits else repetitions
-    return whole._replace(notes=told(repeated, asked.row, asked.column))
+    whole = gathered.whole(labels.whole() if rules.head in (LABEL, WEIGHTED) else None)
+    notes = (collisions if asked.bits else repetitions)(repeated, asked.row, asked.column)
+    if from_zero:
+        notes += (f"{asked.column}s are numbered from 0, as {asked.column} 0 occurs",)
+    if queries:
+        notes += ("qid, the query of each row, is left out: rows are not ranked",)
+    if rules.head == WEIGHTED:
+        notes += ("each row begins with its label and its weight, as label:weight",)
+    return whole._replace(
+        notes=notes, weights=np.concatenate(weights) if rules.head == WEIGHTED else None
+    )
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
@@ -87,15 +117,39 @@ def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
     first = re.search(rb"^[ \t\r]*([^\s#]+)", lines, re.MULTILINE)
     if first is None:
         return None
-    head = NOTHING if b":" in first[1] else LABEL
     return Rules(
-        head,
+        _head(lines) if b":" in first[1] else LABEL,
         np.uint64(asked.first),
         np.uint64(asked.last),
         True,
         asked.dtype.kind != "f",
         *map(float, asked.reals()),
     )
+
+
+def _head(lines: bytes) -> int:
+    """Whether lines of which the first begins with ``number:number`` begin with a label and its
+    weight, or with the first of their pairs.
+
+    They are labels if many are no columns (-1, 0.5), or if few kinds of them do not precede the
+    next column though all others do.
+    """
+    rows = [line.split(b"#")[0].split() for line in lines.split(b"\n", LOOKED_AT)[:LOOKED_AT]]
+    rows = [row[:1] + [word for word in row[1:] if word[:4] != b"qid:"] for row in rows if row]
+    good = [row for row in rows if HEAD.fullmatch(row[0])]
+    if len(good) < SHARE * len(rows):
+        return NOTHING
+    rows, heads = good, [row[0].split(b":")[0] for row in good]
+    if sum(not head.isdigit() for head in heads) >= MANY * len(heads):
+        return WEIGHTED
+    columns = [[word.split(b":")[0] for word in row] for row in rows]
+    if not all(word.isdigit() and len(word) < 16 for row in columns for word in row):
+        return NOTHING
+    numbers = [[int(word) for word in row] for row in columns]
+    ascending = all(one < other for row in numbers for one, other in pairwise(row[1:]))
+    behind = any(len(row) > 1 and row[0] >= row[1] for row in numbers)
+    few = len(rows) >= LEAST and len(set(heads)) <= max(2, len(rows) // LEAST)
+    return WEIGHTED if ascending and behind and few else NOTHING
 
 
 def _hash(parsed: Parsed, entries: int, bits: int) -> None:

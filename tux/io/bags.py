@@ -23,9 +23,11 @@ from tux.io.detect import Form, detect
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
+from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files
-from tux.io.text import Bad, OnBadRow, text_blocks
+from tux.io.text import Bad, OnBadRow, blocks, text_blocks
 
+LIGHT = "the weights of rows, as in label:weight, are left out"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
 
@@ -59,7 +61,8 @@ def read_bags(
     `form` is found by `tux.io.detect`, but for "text". Rows have as ids the document's number, or
     that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
     words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1 of lda-c.
-    `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c. With text,
+    `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c and in svm
+    without a vocabulary. With text,
     words that are not in `vocab` are left out, and those in the file `stop` too.
 
     With ids `against`, of other edges, vertices keep their indices, and `EdgeData.unseen` counts
@@ -79,6 +82,8 @@ def read_bags(
     words = None if vocab is None else read_vocabulary(vocab)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
+    if chosen == "svm" and vocab is None and first is None:
+        lowest = 0  # as scikit-learn writes them
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     most = None if words is None else len(words)
     asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
@@ -108,7 +113,7 @@ def bags_of(
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={asked.row: entries.rows},
-        notes=entries.notes,
+        notes=entries.notes + ((LIGHT,) if entries.weights is not None else ()),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
@@ -214,6 +219,8 @@ def _checked(
 
 def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """The entries of a file. Raises `DataError` if no row is usable."""
+    if form == "text":
+        check_documents(asked.path, next(blocks(asked.path), b""))
     if form == "docword":
         entries = read_docword(asked)
     else:

@@ -12,9 +12,11 @@ from itertools import islice
 from typing import Literal
 
 from tux.arrays import arrow
-from tux.arrays.packed import ENDINGS, head_of, holds_arrays, is_packed
+from tux.arrays.packed import ENDINGS, ZIP, head_of, holds_arrays, is_packed
 from tux.base.errors import DataError
 from tux.io.cells import MARK
+from tux.io.foreign_kinds import check_known
+from tux.io.graph_kinds import graph_kind
 from tux.io.input_files import pieces_of
 from tux.io.market import has_banner
 from tux.io.mat import is_mat
@@ -31,6 +33,12 @@ class Format(Enum):
     PARQUET = "parquet"
     NPZ = "npz"  # numpy's arrays, perhaps a sparse matrix of scipy
     MARKET = "market"  # Matrix Market
+    DIMACS = "dimacs"
+    GML = "gml"
+    PAJEK = "pajek"
+    GRAPHML = "graphml"
+    ADJLIST = "adjlist"  # a vertex and its neighbours on each line
+    EDGE_DATA = "edge-data"  # of networkx: two ends and a dict on each line
     DOCWORD = "docword"  # UCI
     LDA_C = "lda-c"
     SVM = "svm"  # libsvm
@@ -52,17 +60,15 @@ ALONE = {
     Format.METIS: "a METIS file is a whole graph, and begins with its sizes",
     Format.MARKET: "a Matrix Market file is a whole matrix, and begins with its sizes",
     Format.NPZ: "a .npz file holds a whole matrix, and says how large it is",
+    Format.DIMACS: "a DIMACS file is a whole graph, and begins with its sizes",
+    Format.GML: "a GML file is a whole graph",
+    Format.PAJEK: "a Pajek file is a whole graph, and begins with its vertices",
+    Format.GRAPHML: "a GraphML file is a whole graph",
+    Format.ADJLIST: "tux reads one adjacency list",
+    Format.EDGE_DATA: "tux reads one list of edges with their data as dicts",
 }
 """Formats of which several files are not one, and why."""
-OTHERS = {
-    b"ARROW1\0\0": "an Arrow file",
-    b"FEA1": "a Feather file",
-    b"\x89HDF\r\n": "an HDF5 file",
-    b"SQLite format 3\0": "an SQLite database",
-    b"\xd0\xcf\x11\xe0": "an Excel file",
-}
-"""How files of other programs begin, and what they are called."""
-PARQUET = b"PAR1"  # how such a file begins
+PARQUET, HDF5 = b"PAR1", b"\x89HDF"  # how such files begin, and newer ones of MATLAB
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
@@ -73,47 +79,28 @@ WIDE = 4  # columns on every line: so many of this kind no table of edges has
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
 TRIPLE = re.compile(rb"\s*\d+\s+\d+\s+\S+\s*", re.ASCII)
 PAIR = re.compile(rb"\d+:[^:]+", re.ASCII)
+# what libsvm's rows may have beside a label and pairs: its weight, and a query of ranking
+WEIGHED = re.compile(rb"(?=[-+]|\d*\.)([-+]?[\d.]+):[\d.]+", re.ASCII)
+QUERY = re.compile(rb"[ \t]qid:\d+(?=[ \t\r]|\Z)", re.ASCII)
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
-    """The format of a file: MATLAB and METIS by its name, the others by its first bytes and lines.
+    """The format of a file: MATLAB, METIS and adjacency lists by its name, the others by its first
+    bytes and lines.
 
     Of `Files` it is that of all of them; whether text holds bags is told by the first lines of the
     whole. A file that is damaged may be of any format; reading it will tell. Raises `DataError` if
     a file cannot be opened, or has lines before the banner of Matrix Market; if files are of
-    several formats, or of one of which each file is a whole.
+    several formats, or of one of which each file is a whole; and for a kind of file that is known
+    and not read (`tux.io.foreign_kinds`).
     """
     if len(pieces := pieces_of(path)) > 1:
         return _detect_all([piece.path for piece in pieces])
     path = pieces[0].path if pieces else path
-    if is_mat(path):
-        return Format.MAT
-    if is_metis(path):
-        return Format.METIS
-    packed = head_of(path, HEAD + 1)
-    if packed.startswith(PARQUET):
-        return Format.PARQUET
-    _check_known(path, packed)
-    if ending(path) == ".npz" or holds_arrays(path, packed):
-        return Format.NPZ
-    head = _unpacked(path) if is_packed(packed) else packed
-    if has_banner(head, path):
-        return Format.MARKET
+    kind, head = _kind(path)
+    if kind is not Format.TEXT:
+        return kind
     return _by_lines(head[:HEAD], len(head) <= HEAD, ending(path) in SAMPLES)
-
-
-def _check_known(path: str | os.PathLike[str], head: bytes) -> None:
-    """DataError for a file of a kind that is surely none of these."""
-    what = next((name for magic, name in OTHERS.items() if head.startswith(magic)), "")
-    if ending(path) in (".xlsx", ".xlsm") and head.startswith(b"PK"):
-        what = "an Excel file"
-    if ending(path) in (".json", ".jsonl", ".ndjson") and head.lstrip()[:1] in (b"[", b"{"):
-        what = "JSON"
-    if what:
-        raise DataError(
-            f"{path} is {what}, which tux does not read",
-            do="Write it as CSV or Parquet; or read it with pandas, and give the DataFrame.",
-        )
 
 
 def _detect_all(paths: list[str]) -> Format:
@@ -148,19 +135,31 @@ def _detect_all(paths: list[str]) -> Format:
     return _by_lines(text[:HEAD], len(text) <= HEAD, ending(first) in SAMPLES)
 
 
-def _kind(path: str) -> tuple[Format, bytes]:
-    """The format of one of several files, TEXT of all that only lines can tell apart; and the first
-    bytes of text, unpacked.
+def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
+    """The format of a file, TEXT of tables and bags, which only all first lines can tell apart; and
+    the first bytes of text, unpacked. DataError for a kind that is not read.
     """
-    if is_mat(path) or is_metis(path):
-        return (Format.MAT if is_mat(path) else Format.METIS), b""
     packed = head_of(path, HEAD + 1)
+    if is_mat(path):
+        if not packed.startswith((b"MATLAB", HDF5)):
+            check_known(path, packed, "")
+        return Format.MAT, b""
     if packed.startswith(PARQUET):
         return Format.PARQUET, b""
+    if not is_packed(packed) or packed.startswith(ZIP):
+        check_known(path, packed, ending(path))
     if ending(path) == ".npz" or holds_arrays(path, packed):
         return Format.NPZ, b""
-    head = (_unpacked(path) if is_packed(packed) else packed).removeprefix(MARK)
-    return (Format.MARKET if has_banner(head, path) else Format.TEXT), head
+    head = packed
+    if is_packed(packed):
+        check_known(path, head := _unpacked(path), ending(path))
+    head = head.removeprefix(MARK)
+    if is_metis(path):
+        return Format.METIS, b""
+    if has_banner(head, path):
+        return Format.MARKET, head
+    kind = graph_kind(head, ending(path))
+    return Format.TEXT if kind is None else Format(kind), head
 
 
 def _sizes(head: bytes) -> bool:
@@ -193,8 +192,14 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
             return Format.DOCWORD
     if not named and b":" not in head:
         return Format.TEXT  # which a look at each line would find, too
-    words = (line.split(b"#")[0].split() for line in lines if not line.lstrip().startswith(b"#"))
+    words = (
+        QUERY.sub(b"", line, count=1).split(b"#")[0].split()
+        for line in lines
+        if not line.lstrip().startswith(b"#")
+    )
     rows = [*islice(words, SAMPLE)]
+    if any(WEIGHED.fullmatch(row[0]) for row in rows if row):
+        rows = [[row[0].split(b":")[0], *row[1:]] for row in rows if row]
     if all(map(_bare, rows)):
         rows += islice((row for row in words if not _bare(row)), SAMPLE)
     if not whole and len(lines) == 1:

@@ -73,6 +73,7 @@ class Entries(NamedTuple):
     column: Column  # (m,) its column
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
+    weights: np.ndarray | None = None  # (n,) float32
     notes: tuple[str, ...] = ()  # what its user should know, a sentence each
 
 

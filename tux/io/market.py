@@ -13,6 +13,7 @@ column.
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,10 @@ from tux.base.errors import DataError
 from tux.io.cells import BLANKS, MARK, TextLayout
 from tux.io.text import NUMBER, blocks, cut, short
 
-BANNER = b"%%matrixmarket"
+BANNER = re.compile(
+    rb"\s*(%{1,2}MatrixMarket\b|%{1,2}[ \t]+MatrixMarket[ \t]+matrix[ \t])", re.IGNORECASE
+)
+"""How a file begins; many of one large collection of networks have one % only."""
 DIGITS = 18  # of a size, a row or a column, at most: int() refuses very many
 START = 1 << 16  # bytes in which the banner is looked for
 RULE = (
@@ -68,9 +72,7 @@ def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
 
 def _banner_at(lines: list[bytes]) -> int:
     """The place of the banner among lines, -1 if it is not there."""
-    return next(
-        (at for at, line in enumerate(lines) if line.lstrip().lower().startswith(BANNER)), -1
-    )
+    return next((at for at, line in enumerate(lines) if BANNER.match(line)), -1)
 
 
 def _passed(line: bytes) -> bool:
@@ -139,9 +141,9 @@ def _banner(line: bytes, where: str) -> list[str]:
     """The words of the first line. DataError for matrices that have no sparse entries, or
     entries that are no real numbers.
     """
-    words = line.decode(errors="replace").lower().split()
+    words = line.decode(errors="replace").lower().lstrip(" \t%").split()
     known = (
-        {BANNER.decode()},
+        {"matrixmarket"},
         {"matrix"},
         {"coordinate"},
         {"real", "double", "integer", "pattern"},

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from tux.io.entries import WHOLE, BagSpec
-from tux.io.pair_lines import COUNT, LABEL, NOTHING, Rules
+from tux.io.pair_lines import COUNT, LABEL, NOTHING, WEIGHTED, Rules
 from tux.io.text import NUMBER, not_number, short
 
 
@@ -18,7 +18,13 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
     pairs = words[rules.head != NOTHING :]
     if rules.head == LABEL and ":" in head:
         return f"a {asked.row} without a label, but the first one has one"
-    if rules.head == LABEL and not head.isascii() or not head.isprintable():
+    if rules.head == WEIGHTED:
+        head, _, weight = head.partition(":")
+        if not NUMBER.fullmatch(weight) or not 0 <= float(weight) <= rules.heaviest:
+            return f"the weight {short(weight)} of the {asked.row} is no finite number from 0"
+    if rules.comments and pairs and re.fullmatch(r"qid:\d+", pairs[0], re.ASCII):
+        del pairs[0]
+    if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
         return f"{short(head)} is no label: it is not plain text"
     if rules.head == COUNT and not (head.isascii() and head.isdigit() and len(head) <= 18):
         return f"{short(head)} is no number of {asked.column}s: a line begins with it"

@@ -13,20 +13,21 @@ from tux.io.decimals import number_at
 from tux.io.entries import WHOLE
 from tux.partition.compiled import compiled
 
-NOTHING, LABEL, COUNT = range(3)  # what a line begins with
+NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # what a line begins with; WEIGHTED: label:weight
 PASSED, ROW, BAD = range(3)  # what a line is: passed over, a row, or a bad one
 
 
 class Rules(NamedTuple):
     """What a line is to be."""
 
-    head: int  # NOTHING, LABEL or COUNT
+    head: int  # NOTHING, LABEL, COUNT or WEIGHTED
     first: np.uint64  # the lowest and the highest number of a column
     last: np.uint64
-    comments: bool  # # begins a comment
+    comments: bool  # # begins a comment, and qid:number may stand before the pairs
     whole: bool  # an entry's number is whole
     least: float  # and lies between these
     most: float
+    heaviest: float = float(np.finfo(np.float32).max)  # weight of a row
 
 
 class Parsed(NamedTuple):
@@ -40,6 +41,7 @@ class Parsed(NamedTuple):
     bounds: np.ndarray  # (lines + 1,) int64
     label: np.ndarray  # (lines,) float64, NaN if it is left to Python
     label_at: np.ndarray  # (lines, 2) int64: begin and end
+    weight: np.ndarray  # (lines,) float64
     late: np.ndarray  # (m, 3) int64: entry, begin and end
 
 
@@ -95,20 +97,38 @@ def _count(text, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _label(text, i, parsed, line):  # type: ignore[no-untyped-def]
-    """Store the label at text[i]; its end, -1 if there is none."""
+def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
+    """Store the label at text[i], and its weight; the end of both, -1 if one is missing."""
     begin = i
-    while 32 < text[i] < 127 and text[i] != 35:
-        if text[i] == 58:
-            return -1
+    while 32 < text[i] < 127 and text[i] != 35 and text[i] != 58:
         i += 1
-    if text[i] > 32 and text[i] != 35:
+    colon = text[i] == 58
+    if colon != (rules.head == WEIGHTED) or i == begin:
+        return -1
+    after = i
+    if colon:
+        weight, after, _, _ = number_at(text, i + 1)
+        if not 0.0 <= weight <= rules.heaviest or text[after] > 32 and text[after] != 35:
+            return -1
+        parsed.weight[line] = weight
+    elif text[i] > 32 and text[i] != 35:
         return -1
     value, end, _, exact = number_at(text, begin)
     parsed.label[line] = value if end == i and exact else np.nan
     parsed.label_at[line, 0] = begin
     parsed.label_at[line, 1] = i
-    return i
+    return after
+
+
+@compiled
+def _after_query(text, i):  # type: ignore[no-untyped-def]
+    """The place behind ``qid:number`` at text[i], or i where there is none."""
+    if not (text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == 58):
+        return i
+    end = i + 4
+    while 48 <= text[end] <= 57:
+        end += 1
+    return end if end > i + 4 and (_is_blank(text[end]) or text[end] == 10) else i
 
 
 @compiled
@@ -142,10 +162,12 @@ def _row(text, i, rules, parsed, line, count, late):  # type: ignore[no-untyped-
     end = i
     if rules.head == COUNT:
         stated, end = _count(text, i)
-    elif rules.head == LABEL:
-        end = _label(text, i, parsed, line)
+    elif rules.head != NOTHING:
+        end = _label(text, i, rules, parsed, line)
     if end < 0:
         return i, count, late, False
+    if rules.comments:
+        end = _after_query(text, _after_blanks(text, end))
     i, count, late, good = _pairs(text, end, rules, parsed, count, late)
     return i, count, late, good and (rules.head != COUNT or count - before == stated)
 
@@ -158,7 +180,9 @@ def _parse(text, rules, parsed):  # type: ignore[no-untyped-def]
     i, line, count, late = 0, 0, 0, 0
     while i < len(text):
         i = _after_blanks(text, i)
-        if (rules.comments and text[i] == 35) or (text[i] == 10 and rules.head == LABEL):
+        if (rules.comments and text[i] == 35) or (
+            text[i] == 10 and (rules.head == LABEL or rules.head == WEIGHTED)
+        ):
             parsed.state[line] = PASSED
         elif text[i] == 10:
             parsed.state[line] = ROW  # without entries
@@ -186,6 +210,7 @@ def parse_block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
         np.zeros(lines + 1, np.int64),
         np.full(lines, np.nan),
         np.empty((lines, 2), np.int64),
+        np.ones(lines),
         np.empty((most, 3), np.int64),
     )
     entries, late = _parse(text, rules, parsed)

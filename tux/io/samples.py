@@ -43,7 +43,7 @@ from tux.io.sample_labels import (
 from tux.io.sample_matrix import read_matrix
 from tux.io.sample_parquet import read_parquet_table
 from tux.io.sample_tables import read_text_table
-from tux.io.text import ADVICE, Bad, OnBadRow
+from tux.io.text import ADVICE, CORRECT, Bad, OnBadRow
 
 Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
@@ -57,6 +57,12 @@ UNLABELLED = {
     Format.MARKET: "Matrix Market",
     Format.MAT: "MATLAB",
     Format.METIS: "METIS",
+    Format.DIMACS: "DIMACS",
+    Format.GML: "GML",
+    Format.PAJEK: "Pajek",
+    Format.GRAPHML: "GraphML",
+    Format.ADJLIST: "adjacency",
+    Format.EDGE_DATA: "networkx",
 }
 """Formats that have no place for labels, and what they are called."""
 
@@ -98,12 +104,12 @@ def read_samples(
 
     `form` is found by the file's first bytes and lines; `format` is the file's, if the caller has
     detected it already. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
-    Features are called as in the file: in libsvm by numbers from 1; in a matrix by those of
-    columns, from 0; in a table a column of numbers or truth values is one feature of its name, and
-    of a column of strings each value is one, ``column=value``. Zeros (but in libsvm, where they are
-    kept) and missing values are no entries. In a table `label` names the column of labels, else one
-    called label, y, target or class, and `weight` one of weights. The file `labels` (text, one a
-    line, or .npy) has those of a file without.
+    Features are called as in the file: in libsvm by their numbers, from 1 or 0 on; in a matrix by
+    those of columns, from 0; in a table a column of numbers or truth values is one feature of its
+    name, and of a column of strings each value is one, ``column=value``. Zeros (but in libsvm) and
+    missing values are no entries. In a table `label` names the column of labels, else one called
+    label, y, target or class, and `weight` one of weights. The file `labels` (text, one a line, or
+    .npy) has those of a file without.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
     says which do, such as those of training; then the file may hold one of them only. With
@@ -126,7 +132,7 @@ def read_samples(
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    asked = BagSpec(bad.path, *ends, field, dtype, 1, None, bad, hash_bits)
+    asked = BagSpec(bad.path, *ends, field, dtype, _first(format, form), None, bad, hash_bits)
     apart = None if labels is None else read_sample_labels(labels)
     known = (against or {}).get(ends[1])
     heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass, known)
@@ -175,6 +181,13 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
             do="Give libsvm, a table with named columns, or .npz.",
         )
     return "table" if format.bags is None else "svm"  # what looks like lda-c has whole labels
+
+
+def _first(format: Format, form: Form | None) -> int:
+    """The lowest number of a feature: 0, as scikit-learn writes libsvm text; but what looks like
+    lda-c and has a 0 is lda-c, which has no labels.
+    """
+    return int(format is Format.LDA_C and form is None)
 
 
 def _check(
@@ -244,16 +257,16 @@ def _read(
         return line_of(asked.path, row, LINE).place
 
     if heads.numeric:
-        return Rows(entries, where, numbers=entries.labels)
+        return Rows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (
             line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
         )
         labels = labels._replace(
-            texts=[re.split(r"[\s#]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
+            texts=[re.split(r"[\s#:]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
         )
-    return Rows(entries, where, labels)
+    return Rows(entries, where, labels, weight=entries.weights)
 
 
 def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads: Heads) -> Rows:
@@ -317,7 +330,8 @@ def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
     """
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
-        raise DataError(why, where=place, do=ADVICE)
+        most = len(lacking) > len(rows.entries.rows) // 2
+        raise DataError(why, where=place, do=f"{CORRECT}." if most else ADVICE)
     bad.first = bad.first or f"{place}: {why}"
     bad.count += len(lacking)
     if len(lacking) == len(rows.entries.rows):

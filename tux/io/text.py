@@ -19,7 +19,7 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.parallel import threads
 from tux.base.text import one_line
-from tux.io.cells import DECIMAL, MARK, THOUSANDS
+from tux.io.cells import DECIMAL, MARK, THOUSANDS, is_marked
 from tux.io.input_files import Piece, pieces_of
 from tux.io.places import MemoryRows, Places, Range
 
@@ -43,12 +43,55 @@ WHOLE = re.compile(r"-?\d+", re.ASCII)
 CORRECT = "Correct the file"
 NO_ROW = "Each row is an edge; one is needed at least."
 ADVICE = f"{CORRECT}, or leave such rows out with --on-bad-row skip."
+ADJACENT = " If each line is a vertex and its neighbours, call the file .adjlist."
+FIRST, ROWS = 1 << 16, 50  # bytes and rows that show what kind of file a bad row stands in
+MANY = 0.25  # of these rows, if a file is of another kind
+CELLS = re.compile(r"::|[,;|]|\s+")
 
 
 def without_skipping(error: DataError) -> DataError:
     """The same error for a command that leaves no row out."""
     error.do = error.do.replace(ADVICE, f"{CORRECT}.")
     return error
+
+
+def advice_at(place: str) -> str:
+    """What to do about a bad row at a place, file:line.
+
+    To leave it out is no advice where it is the first row of its file, or where many of the first
+    rows look like it and none before it does: such a file is of another kind, and what is left of
+    it would be false.
+    """
+    path, _, line = place.rpartition(":")
+    rows = _first_rows(path)
+    at = next((at for at, (number, _) in enumerate(rows) if str(number) == line), None)
+    if at is None:
+        return ADVICE
+    shapes = [_shape(text) for _, text in rows]
+    alike = 0 if shapes[at] in shapes[:at] else shapes.count(shapes[at])
+    many = alike > 1 and alike >= MANY * len(shapes)
+    if at and not many:
+        return ADVICE
+    which = "many of its rows are like this one" if many else "its first row is bad"
+    whole = all(WHOLE.fullmatch(word) for _, text in rows for word in text.split())
+    listed = whole and len({len(text.split()) for _, text in rows}) > 1
+    return f"{CORRECT}; it may be of another kind, as {which}." + ADJACENT * listed
+
+
+def _first_rows(path: str) -> list[tuple[int, str]]:
+    """The first rows of a file with the numbers of their lines; none of a damaged file."""
+    try:
+        block = next(line_blocks(Piece(path), FIRST), b"")
+    except DataError:
+        return []
+    lines = enumerate(block.decode(errors="replace").split("\n"), 1)
+    rows = ((number, line) for number, line in lines if line.strip() and not is_marked(line))
+    return [*islice(rows, ROWS)]
+
+
+def _shape(row: str) -> tuple[bool, ...]:
+    """Which cells of a row are numbers, whatever separates them."""
+    return tuple(NUMERIC.fullmatch(cell) is not None for cell in re.split(CELLS, row.strip()))
 
 
 @dataclass
@@ -74,7 +117,9 @@ class Bad:
     def note(self, number: int, why: str, unit: str = "") -> None:
         """Row or line `number` is bad."""
         if self.stop:
-            raise DataError(why, where=self.places.of(number, unit), do=ADVICE)
+            place = self.places.of(number, unit)
+            of_file = not unit and not isinstance(self.places, MemoryRows)
+            raise DataError(why, where=place, do=advice_at(place) if of_file else ADVICE)
         self.count += 1
         self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 

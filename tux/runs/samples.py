@@ -189,9 +189,7 @@ def in_groups(
 
 
 def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
-    """Samples as edges with the fields that a program declares; behind those of training, if
-    these are given.
-    """
+    """Samples as edges with a program's fields, behind those of training, if these are given."""
     kind, edges = program.edge.ends[0], samples.edges
     if train is None and not samples.weight.any():
         raise DataError(
@@ -210,6 +208,8 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
             name: np.concatenate([np.asarray(before[name]), values])
             for name, values in known.items()
         }
+    if "weight" not in known and (samples.weight != 1).any():
+        edges = replace(edges, notes=(*edges.notes, f"the weights of {kind}s are left out"))
     return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
 
 

@@ -30,8 +30,16 @@ ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feat
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
-# which know their number of vertices
-GRAPHS = (Format.MAT, Format.METIS, Format.MARKET, Format.NPZ)
+NETWORKS = {
+    Format.METIS: "METIS graphs are undirected",
+    Format.DIMACS: "the vertices of DIMACS graphs are of one type",
+    Format.GML: "the vertices of GML graphs are of one type",
+    Format.PAJEK: "the vertices of Pajek's networks are of one type",
+    Format.GRAPHML: "the vertices of GraphML graphs are of one type",
+}
+"""Formats of graphs, and what they say of vertices."""
+# whose rows are no cells of a table
+UNTABLED = (*NETWORKS, Format.MAT, Format.MARKET, Format.NPZ, Format.ADJLIST, Format.EDGE_DATA)
 
 
 class Sides(NamedTuple):
@@ -109,7 +117,7 @@ def check_one_type(
 
     Raises `DataError` where the names of the columns say so.
     """
-    if format in GRAPHS or format.bags is not None or not sides.both:
+    if format in UNTABLED or format.bags is not None or not sides.both:
         return ""
     parquet = format is Format.PARQUET
     names = (
@@ -206,7 +214,7 @@ def read_whole(
 
 def numbered(path: str | os.PathLike[str], format: Format) -> bool:
     """Whether the edges of a file seem to have a number each."""
-    if format in GRAPHS or format is Format.PARQUET or format.bags is not None:
+    if format in UNTABLED or format is Format.PARQUET or format.bags is not None:
         try:
             read_edges(path, TWO if format.bags else ONE, {"value": "f4"}, format=format)
         except DataError:
@@ -222,8 +230,10 @@ def by_format(
 ) -> tuple[bool | None, str]:
     """What the format or the names of the columns say, if anything."""
     match format:
-        case Format.METIS:
-            return False, "METIS graphs are undirected"
+        case _ if format in NETWORKS:
+            return False, NETWORKS[format]
+        case Format.ADJLIST | Format.EDGE_DATA:
+            return None, ""
         case Format.MAT:
             return _of_matrix(*mat_shape(path, columns))
         case Format.MARKET:

@@ -1,0 +1,20 @@
+"""The edges of files as pairs of ids, for tests that compare them."""
+
+from tux.io.read import read_edges
+
+ONE = ("v", "v")
+
+
+def pairs(edges):
+    """Edges by their ids, with their first number."""
+    of = edges.ids["v"].values
+    ends = zip(of[edges.src].tolist(), of[edges.dst].tolist(), strict=True)
+    number = next(iter(edges.fields.values()), None)
+    if number is None:
+        return [*ends]
+    return [(*pair, value) for pair, value in zip(ends, number.tolist(), strict=True)]
+
+
+def once(path, **fields):
+    """The edges of a file, those without a direction once."""
+    return pairs(read_edges(path, ONE, fields, undirected="once"))

@@ -1,0 +1,267 @@
+"""Kinds of files that tux does not read, but knows by their first bytes or lines: each would be
+taken for a table, and its rows for edges or samples that are none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tux.base.errors import DataError
+from tux.io.cells import MARK
+
+LINES, FEW = 50, 5  # that are looked at
+MOST = 1 << 16  # bytes of text likewise
+WIDEST = 4096  # characters of a row
+SHARE = 0.75  # of the lines, that must be of the kind: the others may be damaged
+
+PANDAS = "Write it as CSV or Parquet; or read it with pandas, and give the DataFrame."
+UNPACK = "Unpack it, and name one of its files."
+FETCH = "The download failed, or needs a login. Fetch the file itself."
+WRITE = "Write a table: the two ends of an edge and its number, a row each."
+NETWORKX = "Read it with networkx, and give the graph to tux.run; or write it as GraphML or GML."
+
+
+class Kind(NamedTuple):
+    """What files are called, and what their user is to do."""
+
+    name: str  # with a comma if it says already that there is nothing to read
+    do: str = PANDAS
+
+
+BYTES = {
+    b"ARROW1\0\0": Kind("an Arrow file"),
+    b"\xff\xff\xff\xff": Kind("an Arrow stream"),
+    b"FEA1": Kind("a Feather file"),
+    b"\x89HDF\r\n": Kind("an HDF5 file"),
+    b"SQLite format 3\0": Kind("an SQLite database"),
+    b"\xd0\xcf\x11\xe0": Kind("an Excel file"),
+    b"Obj\1": Kind("an Avro file", "Write it as Parquet or CSV."),
+    b"\x93NUMPY": Kind(
+        "a .npy file of numpy",
+        "Load the array, and give it to tux.run; or write a sparse matrix with "
+        "scipy.sparse.save_npz.",
+    ),
+    b"MATLAB 5.0 MAT-file": Kind("a MATLAB file", "Call it .mat."),
+    b"%PDF-": Kind("a PDF document", "Fetch the data that it describes, or copy the table to CSV."),
+    b"%!PS": Kind("a PostScript document", "Fetch the data that it describes."),
+    b"{\\rtf": Kind("an RTF document", "Save it as plain text."),
+    b"Rar!\x1a\x07": Kind("a RAR archive", UNPACK),
+    b"\x89PNG\r\n": Kind("a picture", "Name a file of data."),
+    b"\xff\xd8\xff": Kind("a picture", "Name a file of data."),
+    b"GIF8": Kind("a picture", "Name a file of data."),
+    b"<stata_dta>": Kind("a Stata file"),
+    b"$FL2": Kind("an SPSS file"),
+    b"$FL3": Kind("an SPSS file"),
+    bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf": Kind("a SAS file"),
+    b"HEADER RECORD*******LIB": Kind("a SAS transport file"),
+    b"RDX2\n": Kind("an R workspace", "Write the table as CSV, in R with write.csv."),
+    b"RDX3\n": Kind("an R workspace", "Write the table as CSV, in R with write.csv."),
+    b"X\n\0\0\0": Kind("an object of R", "Write it as CSV, in R with write.csv(readRDS(FILE))."),
+    b">>graph6<<": Kind("a graph6 file", NETWORKX),
+    b">>sparse6<<": Kind("a sparse6 file", NETWORKX),
+    b"LEDA.GRAPH": Kind("a LEDA graph", NETWORKX),
+    b"(tlp ": Kind("a Tulip graph", WRITE),
+}
+"""Kinds by their first bytes, unpacked."""
+
+PICKLE = re.compile(rb"\x80[\x02-\x05][\x95}\](Kc]")
+STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\x00")  # before version 13
+# a text may begin so, too; pyarrow has a reader, but a damaged file makes the process crash
+ORC = re.compile(rb"ORC[^\n]{0,64}?[\x00-\x08]", re.DOTALL)
+TAR = (257, b"ustar")  # where its mark stands
+
+TRIPLES = "Write subject and object of each triple as a table of two columns."
+WEB = (
+    r"([45]\d\d:?\s+)?(Bad Request|Unauthorized|Forbidden|Not Found|Too Many Requests|"
+    r"Internal Server Error|Bad Gateway|Service (Temporarily )?Unavailable)\s*\Z"
+)
+INSTEAD = (
+    (
+        "version https://git-lfs",
+        Kind("a pointer of Git LFS, not the file itself", "Say: git lfs pull"),
+    ),
+    (WEB, Kind("the error of a web server, not the file", FETCH)),
+)
+"""Texts that came instead of a file."""
+TEXTS = (
+    *INSTEAD,
+    (r"\{\s*(\"|\}?\s*\Z)|\[\s*([\[{\"]|\Z)|\[\s*\n|\[[^\n\]]*\]\s*\n\[", Kind("JSON")),
+    (r"dl\s+n\s*=", Kind("a network of UCINET (DL)", WRITE)),
+    (r"@relation\s", Kind("an ARFF file", "Write it as CSV, for example with Weka or scipy.")),
+    (r"@(prefix|base)\s|prefix\s+\w*:\s*<", Kind("RDF (Turtle)", TRIPLES)),
+)
+"""Kinds by their text, but for comments and blank lines before it."""
+ROOTS = {
+    "html": Kind("an HTML page, not a file of data", FETCH),
+    "error": Kind("the error of a web server, not the file", FETCH),
+    "gexf": Kind("a GEXF graph", NETWORKX),
+    "workbook": Kind("an Excel file of XML"),
+    "rdf:rdf": Kind("RDF in XML", TRIPLES),
+}
+"""Kinds of XML by their first element."""
+ROOT = re.compile(r"<([a-z][\w.-]*(:[\w.-]+)?)(\s[^<>]*)?/?>", re.IGNORECASE)
+
+DOT = re.compile(r"(strict\s+)?(di)?graph\b\s*(\"[^\"]*\"|\w*)\s*\{", re.IGNORECASE)
+SQL = re.compile(
+    r"(insert\s+into|create\s+(table|database)|drop\s+table)\s+\S|copy\s.*\bfrom\s+stdin\b",
+    re.IGNORECASE,
+)
+TRIPLE = re.compile(r"(<[^<>]*>|_:\S+)\s+<[^<>]*>\s+(<|_:|\")")
+FEATURE = re.compile(r"[^\s:|]+:[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE)
+BLOCK, RATED = re.compile(r"\d+:"), re.compile(r"\d+(,\d+(\.\d+)?)?(,\d{4}-\d\d-\d\d)?")
+NETFLIX = Kind(
+    "a file of the Netflix Prize (a line 'movie:' before its ratings)",
+    "Write the movie into each row: awk -F, '/:$/ {m = $1 + 0; next} {print m \",\" $0}' FILE",
+)
+VOWPAL = Kind(
+    "a file of Vowpal Wabbit",
+    "Write libsvm text, label feature:value ..., or a table with named columns.",
+)
+
+
+class Beginning(NamedTuple):
+    """The first lines of a text, without comments and blank lines."""
+
+    text: str
+    rows: list[str]  # at most `LINES`, each cut
+
+    @classmethod
+    def of(cls, head: bytes) -> Beginning:
+        """Those of a text that begins with `head`, unpacked; none of what is no text."""
+        if b"\0" in head[:MOST]:
+            return cls("", [])
+        text = head[:MOST].removeprefix(MARK).decode(errors="replace")
+        lines = text.splitlines()[: None if len(head) < MOST else -1] or [text]
+        rows = [line for line in lines if line.strip()[:1] not in ("", "#", "%")]
+        return cls("\n".join(rows).lstrip(), [row.strip()[:WIDEST] for row in rows[:LINES]])
+
+    def most(self, fits: Callable[[str], object]) -> bool:
+        """Whether most of the rows fit."""
+        return bool(self.rows) and sum(bool(fits(row)) for row in self.rows) >= SHARE * len(
+            self.rows
+        )
+
+
+def check_known(path: str | os.PathLike[str], head: bytes, ending: str) -> None:
+    """DataError for a file of a kind that is surely not read, which begins with `head`; its name,
+    without that of its packing, ends in `ending`.
+    """
+    _refuse(path, _of_bytes(head, ending) or _of_text(Beginning.of(head)))
+
+
+def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
+    """DataError for a file that begins with `head` and is no text that anyone has written as
+    documents: of a kind that is known by its bytes, or what came instead of a file.
+    """
+    begun = Beginning.of(head)
+    root, first = xml_root(begun.text), begun.text.split("\n", 1)[0].lower()
+    kind = _of_bytes(head, "") or next(
+        (kind for pattern, kind in INSTEAD if re.match(pattern, begun.text, re.IGNORECASE)), None
+    )
+    if kind is None and (root == "error" or root == "html" and "</html>" not in first):
+        kind = ROOTS[root]
+    _refuse(path, kind)
+
+
+def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:
+    """DataError for a file of a kind, if it is one."""
+    if kind is not None:
+        unread = "" if "," in kind.name else ", which tux does not read"
+        raise DataError(f"{path} is {kind.name}{unread}", do=kind.do)
+
+
+def _of_bytes(head: bytes, ending: str) -> Kind | None:
+    """The kind of a file by its first bytes and the ending of its name."""
+    if ending in (".xlsx", ".xlsm") and head.startswith(b"PK"):
+        return Kind("an Excel file")
+    if ending in (".json", ".jsonl", ".ndjson") and head.lstrip()[:1] in (b"[", b"{"):
+        return Kind("JSON")
+    if ending == ".tgf":
+        return Kind("a graph in the Trivial Graph Format", WRITE)
+    if PICKLE.match(head):
+        return Kind("a pickle of Python", "Load it, and give the object to tux.run.")
+    if ORC.match(head):
+        return Kind("an ORC file", "Read it with pyarrow.orc, and give the table or write Parquet.")
+    if STATA.match(head):
+        return Kind("a Stata file")
+    if head[TAR[0] :].startswith(TAR[1]):
+        return Kind("a tar archive", UNPACK)
+    return next((kind for magic, kind in BYTES.items() if head.startswith(magic)), None)
+
+
+def _of_text(begun: Beginning) -> Kind | None:
+    """The kind of a text by its first lines."""
+    if (root := xml_root(begun.text)) not in ("", "graphml"):
+        return ROOTS.get(root, Kind("XML"))
+    for pattern, kind in TEXTS:
+        if re.match(pattern, begun.text, re.IGNORECASE):
+            return kind
+    pairs = ("\n".join(begun.rows[at : at + 2]) for at in range(FEW))
+    if any(map(DOT.match, pairs)):  # behind comments of its own kind
+        return Kind("a graph of Graphviz (DOT)", WRITE)
+    if any(map(SQL.match, begun.rows)):
+        return Kind("a dump of SQL", "Load it into a database, and export the table as CSV.")
+    if begun.most(lambda row: TRIPLE.match(row) and row.endswith(".")):
+        return Kind("RDF (N-Triples)", TRIPLES)
+    if _is_netflix(begun):
+        return NETFLIX
+    return VOWPAL if begun.most(_is_vowpal) else None
+
+
+def xml_root(text: str) -> str:
+    """The name of the first element of XML, in small letters; "xml" if it is further on, and
+    nothing if the text is no XML.
+    """
+    at, prolog = 0, False
+    ends = {"<?": "?>", "<!--": "-->", "<!": ">"}
+    while mark := next((mark for mark in ends if text.startswith(mark, at)), ""):
+        if mark == "<!" and re.match(r"<!doctype\s+html\b", text[at : at + 50], re.IGNORECASE):
+            return "html"
+        end = ends[mark]
+        if mark == "<!" and "[" in text[at : text.find(">", at) + 1]:
+            end = "]>"
+        prolog, close = True, text.find(end, at)
+        if close < 0:
+            return "xml"
+        at = close + len(end)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    found = ROOT.match(text, at)
+    if found is None:
+        return "xml" if prolog else ""
+    root = found[1].lower()
+    if "schemas-microsoft-com:office" in text or "Excel.Sheet" in text:
+        root = "workbook"
+    sure = prolog or root in (*ROOTS, "graphml") or "=" in (found[3] or "")
+    return root if sure or f"</{found[1]}>" in text else ""
+
+
+def _is_netflix(begun: Beginning) -> bool:
+    """Whether rows are blocks, each with the number of a movie before its ratings."""
+    first, *rest = begun.rows or [""]
+    return (
+        BLOCK.fullmatch(first) is not None
+        and bool(rest)
+        and RATED.fullmatch(rest[0]) is not None
+        and begun.most(lambda row: BLOCK.fullmatch(row) or RATED.fullmatch(row))
+    )
+
+
+def _is_vowpal(row: str) -> bool:
+    """Whether a row is a label, and features behind bars, with names or numbers of their own."""
+    head, *spaces = row.split("|")
+    label = head.split()[:1]
+    if (
+        not spaces
+        or label
+        and not re.fullmatch(r"'.*|[-+]?[\d.]+(e[-+]?\d+)?(:[\d.:]+)?", label[0])
+    ):
+        return False
+    words = [space.split() for space in spaces]
+    named = [space[:1].isalpha() for space in spaces]
+    features = [word for own, name in zip(words, named, strict=True) for word in own[name:]]
+    return all(map(len, words)) and (
+        any(map(FEATURE.fullmatch, features)) or all(named) and len(features) >= len(spaces)
+    )

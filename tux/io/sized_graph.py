@@ -1,0 +1,124 @@
+"""Files that hold a whole graph or matrix and say how large it is: METIS, Matrix Market and DIMACS.
+Their vertices are numbered from 1, and those without edges are vertices too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids, believed
+from tux.base.errors import DataError, UsageError
+from tux.io.detect import Format
+from tux.io.dimacs import read_dimacs
+from tux.io.field_values import field_values
+from tux.io.market import read_market
+from tux.io.metis import read_metis
+from tux.io.text import NO_ROW
+
+
+class Sized(NamedTuple):
+    """m edges between vertices 1 to ``sizes[0]`` and 1 to ``sizes[1]``, or entries of a matrix."""
+
+    what: str  # the file holds
+    src: np.ndarray  # (m,)
+    dst: np.ndarray
+    values: np.ndarray | None  # (m,), None if edges have no numbers
+    sizes: tuple[int, int]
+    undirected: bool  # an edge stands for two
+    sign: int = 1  # of the number of the other one
+    notes: tuple[str, ...] = ()
+
+
+def read_sized(
+    path: str | os.PathLike[str],
+    format: Format,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    columns: str | None,
+    against: Mapping[str, Ids] | None,
+    *,
+    both: bool,
+) -> EdgeData:
+    """The edges of such a file; see `tux.io.read.read_edges`.
+
+    With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two,
+    one in each direction.
+    """
+    matrix = format is Format.MARKET
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name",
+            do=f"leave --columns out: this is a {'matrix' if matrix else 'graph'}",
+        )
+    what, src, dst, values, sizes, undirected, sign, notes = _read(path, format)
+    if ends[0] == ends[1] and sizes[0] != sizes[1]:
+        raise DataError(
+            f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
+            f"{ends[1]}"
+        )
+    if ends[0] != ends[1] and (undirected or not matrix):
+        raise DataError(
+            f"{path} holds {what}, which has no edges from {ends[0]} to {ends[1]}",
+            do="Its vertices are of one type.",
+        )
+    if fields and values is None:
+        raise DataError(f"{path} has no {next(iter(fields))}: its edges are without numbers")
+    if len(fields) > 1:
+        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
+    if not len(src):
+        raise DataError(f"{path} holds no edge", do=NO_ROW)
+    # a METIS graph has a line for each vertex
+    if format is not Format.METIS and not believed(max(sizes), len(src)):
+        raise DataError(
+            f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",
+            do="Correct the size line.",
+        )
+    if undirected and both:
+        apart = np.flatnonzero(src != dst)
+        values = values if values is None else np.concatenate([values, sign * values[apart]])
+        src, dst = np.concatenate([src, dst[apart]]), np.concatenate([dst, src[apart]])
+    numbers = (
+        {}
+        if values is None
+        else {
+            name: field_values(values, name, np.dtype(dtype), path)
+            for name, dtype in fields.items()
+        }
+    )
+    vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
+    return EdgeData.of(ends, src, dst, numbers, against=against, vertices=vertices, notes=notes)
+
+
+def _read(path: str | os.PathLike[str], format: Format) -> Sized:
+    """What a file of one of the three formats holds."""
+    if format is Format.METIS:
+        graph = read_metis(path)
+        sizes = graph.n, graph.n
+        return Sized("an undirected graph", graph.low, graph.high, graph.weights, sizes, True)
+    if format is Format.DIMACS:
+        read = read_dimacs(path)
+        twice = f"repeated edges, in either direction, are left out: {read.twice:,}"
+        return Sized(
+            "a DIMACS graph",
+            read.src,
+            read.dst,
+            read.values,
+            (read.n, read.n),
+            not read.directed,
+            notes=(twice,) if read.twice else (),
+        )
+    market = read_market(path)
+    return Sized(
+        "a symmetric matrix" if market.symmetric else "a matrix",
+        market.row,
+        market.column,
+        market.values,
+        (market.rows, market.columns),
+        market.symmetric,
+        -1 if market.skew else 1,
+    )
