@@ -16,6 +16,7 @@ from tux.api import predicting, topping
 from tux.api.curve import svg
 from tux.api.table import History, Named, Table, Vertices
 from tux.api.topics import topics_of
+from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest, plural
 from tux.engine.records import metrics
@@ -185,7 +186,7 @@ class Run:
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
         model = columns | {"tau": self.context}
-        save(folder, self._record, self.history.records, model, tables)
+        save(stores.output(folder), self._record, self.history.records, model, tables)
 
     # ---- how it looks
 

@@ -12,6 +12,7 @@ from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
+from tux.arrays import stores
 from tux.base.errors import UsageError
 from tux.program import sources
 from tux.program.program import Program
@@ -82,6 +83,7 @@ def resume(
     has moved. Raises what `tux.run` does, and Refused where program, data or parameters have
     changed.
     """
+    folder = stores.local(folder)
     with watching(progress) as watch:
         result = session.resume(
             folder,

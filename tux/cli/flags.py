@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
 from tux.cli.widths import joined, room, wrapped
@@ -71,6 +72,13 @@ def interval(text: str) -> str:
             f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
         )
     return text
+
+
+input_path = stores.local
+"""The type of a flag that names a file or folder which is read."""
+
+output_path = stores.output
+"""The type of a flag that names a file or folder which is written."""
 
 
 class Flags(argparse.ArgumentParser):
@@ -147,7 +155,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
                 f"--vertices {text}: the {kind}s have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
-        tables[kind] = file
+        tables[kind] = input_path(file)
     return tables or None
 
 

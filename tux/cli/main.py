@@ -22,7 +22,7 @@ from tux.base.errors import TuxError, UsageError
 from tux.base.signals import handle_ending, send_again
 from tux.base.text import closest
 from tux.cli import show, streams
-from tux.cli.flags import Flags
+from tux.cli.flags import Flags, input_path
 from tux.cli.generate import generate
 
 ABOUT = {
@@ -231,7 +231,10 @@ def _info(argv: list[str]) -> int:
         "DIR|GRAPH [--types A,B] [--columns A,B[,C]]",
     )
     flags.add_argument(
-        "path", metavar="DIR|GRAPH", help="folder of a run, or file of edges, or many"
+        "path",
+        metavar="DIR|GRAPH",
+        type=input_path,
+        help="folder of a run, or file of edges, or many",
     )
     flags.add_argument(
         "--types",

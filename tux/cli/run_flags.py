@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
-from tux.cli.flags import Flags, add_parameters, at_least, interval, whole
+from tux.cli.flags import Flags, add_parameters, at_least, input_path, interval, output_path, whole
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
@@ -80,12 +80,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
     add(
         "data",
         metavar="DATA",
+        type=input_path,
         nargs="?",
         help=what.get(rows, text) + "; small generated data if left out" * (not points),
     )
     add(
         "--test",
         metavar="FILE",
+        type=input_path,
         help=f"held-out {rows}, to judge the model by"
         if judges(program) and not points
         else SUPPRESS,
@@ -146,12 +148,14 @@ def _labels(flags: Flags, program: type[Program]) -> None:
         add(
             "--labels",
             metavar="FILE",
+            type=input_path,
             help="labels of DATA that has none: text, one a line, or .npy",
         )
     elif program.input.vertex_labels:
         add(
             "--labels",
             metavar="FILE",
+            type=input_path,
             help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat",
         )
         add(
@@ -183,9 +187,10 @@ def _vocabulary(flags: Flags, column: str) -> None:
     add(
         "--vocab",
         metavar="FILE",
+        type=input_path,
         help=f"the {column}s, one a line, if DATA has their numbers",
     )
-    add("--stop", metavar="FILE", help=f"{column}s to leave out of a text")
+    add("--stop", metavar="FILE", type=input_path, help=f"{column}s to leave out of a text")
 
 
 def _run(flags: Flags, program: type[Program]) -> None:
@@ -194,6 +199,7 @@ def _run(flags: Flags, program: type[Program]) -> None:
     add(
         "--out",
         metavar="DIR",
+        type=output_path,
         help=(
             "write run.json, metrics.jsonl and model/ to this new folder [default: the model is "
             "not kept]"
@@ -326,6 +332,7 @@ def several_machines(flags: Flags, machines: str) -> None:
     add(
         "--key-file",
         metavar="FILE",
+        type=input_path,
         help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
     )
     add(
