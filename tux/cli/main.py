@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     streams.open_missing()
+    streams.escape_unknown()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
         warnings.showwarning = lambda message, *_: show.warn(str(message))
         try:

@@ -163,6 +163,19 @@ def _flags() -> Flags:
         type=input_path,
         help="file of pairs that are not listed again, such as the ratings of training",
     )
+    _nearest(flags)
+    flags.add_argument(
+        "--out",
+        metavar="FILE",
+        type=output_path,
+        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+    )
+    _reading(flags)
+    return flags
+
+
+def _nearest(flags: Flags) -> None:
+    """What is near an id."""
     flags.add_argument(
         "--nearest",
         metavar="ID",
@@ -174,14 +187,6 @@ def _flags() -> Flags:
         metavar="TYPE.NAME",
         help="the vectors [default: the first field of several numbers of its type]",
     )
-    flags.add_argument(
-        "--out",
-        metavar="FILE",
-        type=output_path,
-        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
-    )
-    _reading(flags)
-    return flags
 
 
 def _reading(flags: Flags) -> None:

@@ -256,6 +256,10 @@ def _place(args: Any) -> Place | None:
         insecure=args.insecure,
         rejoin=args.rejoin,
     )
+    if place and place.said:
+        streams.tell(
+            f"machine {place.rank} of {place.machines} ({place.said}); --nnodes 1 trains alone\n"
+        )
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "
