@@ -69,6 +69,7 @@ class BlockPG(Program):
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 500
+    agree = "optimum"  # blocks of features that step at once shorten their steps
     input = Samples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what

@@ -28,6 +28,7 @@ from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
 from tux.runs.memory import in_python
 from tux.runs.saving import save
+from tux.runs.sizes import edges_told
 
 TOPICS = "topics"
 """The format of `exports` that says which words each topic has."""
@@ -205,11 +206,11 @@ class Run:
         """How many vertices and edges there were."""
         counts = {name: len(each) for name, each in self.vertices.items()}
         told = [plural(count, name) for name, count in counts.items()]
-        edge = getattr(self._program, "edge_name", "") or "edge"
-        if edges := self._record.sizes.get("edges"):
-            told.append(plural(edges, edge))
-        if held_out := self._record.sizes.get("test", {}).get("edges"):
-            told.append(f"{held_out:,} held out")
+        if edges := edges_told(self._record.sizes, self._program):
+            told.append(edges)
+        held_out = self._record.sizes.get("test", {})
+        if count := held_out.get("repeated", held_out.get("edges")):
+            told.append(f"{count:,} held out")
         return ", ".join(told)
 
     def _told(self) -> list[str]:
