@@ -47,9 +47,7 @@ class BlockPG(Program):
         low=0,
         dtype="f8",
     )
-    gap: float = param(
-        0.0, "end when duality_gap / objective is smaller; 0: never", low=0, dtype="f8"
-    )
+    gap: float = param(0.0, "end at a smaller duality_gap / objective; 0: never", low=0, dtype="f8")
     path: int = param(
         1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000
     )

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest
+from tux.base.text import closest, many
 from tux.cli.widths import joined, room, wrapped
 from tux.program.naming import place_of_member
 from tux.program.params import Param
@@ -152,7 +152,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
             )
         if kind in tables:
             raise UsageError(
-                f"--vertices {text}: the {kind}s have a table already, {tables[kind]}",
+                f"--vertices {text}: the {many(kind)} have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
         tables[kind] = input_path(file)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
+from tux.base.text import many
 from tux.cli.flags import Flags, add_parameters, at_least, input_path, interval, output_path, whole
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
@@ -63,7 +64,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
     points = isinstance(program.input, Points)
-    rows = "samples" if samples else "points" if points else f"{edge.ends[0]}s" if bags else "edges"
+    rows = "samples" if samples else "points" if points else many(edge.ends[0]) if bags else "edges"
     what = {
         "samples": (
             "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; one "
@@ -174,8 +175,8 @@ def _ranks(flags: Flags, program: type[Program]) -> None:
         "--judge-top",
         metavar="K",
         type=at_least(1),
-        help=f"judge the finished model by the K best {second}s for each {first} of --test, too: "
-        "recall@K, ndcg@K, map@K"
+        help=f"judge the finished model by the K best {many(second)} for each {first} of "
+        "--test, too: recall@K, ndcg@K, map@K"
         if pairs and program.predict is not Program.predict
         else SUPPRESS,
     )
@@ -188,9 +189,9 @@ def _vocabulary(flags: Flags, column: str) -> None:
         "--vocab",
         metavar="FILE",
         type=input_path,
-        help=f"the {column}s, one a line, if DATA has their numbers",
+        help=f"the {many(column)}, one a line, if DATA has their numbers",
     )
-    add("--stop", metavar="FILE", type=input_path, help=f"{column}s to leave out of a text")
+    add("--stop", metavar="FILE", type=input_path, help=f"{many(column)} to leave out of a text")
 
 
 def _run(flags: Flags, program: type[Program]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
-from tux.base.text import named, plural
+from tux.base.text import many, named, plural
 from tux.cluster.keeper import States
 from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
@@ -99,7 +99,7 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
     sizes += [told] if (told := edges_told(inputs.sizes, program)) else []  # points have none
     sizes += [
-        f"{plural(count, 'group')} of {name}s"
+        f"{plural(count, 'group')} of {many(name)}"
         for name, count in inputs.sizes.get("groups", {}).items()
     ]
     if inputs.test is not None:
@@ -205,7 +205,7 @@ def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
     these say more than a digest does.
     """
     sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
-    return {f"number of {name}s": f"{size:,}" for name, size in sizes.items() if name}
+    return {f"number of {many(name)}": f"{size:,}" for name, size in sizes.items() if name}
 
 
 def start_workers(

@@ -15,7 +15,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.text import named
+from tux.base.text import many, named
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
@@ -358,7 +358,7 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
         raise UsageError(
-            what, do=f"leave out --groups, or name the file of {program.edge.ends[0]}s"
+            what, do=f"leave out --groups, or name the file of {many(program.edge.ends[0])}"
         )
     if isinstance(program.input, Samples):
         edges = labelled_before(edges, program, str(folder))

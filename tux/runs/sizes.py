@@ -36,7 +36,7 @@ def sizes_of(
     sizes: dict[str, Any] = {
         "vertices": {name: len(ids) for name, ids in train.ids.items()},
         "edges": edges,
-        **_repeated(train, repeats),
+        **(_repeated(train, repeats) if stored is None else {}),
     }
     if edges <= COUNTED and (stored is None or stored.duplicates is not None):
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates

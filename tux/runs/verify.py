@@ -156,10 +156,8 @@ def verify(
     _train(workers, options.seed, epochs)
     expected = dict(_fields([each.worker for each in workers], train))
     rounding = ROUNDING[_shortest(program)]
-    differences: list[Difference] = []
-    compared: list[Setting] = []
-    refused: dict[Setting, TuxError] = {}
-    failed: dict[Setting, TuxError] = {}
+    differences, compared = list[Difference](), list[Setting]()
+    refused, failed = dict[Setting, TuxError](), dict[Setting, TuxError]()
     for setting in (PLAIN, *([SHARES] if has_shares(program) else []), *SEVERAL):
         watch.phase(str(setting))
         try:
@@ -175,10 +173,8 @@ def verify(
         compared.append(setting)
         values = dict(_fields([each.worker for each in workers], train))
         differences += _compared(setting, expected, values, train, rounding)
-    sizes = sizes_of(train, None, repeats=program.edge.repeats)
     return Verified(
-        ", ".join(plural(len(train.ids[name]), name) for name in program.vertices)
-        + (f", {told}" if (told := edges_told(sizes, program)) else ""),
+        _sizes(program, train),
         epochs,
         len(train),
         [*expected],
@@ -189,6 +185,13 @@ def verify(
         changed_in_place(program),
         suspects(program),
     )
+
+
+def _sizes(program: Program, train: EdgeData) -> str:
+    """How many vertices and edges there are, in words."""
+    sizes = [plural(len(train.ids[name]), name) for name in program.vertices]
+    edges = edges_told(sizes_of(train, None, repeats=program.edge.repeats), program)
+    return ", ".join([*sizes, *([edges] if edges else [])])
 
 
 def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
