@@ -55,12 +55,6 @@ def test_tilde_in_names_from_python(ratings, home, here):
     assert not (here / "~").exists()
 
 
-def test_an_output_keeps_its_folder_where_a_program_leaves_it(here, monkeypatch):
-    chosen = RunOptions(out="run")
-    monkeypatch.chdir("/")
-    assert chosen.out == str(here / "run")
-
-
 def test_names_of_tables_and_words_are_expanded(home):
     chosen = Reading(vocab="~/words", vertices={"page": "~/pages.csv", "user": [1]})
     assert chosen.vocab == str(home / "words")

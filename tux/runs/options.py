@@ -88,8 +88,7 @@ def _source(value: Any) -> str | None:
 
 
 def _output(value: Any) -> str | None:
-    is_path = isinstance(value, str | os.PathLike)
-    return os.path.abspath(stores.output(value)) if is_path else None
+    return stores.output(value) if isinstance(value, str | os.PathLike) else None
 
 
 def _commands(value: Any) -> Sequence[str] | None:
