@@ -33,6 +33,7 @@ def test_tilde_in_names_of_the_command_line(tux, ratings, home, here):
     assert (code, err) == (0, "") and (home / "scores.csv").exists()
     assert tux("export", "~/run", "--format", "arrays", "--out=~/model.npz")[0] == 0
     assert (home / "model.npz").exists() and not (here / "~").exists()
+    assert tux("check", "~/ratings.csv")[0] == 0
     assert tux("partition", "~/ratings.csv", "--parts", "2", "--out=~/parts")[0] == 0
     assert (home / "parts").is_dir() and not (here / "~").exists()
 
