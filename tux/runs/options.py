@@ -87,8 +87,11 @@ def _source(value: Any) -> str | None:
     return stores.local(value) if isinstance(value, str | os.PathLike) else None
 
 
-def _output(value: Any) -> str | None:
-    return stores.output(value) if isinstance(value, str | os.PathLike) else None
+def _output(value: Any) -> File | None:
+    if not isinstance(value, str | os.PathLike):
+        return None
+    name = stores.output(value)
+    return value if name == os.fspath(value) else name
 
 
 def _commands(value: Any) -> Sequence[str] | None:
