@@ -47,9 +47,7 @@ class BlockPG(Program):
         low=0,
         dtype="f8",
     )
-    gap: float = param(
-        0.0, "end when duality_gap / objective is smaller; 0: never", low=0, dtype="f8"
-    )
+    gap: float = param(0.0, "end at a smaller duality_gap / objective; 0: never", low=0, dtype="f8")
     path: int = param(
         1, "number of penalties, from where all weights are 0 down to l1", low=1, high=1000
     )
@@ -69,6 +67,7 @@ class BlockPG(Program):
     positive: str = param("", "label of the second class, with --negative", metavar="LABEL")
     hash: int = param(0, "bits of the hashes of features; 0: they keep their ids", low=0, high=31)
     epochs = 500
+    agree = "optimum"  # blocks of features that step at once shorten their steps
     input = Samples(groups="groups", classes=("negative", "positive"), hashed="hash")
     report = SparseReport()
     # Samples are whole, features cut: masters hold what mirrors don't (`moved`), mirrors what

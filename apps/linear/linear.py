@@ -120,6 +120,7 @@ class Linear(Program):
         super().__init__(*nameless, **parameters)
         check(self)
         self.monitor = MEAN_LOSS[self.loss in LIKELIHOODS]
+        self.agree = "path" if self.solver == "lbfgs" else "optimum"
 
     def setup(self):
         prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])

@@ -107,6 +107,22 @@ def test_ctrl_c_with_a_folder(ratings, tmp_path):
     assert np.array_equal(tux.load(out).vertices["item"]["f"], run.vertices["item"]["f"])
 
 
+def test_sigterm_ends_the_process_after_the_folder_is_whole(ratings, tmp_path, monkeypatch):
+    """So that `timeout` does not leave a script that goes on with half a model."""
+
+    class Terminates(Told):
+        def epoch(self, record, most):
+            signal.raise_signal(signal.SIGTERM)
+
+    before, out = signal.signal(signal.SIGTERM, signal.SIG_DFL), tmp_path / "out"
+    try:
+        with pytest.raises(SystemExit) as left:
+            tux.run(tux.MF(rank=4), ratings, progress=Terminates(), jit=False, epochs=50, out=out)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert left.value.code == 143 and tux.load(out).interrupted
+
+
 def test_ctrl_c_with_two_workers(ratings):
     watch = Ends(3)
     run = tux.run(tux.MF(rank=4), ratings, progress=watch, jit=False, epochs=10**6, workers=2)

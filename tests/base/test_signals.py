@@ -85,3 +85,31 @@ def test_compiled_code_that_does_not_end_is_ended(grace, what):
         assert done.returncode == 130 and "a vertex function may loop for ever" in done.stderr
     else:
         assert "KeyboardInterrupt" in done.stderr and "for ever" not in done.stderr
+
+
+def test_what_asks_the_process_to_end_ends_it_after_the_body():
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit) as left, signals.termination_passed_on():
+            with signals.ending_deferred() as ending:
+                signal.raise_signal(signal.SIGTERM)
+                assert ending.seconds() is not None
+            done = True
+        assert done and left.value.code == 143
+        with signals.termination_passed_on(), signals.ending_deferred():
+            signal.raise_signal(signal.SIGINT)  # is for the body alone
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_handler_that_was_there_before_gets_the_signal():
+    came, before = [], signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        with signals.termination_passed_on(), signals.ending_deferred():
+            signal.raise_signal(signal.SIGTERM)
+            assert came == []
+        assert came == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -55,3 +55,13 @@ def test_help_of_run_names_the_apps(capsys):
         word in out
         for word in ("blockpg", "Sparse logistic regression", "file.py", "usage: tux run APP")
     )
+
+
+def test_names_in_lists_have_a_column_of_their_own(capsys):
+    """However long they are."""
+    lines = told(capsys, "run", "--help").splitlines()
+    rows = [line for line in lines if line.startswith("  ") and line[2] != " "]
+    at = {
+        row.index(row.split(None, 1)[1]) for row in rows if "usage" not in row and "tux" not in row
+    }
+    assert any(row.startswith("  kmeans_points  ") for row in rows) and len(at) == 1

@@ -319,3 +319,17 @@ def test_as_programs(here):
     assert subprocess.run(
         [sys.executable, "-c", heavy], capture_output=True, text=True, timeout=SOON
     ).stdout.endswith("set()\n")
+
+
+def test_a_warning_of_numpy_names_the_line(tux, here):
+    """In plain Python numbers that overflow are warned of where they are computed."""
+    (here / "big.py").write_text(
+        "import numpy as np\nfrom tux import Apply, Edge, Program, Vertex, value\n\n\n"
+        "def grow(page):\n    page.x = np.float32(1e38) * np.float32(page.x + 9)\n\n\n"
+        "class Big(Program):\n    page = Vertex(x=value('f4'))\n"
+        "    link = Edge('page', 'page')\n\n"
+        "    def stages(self):\n        return [Apply('page', grow)]\n"
+    )
+    (here / "links.txt").write_text("1 2\n2 3\n")
+    code, _, err = tux("run", "big.py", "links.txt", "--epochs", "1", "--no-jit")
+    assert "overflow encountered" in err and f"at {here / 'big.py'}:6" in err

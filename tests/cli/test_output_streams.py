@@ -65,3 +65,16 @@ def test_a_closed_standard_error_leaves_the_exit_code(folder):
 @FULL
 def test_a_full_standard_error_leaves_the_exit_code(folder):
     assert shell(folder, ["run", "nothing"], "2> /dev/full")[0] == 2
+
+
+def test_what_an_encoding_lacks_is_escaped(folder, monkeypatch):
+    (folder / "train.csv").write_text(
+        "user,item,rating\n" + "".join(f"ç{i},{i % 3},3\n" for i in range(6)), encoding="utf-8"
+    )
+    assert shell(folder, RUN, "")[0] == 0
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    code, out, _ = shell(folder, ["predict", "out", "--pairs", "train.csv"], "")
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == [f"\\xe7{i}" for i in range(6)]
+    code, _, err = shell(folder, ["info", "ç"], "")
+    assert code == 3 and "\\xe7" in err

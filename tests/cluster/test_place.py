@@ -1,5 +1,7 @@
 """Where a command runs in a job of several machines: flags, environments, keys."""
 
+import re
+
 import pytest
 
 from tux.base.errors import DataError, UsageError
@@ -132,3 +134,43 @@ def test_flags_win_over_the_environment():
         WORLD_SIZE="9", RANK="8", TORCHELASTIC_RUN_ID="x", MASTER_ADDR="a", MASTER_PORT="1"
     )
     assert (machine.machines, machine.rank) == (2, 0)
+
+
+STEP = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
+TORCH = {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "RANK": "0"}
+
+
+def in_environment(environment, meeting=None):
+    return find(None, None, meeting, None, insecure=False, environment=environment)
+
+
+def test_a_shell_within_an_allocation_of_slurm_is_one_machine():
+    assert in_environment(STEP | {"SLURM_STEP_NUM_TASKS": "1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        (STEP, "SLURM_NTASKS=8, SLURM_PROCID=0, SLURM_LAUNCH_NODE_IPADDR is not set"),
+        (STEP | {"SLURM_LAUNCH_NODE_IPADDR": "10.0.0.1"}, "needs a key"),
+        (STEP | {"SLURM_LAUNCH_NODE_IPADDR": "10.0.0.1"}, "SLURM_NTASKS=8, SLURM_PROCID=0"),
+        (STEP | {"SLURM_STEP_NUM_TASKS": "8(x2)"}, "SLURM_STEP_NUM_TASKS is '8\\(x2\\)'"),
+        (STEP | {"SLURM_PROCID": "9"}, "SLURM_PROCID=9"),
+        ({"SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}, "SLURM_NTASKS is not set"),
+        (TORCH, "MASTER_ADDR is not set, MASTER_PORT is not set"),
+        (TORCH | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "x"}, "MASTER_PORT=x"),
+        (TORCH | {"WORLD_SIZE": ""}, "WORLD_SIZE is '', which is no whole number"),
+        ({"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "1"}, "RANK is not set"),
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, "OMPI_COMM_WORLD_RANK is not set"),
+        ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "-1"}, "RANK is '-1'"),
+    ],
+)
+def test_an_error_names_the_variables_that_say_so(environment, message):
+    with pytest.raises(UsageError) as caught:
+        in_environment(environment)
+    assert re.search(message, str(caught.value)) and "--nnodes 1" in caught.value.do
+
+
+def test_a_flag_stands_for_variables_that_are_missing():
+    assert in_environment(TORCH, "127.0.0.1:7").port == 7
+    assert in_environment(TORCH | {"WORLD_SIZE": "1"}) is None

@@ -106,6 +106,7 @@ def declare(**members):
         ({"edges": Vertex()}, "edges cannot name a type"),
         ({"rng": Edge("user", "item"), "rating": None}, "rng cannot name a type"),
         ({"tau": Vertex()}, "tau cannot name a type"),
+        ({"v": Vertex()}, "v cannot name a type: vertex functions call a vertex of any type so"),
         ({"state": Context()}, "the context is one declaration named tau"),
         ({"tau": Context(), "other": Context()}, "the context is one declaration named tau"),
         ({"sizes": param([1, 2])}, "parameter sizes is of type list.*int, float, bool or str"),

@@ -261,3 +261,10 @@ def test_ids_may_be_decimal_numbers_where_the_header_names_the_ends(tmp_path):
     (tmp_path / "edges.csv").write_text("user,item\n1.5,2.25\n1.5,x\n")
     edges = read_edges(tmp_path / "edges.csv", ("user", "item"), {})
     assert edges.ids["user"].values.tolist() == ["1.5"] and edges.dst.tolist() == [0, 1]
+
+
+def test_points_of_no_special_type_are_those_of_the_program():
+    found = tux.run(tux.PointKMeans(clusters=2), tux.points(X), jit=False, progress=False)
+    assert len(found.vertices["sample"]) == len(X)
+    with pytest.raises(DataError, match="from item to item do not fit"):
+        tux.run(tux.PointKMeans(clusters=2), tux.points(X, kind="item"), jit=False, progress=False)

@@ -267,7 +267,19 @@ def test_warnings_about_data(tmp_path):
 
 @pytest.mark.parametrize(
     ("count", "noun", "text"),
-    [(1, "user", "1 user"), (2000, "user", "2,000 users"), (0, "category", "0 categories")],
+    [
+        (1, "user", "1 user"),
+        (2000, "user", "2,000 users"),
+        (0, "category", "0 categories"),
+        (2006, "likes", "2,006 likes"),
+        (2, "class", "2 classes"),
+        (2, "box", "2 boxes"),
+        (2, "match", "2 matches"),
+        (2, "bus", "2 buses"),
+        (2, "axis", "2 axes"),
+        (2, "vertex", "2 vertices"),
+        (2, "day", "2 days"),
+    ],
 )
 def test_plural(count, noun, text):
     assert plural(count, noun) == text

@@ -189,6 +189,59 @@ def test_a_run_that_fails_on_several_workers_is_no_success():
     assert all("index" in error.what for error in found.failed.values())
 
 
+class Once(Sums):
+    """One epoch is all that it can make."""
+
+    epochs = 1
+    tau = Context(sum=total(), shown=value("f8", 1))
+
+    def stages(self):
+        return [Exchange(give), Apply("page", keep), GlobalSync(count)]
+
+
+def count(tau):
+    at = 0
+    while tau.shown[at] != 0:
+        at += 1
+    tau.shown[at] = tau.sum
+
+
+def test_no_more_epochs_are_trained_than_a_program_has():
+    found = verify(Once(), EDGES, options=SEED)
+    assert found.epochs == 1 and not found.failed and found.several
+    assert verify(Sums(), EDGES, options=RunOptions(epochs=0)).epochs == 0
+
+
+class OwnPaths(OwnWorkers):
+    """Whose runs on other workers need not take the same path."""
+
+    agree = "optimum"
+
+
+@pytest.mark.parametrize(("kind", "code"), [(OwnWorkers, 2), (OwnPaths, 0)])
+def test_a_program_says_whether_the_path_or_the_optimum_agrees(kind, code, capsys):
+    try:
+        assert verified(kind(), EDGES, None, SEED) == code == 0
+    except ProgramError as error:
+        assert error.exit_code == code
+    out = capsys.readouterr().out
+    assert ("OwnPaths promises the optimum on any number of workers, not the path" in out) == (
+        code == 0
+    )
+
+
+def test_agree_is_one_of_two_words():
+    with pytest.raises(ProgramError, match=r"agree is 'end'.*(?s:.*)'path' or 'optimum'"):
+        type("Other", (Sums,), {"agree": "end"})
+
+
+def test_cuts_that_a_program_cannot_use_are_one_line(capsys):
+    assert verified(Shared(), PAIRS, None, SEED) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = [line for line in lines if "needs each user whole" in line]
+    assert told == lines[-2:-1] and told[0].startswith("not compared on cuts by random: ")
+
+
 BIG = 5_000
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays import stores
 from tux.arrays.arrow import STRING
 from tux.arrays.given import as_held
 from tux.arrays.ids import Ids
@@ -22,4 +23,6 @@ def vertex_labels(path: str | os.PathLike[str], ids: Any) -> VertexLabels:
     DataError, with file and line, and if none of the ids is known.
     """
     held = np.asarray(as_held(ids))
-    return read_vertex_labels(path, Ids(held.astype(STRING) if held.dtype.kind in "UO" else held))
+    return read_vertex_labels(
+        stores.local(path), Ids(held.astype(STRING) if held.dtype.kind in "UO" else held)
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
+from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
 from tux.program.program import Program
@@ -23,7 +24,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
     `program` is needed only where the source of the program cannot be found again, as of one that
     was defined in a notebook. Raises DataError for a folder that is no run's, or has no model.
     """
-    path = Path(folder)
+    path = Path(stores.local(folder))
     record = read_run(path)
     check_model(path)
     opened: Program | str

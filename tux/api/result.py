@@ -16,6 +16,7 @@ from tux.api import predicting, topping
 from tux.api.curve import svg
 from tux.api.table import History, Named, Table, Vertices
 from tux.api.topics import topics_of
+from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest, plural
 from tux.engine.records import metrics
@@ -27,6 +28,7 @@ from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
 from tux.runs.memory import in_python
 from tux.runs.saving import save
+from tux.runs.sizes import edges_told
 
 TOPICS = "topics"
 """The format of `exports` that says which words each topic has."""
@@ -185,7 +187,7 @@ class Run:
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
         model = columns | {"tau": self.context}
-        save(folder, self._record, self.history.records, model, tables)
+        save(stores.output(folder), self._record, self.history.records, model, tables)
 
     # ---- how it looks
 
@@ -204,11 +206,11 @@ class Run:
         """How many vertices and edges there were."""
         counts = {name: len(each) for name, each in self.vertices.items()}
         told = [plural(count, name) for name, count in counts.items()]
-        edge = getattr(self._program, "edge_name", "") or "edge"
-        if edges := self._record.sizes.get("edges"):
-            told.append(plural(edges, edge))
-        if held_out := self._record.sizes.get("test", {}).get("edges"):
-            told.append(f"{held_out:,} held out")
+        if edges := edges_told(self._record.sizes, self._program):
+            told.append(edges)
+        held_out = self._record.sizes.get("test", {})
+        if count := held_out.get("repeated", held_out.get("edges")):
+            told.append(f"{count:,} held out")
         return ", ".join(told)
 
     def _told(self) -> list[str]:

@@ -12,7 +12,9 @@ from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
+from tux.arrays import stores
 from tux.base.errors import UsageError
+from tux.base.signals import termination_passed_on
 from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
@@ -22,6 +24,7 @@ from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 
+@termination_passed_on()
 @in_python()
 def run(
     program: Program,
@@ -49,8 +52,9 @@ def run(
 
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
-    Interrupted. Before training has begun it raises KeyboardInterrupt. Raises TuxError: UsageError,
-    ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
+    Interrupted. Before training has begun it raises KeyboardInterrupt. SIGTERM ends the run
+    likewise, and then the process: SystemExit(143), or what your own handler does. Raises TuxError:
+    UsageError, ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen, data = run_options(program, options), data_of(data)
     if on is not None:
@@ -66,6 +70,7 @@ def run(
         return of_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
+@termination_passed_on()
 @in_python()
 def resume(
     folder: str | os.PathLike[str],
@@ -82,6 +87,7 @@ def resume(
     has moved. Raises what `tux.run` does, and Refused where program, data or parameters have
     changed.
     """
+    folder = stores.local(folder)
     with watching(progress) as watch:
         result = session.resume(
             folder,

@@ -10,12 +10,16 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 
+KIND = "point"
+"""The vertex type of points of which nothing is said."""
+
 
 def points(
-    x: Any, *, ids: Any = None, kind: str = "point", field: str = "x", **fields: Any
+    x: Any, *, ids: Any = None, kind: str = KIND, field: str = "x", **fields: Any
 ) -> EdgeData:
     """n vertices of type `kind` and no edges: row i of `x` (n, width) is the data field `field` of
-    vertex i. More `fields` are (n,) or (n, width).
+    vertex i. More `fields` are (n,) or (n, width). A program of another vertex type, which is its
+    only one, takes them too where `kind` is left out.
 
     `ids` (n,): integers or strings, each once; without them, the row's number from 0. Raises
     `DataError` for rows that are not finite numbers, and for an id that comes twice.

@@ -36,19 +36,39 @@ def is_uri(path: str | os.PathLike[str]) -> bool:
 
 
 def local(path: str | os.PathLike[str]) -> str:
-    """The same path, of a file:// URI the path that it names. UsageError if that is on another
-    host.
+    """The same path, of a file:// URI the path that it names, and with the home folder that a
+    leading ~ or ~name stands for. UsageError if the URI is on another host.
     """
     from urllib.parse import unquote
 
     name = os.fspath(path)
     found = URI.fullmatch(name)
     if found is None or found[1].lower() != HERE:
-        return name
+        return os.path.expanduser(name)
     host, slash, rest = found[2].partition("/")
     if host not in ("", "localhost") or not slash:
         raise UsageError(f"{name} is no file of this machine", do="write file:///folder/name")
     return "/" + unquote(rest)
+
+
+def output(path: str | os.PathLike[str]) -> str:
+    """The path under which a file or folder is written, as `local` gives it. UsageError for what
+    names none of this machine, so that no work is done whose results cannot be kept.
+    """
+    name = local(path)
+    if is_uri(name):
+        raise UsageError(
+            f"{without_secrets(name)} is not on this machine, where all output is written",
+            do="name a file or folder of this machine, and copy it there afterwards",
+        )
+    if not name or "\0" in name:
+        raise UsageError(f"{name!r} is no name of an output", do="name a new file or folder")
+    if name.startswith("~") and "/" in name:
+        raise UsageError(
+            f"{name}: there is no home folder {name.partition('/')[0]}",
+            do="write the whole path; a folder that is called so is ./~",
+        )
+    return name
 
 
 def without_secrets(path: str) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
@@ -76,7 +77,7 @@ def _path(value: Any) -> str:
             do="write it to a file that each machine can read, and name the file; or give rows "
             "that the engine holds: a ray.data.Dataset, a DataFrame of Spark",
         )
-    text = os.fspath(value)
+    text = stores.local(value)
     if text == STANDARD:
         raise UsageError(
             "standard input cannot be read on several machines", do="name a file that all can read"

@@ -27,6 +27,7 @@ _deferred: list[Deferred] = []  # the body in which a first signal only waits, i
 _received: list[int] = []  # those of ENDING that have come since `handle_ending` began
 _raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
 _handled = [float("-inf")]  # when one of them was last handled
+_terminated: list[int] = []  # those that have come and ask the whole process to end
 _noting: list[None] = []  # the bodies of `ending_noted` that are under way
 
 
@@ -53,6 +54,25 @@ def ending_deferred() -> Iterator[Deferred]:
     finally:
         _deferred.remove(noted)
         restore()
+
+
+@contextmanager
+def termination_passed_on() -> Iterator[None]:
+    """After the body, SIGTERM or SIGHUP that came within it ends the process, as the handler says
+    that was there before, or by SystemExit, 143 or 129, if there was none: unlike Ctrl-C it is not
+    meant for one run alone, after which a script might go on with what is not complete.
+    """
+    _terminated.clear()
+    try:
+        yield
+    finally:
+        number = _terminated[-1] if _terminated else None
+        _terminated.clear()
+        handler = number and signal.getsignal(number)
+        if number and handler is signal.SIG_DFL:
+            raise SystemExit(128 + number)
+        if number and handler is not _interrupt:
+            signal.raise_signal(number)
 
 
 def handle_ending() -> Callable[[], None]:
@@ -82,6 +102,8 @@ def handle_ending() -> Callable[[], None]:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _handled[0] = time.monotonic()
+    if number != signal.SIGINT:
+        _terminated.append(number)
     if _deferred:
         first = _deferred[-1].seconds()
         if first is None:

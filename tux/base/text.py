@@ -7,6 +7,10 @@ import os
 import re
 from collections.abc import Iterable
 
+IRREGULAR = {
+    **{"vertex": "vertices", "index": "indices", "matrix": "matrices", "epoch": "epochs"},
+    **{"alias": "aliases", "bias": "biases", "gas": "gases", "canvas": "canvases"},
+}
 LONGEST = 2000  # characters of a line of a message
 _FLAG = re.compile(
     r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
@@ -66,11 +70,22 @@ def named(data: object) -> str:
 
 def plural(count: int, noun: str) -> str:
     """``1 user``, ``2,000 users``, ``3 categories``."""
-    if count == 1:
-        return f"1 {noun}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {many(noun)}"
+
+
+def many(noun: str) -> str:
+    """The plural of a noun. One that ends in s, as types of a program may be called, is one already
+    if it is not like bus, class or axis: ``likes``, but ``classes``.
+    """
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{count:,} {noun[:-1]}ies"
-    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'x')) else 's'}"
+        return f"{noun[:-1]}ies"
+    if noun.endswith("is") and len(noun) > 3:
+        return f"{noun[:-2]}es"
+    if noun.endswith("s") and not noun.endswith(("ss", "us")):
+        return noun
+    return f"{noun}{'es' if noun.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"
 
 
 def numbers(values: Iterable[int]) -> str:

@@ -7,7 +7,7 @@ import argparse
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, real
+from tux.cli.flags import Flags, input_path, output_path, real
 from tux.program.report import GANTT, Document
 from tux.runs.export import check_format, export, exporter
 
@@ -48,7 +48,7 @@ def _flags() -> Flags:
     )
     usage = "DIR --format NAME --out FILE [flags]"
     flags = Flags("tux export", about, usage)
-    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument("dir", metavar="DIR", type=input_path, help="folder of a run")
     flags.add_argument(
         "--format",
         metavar="NAME",
@@ -58,6 +58,7 @@ def _flags() -> Flags:
     flags.add_argument(
         "--out",
         metavar="FILE",
+        type=output_path,
         required=True,
         help=(
             "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
@@ -67,6 +68,7 @@ def _flags() -> Flags:
     flags.add_argument(
         "--labels",
         metavar="FILE",
+        type=input_path,
         help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
     )
     flags.add_argument(

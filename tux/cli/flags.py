@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest
+from tux.base.text import closest, many
 from tux.cli.widths import joined, room, wrapped
 from tux.program.naming import place_of_member
 from tux.program.params import Param
@@ -71,6 +72,13 @@ def interval(text: str) -> str:
             f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
         )
     return text
+
+
+input_path = stores.local
+"""The type of a flag that names a file or folder which is read."""
+
+output_path = stores.output
+"""The type of a flag that names a file or folder which is written."""
 
 
 class Flags(argparse.ArgumentParser):
@@ -144,10 +152,10 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
             )
         if kind in tables:
             raise UsageError(
-                f"--vertices {text}: the {kind}s have a table already, {tables[kind]}",
+                f"--vertices {text}: the {many(kind)} have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
-        tables[kind] = file
+        tables[kind] = input_path(file)
     return tables or None
 
 

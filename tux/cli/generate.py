@@ -7,7 +7,7 @@ from argparse import Namespace
 from tux.base.errors import UsageError
 from tux.base.text import closest
 from tux.cli import show
-from tux.cli.flags import Flags, at_least, real, whole
+from tux.cli.flags import Flags, at_least, output_path, real, whole
 
 
 def generate(argv: list[str]) -> int:
@@ -53,7 +53,7 @@ def _sized(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Na
         default=0,
         help="another seed makes other data of the same shape [default 0]",
     )
-    flags.add_argument("--out", metavar="FILE", required=True, help=out)
+    flags.add_argument("--out", metavar="FILE", type=output_path, required=True, help=out)
     return flags.parse(argv)
 
 
@@ -73,7 +73,9 @@ def _generate_ratings(argv: list[str]) -> int:
         default=0.5,
         help="standard deviation of the noise, in stars [default 0.5]",
     )
-    flags.add_argument("--test", metavar="FILE", help="write ratings held out to this file")
+    flags.add_argument(
+        "--test", metavar="FILE", type=output_path, help="write ratings held out to this file"
+    )
     flags.add_argument(
         "--test-share",
         metavar="X",
@@ -131,7 +133,10 @@ def _generate_corpus(argv: list[str]) -> int:
         help="prior of a topic's words, the mean per word [default 0.05]",
     )
     flags.add_argument(
-        "--vocab", metavar="FILE", help="write the words' names to this file, one a line"
+        "--vocab",
+        metavar="FILE",
+        type=output_path,
+        help="write the words' names to this file, one a line",
     )
     args = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
     from tux.synthetic.corpus import corpus, write_corpus, written_as
@@ -168,7 +173,9 @@ def _generate_clicks(argv: list[str]) -> int:
         type=at_least(1),
         help="true weights that are not 0 [default a tenth of the features]",
     )
-    flags.add_argument("--test", metavar="FILE", help="write samples held out to this file")
+    flags.add_argument(
+        "--test", metavar="FILE", type=output_path, help="write samples held out to this file"
+    )
     flags.add_argument(
         "--test-share",
         metavar="X",

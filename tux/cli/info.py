@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
+from tux.base.text import many
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import Format, detect
@@ -169,7 +170,7 @@ def of_edges(edges: EdgeData) -> dict[str, str]:
         if first != second
         else {"out": edges.src, "in": edges.dst}
     )
-    findings = {f"{name}s": f"{len(ids):,}" for name, ids in edges.ids.items()} | {
+    findings = {many(name): f"{len(ids):,}" for name, ids in edges.ids.items()} | {
         "edges": f"{len(edges):,}"
     }
     for (name, codes), end in zip(sides.items(), edges.ends, strict=True):

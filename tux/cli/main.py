@@ -7,12 +7,13 @@ a compiler.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from tux import __version__
 from tux.arrays.piped import forget
@@ -22,7 +23,7 @@ from tux.base.errors import TuxError, UsageError
 from tux.base.signals import handle_ending, send_again
 from tux.base.text import closest
 from tux.cli import show, streams
-from tux.cli.flags import Flags
+from tux.cli.flags import Flags, input_path
 from tux.cli.generate import generate
 
 ABOUT = {
@@ -45,8 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     streams.open_missing()
+    streams.escape_unknown()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
-        warnings.showwarning = lambda message, *_: show.warn(str(message))
+        warnings.showwarning = _warned
         try:
             return _command(words)
         except TuxError as error:
@@ -76,6 +78,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             return fault.exit_code
         finally:
             forget()
+
+
+def _warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of a library, with the line of the user's code that numpy has computed in: its
+    warnings name an operation alone.
+    """
+    computed = issubclass(category, RuntimeWarning) and os.path.isfile(filename)
+    show.warn(f"{message}, at {filename}:{lineno}" if computed else str(message))
 
 
 def _unexpected(error: Exception) -> TuxError:
@@ -231,7 +248,10 @@ def _info(argv: list[str]) -> int:
         "DIR|GRAPH [--types A,B] [--columns A,B[,C]]",
     )
     flags.add_argument(
-        "path", metavar="DIR|GRAPH", help="folder of a run, or file of edges, or many"
+        "path",
+        metavar="DIR|GRAPH",
+        type=input_path,
+        help="folder of a run, or file of edges, or many",
     )
     flags.add_argument(
         "--types",

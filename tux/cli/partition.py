@@ -15,7 +15,7 @@ import numpy as np
 
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
-from tux.base.text import named, plural
+from tux.base.text import many, named, plural
 from tux.cli import show
 from tux.cli.flags import vertex_tables
 from tux.cli.partition_shares import partition_in_shares
@@ -193,10 +193,7 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
 def _told(path: str, graph: Graph, k: int) -> str:
     """One line about the graph."""
     edges = graph.edges
-    sizes = " and ".join(
-        f"{len(ids):,} {'vertices' if name == 'vertex' else name + 's'}"
-        for name, ids in edges.ids.items()
-    )
+    sizes = " and ".join(f"{len(ids):,} {many(name)}" for name, ids in edges.ids.items())
     text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     if graph.unlabelled:
         text += f"\nlabels are left out: {graph.unlabelled}; {KEPT}"

@@ -4,7 +4,7 @@ heavy imports.
 
 from __future__ import annotations
 
-from tux.cli.flags import Flags, at_least, real, whole
+from tux.cli.flags import Flags, at_least, input_path, output_path, real, whole
 
 
 def partition_flags() -> Flags:
@@ -19,10 +19,11 @@ def partition_flags() -> Flags:
     flags.add_argument(
         "graph",
         metavar="GRAPH",
+        type=input_path,
         help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
         "one file or many (a folder, a quoted pattern, a URI)",
     )
-    flags.add_argument("folder", metavar="OUT", nargs="?", help="as --out OUT")
+    flags.add_argument("folder", metavar="OUT", type=output_path, nargs="?", help="as --out OUT")
     flags.add_argument(
         "--parts", metavar="K", type=at_least(1), help="parts, up to 32,767 [with --workers: N]"
     )
@@ -41,6 +42,7 @@ def partition_flags() -> Flags:
     flags.add_argument(
         "--import",
         metavar="FILE",
+        type=input_path,
         action="append",
         dest="imports",
         help="judge this too: the part of each edge, one a line",
@@ -105,6 +107,7 @@ def _graph(flags: Flags) -> None:
     flags.add_argument(
         "--labels",
         metavar="FILE",
+        type=input_path,
         help="GRAPH holds samples, and this their labels: text, one a line, or .npy",
     )
 
@@ -123,15 +126,19 @@ def _volume(flags: Flags) -> None:
 
 def _written(flags: Flags) -> None:
     """Files to write."""
-    flags.add_argument("--json", metavar="FILE", help="write all figures")
-    flags.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf")
+    flags.add_argument("--json", metavar="FILE", type=output_path, help="write all figures")
+    flags.add_argument(
+        "--plot", metavar="FILE", type=output_path, help="draw them: .png, .svg or .pdf"
+    )
     flags.add_argument(
         "--assignment",
         metavar="FILE",
+        type=output_path,
         help="write the part of each edge, one a line; packed if called .gz or .zst",
     )
     flags.add_argument(
         "--out",
         metavar="DIR",
+        type=output_path,
         help="write the graph in parts to this new folder, for tux run APP DIR",
     )

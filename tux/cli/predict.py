@@ -12,7 +12,7 @@ import numpy as np
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, at_least, vertex_tables
+from tux.cli.flags import Flags, at_least, input_path, output_path, vertex_tables
 from tux.runs.nearest import COUNT, nearest_of
 from tux.runs.options import Reading
 from tux.runs.predict import pieces_writer, predict, predict_rows, writer
@@ -130,16 +130,18 @@ def _flags() -> Flags:
         about,
         "DIR (DATA | --pairs FILE | --top N | --nearest ID) [flags]",
     )
-    flags.add_argument("dir", metavar="DIR", help="folder of a run")
+    flags.add_argument("dir", metavar="DIR", type=input_path, help="folder of a run")
     flags.add_argument(
         "data",
         metavar="DATA",
+        type=input_path,
         nargs="?",
         help="file whose rows are new vertices, in any format of training; or many files",
     )
     flags.add_argument(
         "--pairs",
         metavar="FILE",
+        type=input_path,
         help="file whose first two columns, or those named so, are the pairs' ids",
     )
     flags.add_argument(
@@ -152,13 +154,28 @@ def _flags() -> Flags:
         "--for",
         dest="users",
         metavar="FILE",
+        type=input_path,
         help="file of the users to list them for: one id a row [default: all of the model]",
     )
     flags.add_argument(
         "--exclude",
         metavar="FILE",
+        type=input_path,
         help="file of pairs that are not listed again, such as the ratings of training",
     )
+    _nearest(flags)
+    flags.add_argument(
+        "--out",
+        metavar="FILE",
+        type=output_path,
+        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+    )
+    _reading(flags)
+    return flags
+
+
+def _nearest(flags: Flags) -> None:
+    """What is near an id."""
     flags.add_argument(
         "--nearest",
         metavar="ID",
@@ -170,13 +187,6 @@ def _flags() -> Flags:
         metavar="TYPE.NAME",
         help="the vectors [default: the first field of several numbers of its type]",
     )
-    flags.add_argument(
-        "--out",
-        metavar="FILE",
-        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
-    )
-    _reading(flags)
-    return flags
 
 
 def _reading(flags: Flags) -> None:
@@ -188,9 +198,12 @@ def _reading(flags: Flags) -> None:
     flags.add_argument(
         "--vocab",
         metavar="FILE",
+        type=input_path,
         help="the columns' names (words), one a line, if DATA has numbers and the model names",
     )
-    flags.add_argument("--stop", metavar="FILE", help="words to leave out of a text")
+    flags.add_argument(
+        "--stop", metavar="FILE", type=input_path, help="words to leave out of a text"
+    )
     flags.add_argument(
         "--columns",
         metavar="A,B,..",

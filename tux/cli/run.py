@@ -159,7 +159,7 @@ def _json_lines() -> JsonLines:
 
 def _resume_flags() -> Flags:
     """The flags of a run that goes on."""
-    from tux.cli.flags import Flags, at_least
+    from tux.cli.flags import Flags, at_least, input_path
     from tux.cli.run_flags import as_json, several_machines
 
     flags = Flags(
@@ -169,7 +169,7 @@ def _resume_flags() -> Flags:
         ("the run", "several machines", "other"),
     )
     add = flags.section("the run").add_argument
-    add("--resume", metavar="DIR", required=True, help="the run's folder")
+    add("--resume", metavar="DIR", type=input_path, required=True, help="the run's folder")
     add(
         "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
     )
@@ -194,7 +194,12 @@ def _resume_flags() -> Flags:
         help="times that lost workers are started again between two checkpoints [default: as "
         "begun]",
     )
-    add("--app", metavar="FILE.py", help="where the program is now, if its file has moved")
+    add(
+        "--app",
+        metavar="FILE.py",
+        type=input_path,
+        help="where the program is now, if its file has moved",
+    )
     as_json(flags)
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
@@ -251,6 +256,10 @@ def _place(args: Any) -> Place | None:
         insecure=args.insecure,
         rejoin=args.rejoin,
     )
+    if place and place.said:
+        streams.tell(
+            f"machine {place.rank} of {place.machines} ({place.said}); --nnodes 1 trains alone\n"
+        )
     if place and place.secret is None:
         show.warn(
             "the machines of this job talk in plain text; --key-file encrypts it and keeps "

@@ -10,7 +10,8 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
-from tux.cli.flags import Flags, add_parameters, at_least, interval, whole
+from tux.base.text import many
+from tux.cli.flags import Flags, add_parameters, at_least, input_path, interval, output_path, whole
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
@@ -63,7 +64,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
     points = isinstance(program.input, Points)
-    rows = "samples" if samples else "points" if points else f"{edge.ends[0]}s" if bags else "edges"
+    rows = "samples" if samples else "points" if points else many(edge.ends[0]) if bags else "edges"
     what = {
         "samples": (
             "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; one "
@@ -80,12 +81,14 @@ def _data(flags: Flags, program: type[Program]) -> None:
     add(
         "data",
         metavar="DATA",
+        type=input_path,
         nargs="?",
         help=what.get(rows, text) + "; small generated data if left out" * (not points),
     )
     add(
         "--test",
         metavar="FILE",
+        type=input_path,
         help=f"held-out {rows}, to judge the model by"
         if judges(program) and not points
         else SUPPRESS,
@@ -146,12 +149,14 @@ def _labels(flags: Flags, program: type[Program]) -> None:
         add(
             "--labels",
             metavar="FILE",
+            type=input_path,
             help="labels of DATA that has none: text, one a line, or .npy",
         )
     elif program.input.vertex_labels:
         add(
             "--labels",
             metavar="FILE",
+            type=input_path,
             help="labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat",
         )
         add(
@@ -170,8 +175,8 @@ def _ranks(flags: Flags, program: type[Program]) -> None:
         "--judge-top",
         metavar="K",
         type=at_least(1),
-        help=f"judge the finished model by the K best {second}s for each {first} of --test, too: "
-        "recall@K, ndcg@K, map@K"
+        help=f"judge the finished model by the K best {many(second)} for each {first} of "
+        "--test, too: recall@K, ndcg@K, map@K"
         if pairs and program.predict is not Program.predict
         else SUPPRESS,
     )
@@ -183,9 +188,10 @@ def _vocabulary(flags: Flags, column: str) -> None:
     add(
         "--vocab",
         metavar="FILE",
-        help=f"the {column}s, one a line, if DATA has their numbers",
+        type=input_path,
+        help=f"the {many(column)}, one a line, if DATA has their numbers",
     )
-    add("--stop", metavar="FILE", help=f"{column}s to leave out of a text")
+    add("--stop", metavar="FILE", type=input_path, help=f"{many(column)} to leave out of a text")
 
 
 def _run(flags: Flags, program: type[Program]) -> None:
@@ -194,6 +200,7 @@ def _run(flags: Flags, program: type[Program]) -> None:
     add(
         "--out",
         metavar="DIR",
+        type=output_path,
         help=(
             "write run.json, metrics.jsonl and model/ to this new folder [default: the model is "
             "not kept]"
@@ -326,6 +333,7 @@ def several_machines(flags: Flags, machines: str) -> None:
     add(
         "--key-file",
         metavar="FILE",
+        type=input_path,
         help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
     )
     add(

@@ -345,4 +345,7 @@ def _rich(stream: TextIO) -> bool:
 
 def listing(entries: Mapping[str, str]) -> str:
     """Names and what they are, a line each, for a text of help."""
-    return "\n".join(f"  {name:<10}{text}" for name, text in entries.items())
+    longest = max(map(width, entries), default=0)
+    return "\n".join(
+        f"  {name}{' ' * (longest - width(name))}  {text}" for name, text in entries.items()
+    )

@@ -1,9 +1,10 @@
-"""Standard output and error that cannot be written to: closed before the command began, or on a
-full disk.
+"""Standard output and error that cannot be written to: closed before the command began, on a full
+disk, or in an encoding that lacks a character.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,15 @@ def open_missing() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+
+
+def escape_unknown() -> None:
+    """Let standard output and error write a character that their encoding lacks as Python does in
+    source, such as \\xe7: an id of any language must not end a command within its results.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

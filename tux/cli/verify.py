@@ -4,6 +4,7 @@ Python, or with edges in shares, from those of one worker.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError, UsageError
@@ -22,7 +23,7 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     workers or on the shares of edges though no field is changed in place, if plain Python computes
     something else, or if a run failed.
     """
-    from tux.runs.verify import EPOCHS, verify
+    from tux.runs.verify import verify
 
     if options.out is not None or options.place is not None:
         raise UsageError(
@@ -31,7 +32,30 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
         )
     with show.watcher() as watch:
         report = verify(program, data, test, options, watch)
-    show.say(f"{plural(EPOCHS, 'epoch')} on {report.sizes}, compared with 1 worker:")
+    _show(report)
+    worst = report.of(0, jit=False) or report.of(0) or report.of(0, shares=True)
+    for text in _not_compared(report):
+        show.say(text)
+    for error in (*report.failed.values(), *([] if report.several else report.refused.values())):
+        raise error
+    if not worst and not report.of(2):
+        told = "the same on 1, 2 and 3 workers, but for rounding"
+    elif not worst:
+        told = (
+            "at slack 2 stages may read values that are up to 2 clocks old; Barrier() makes a "
+            "stage wait for all of them"
+        )
+    else:
+        told = _excuse(program, report)
+    if not told:
+        raise _error(program, report, worst[0])
+    show.say(told)
+    return 0
+
+
+def _show(report: Verified) -> None:
+    """The table of differences, and a line for each field that differs by more than rounding."""
+    show.say(f"{plural(report.epochs, 'epoch')} on {report.sizes}, compared with 1 worker:")
     groups: dict[str, tuple[Any, ...]] = {
         "plain Python": (0, False),
         "slack 0": (0, True),
@@ -46,35 +70,43 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
     show.grid(["field", *groups], rows)
     if not report.fields:
         show.say("the program has no field to compare")
-    for setting, error in report.refused.items():
-        show.say(f"{setting}: refused: {error.what}")
     for setting, error in report.failed.items():
         show.say(f"{setting}: failed: {error.what}")
     shown: set[str] = set()
-    in_shares = report.of(0, shares=True)
-    for each in (*report.of(0, jit=False), *report.of(0), *report.of(2), *in_shares):
-        if each.field not in shown:
-            shown.add(each.field)
-            show.say(_sentence(each))
-    for error in (*report.failed.values(), *([] if report.several else report.refused.values())):
-        raise error
-    if not shown:
-        show.say("the same on 1, 2 and 3 workers, but for rounding")
-        return 0
-    if not report.of(0, jit=False) and not report.of(0) and not in_shares:
-        show.say(
-            "at slack 2 stages may read values that are up to 2 clocks old; Barrier() makes a "
-            "stage wait for all of them"
-        )
-        return 0
+    for group in groups.values():
+        for each in report.of(*group):
+            if each.field not in shown:
+                shown.add(each.field)
+                show.say(_sentence(each))
+
+
+def _not_compared(report: Verified) -> Iterator[str]:
+    """A line for each reason why the program does not run on some cuts."""
+    reasons: dict[str, dict[str, None]] = {}
+    for setting, error in report.refused.items():
+        reasons.setdefault(error.what, {})[setting.partitioner] = None
+    for what, cuts in reasons.items():
+        yield f"not compared on cuts by {' and '.join(cuts)}: {what}"
+
+
+def _excuse(program: Program, report: Verified) -> str:
+    """Why values may depend on the number of workers though nothing is wrong; "" if they may not.
+    No program needs to compute something else in plain Python, or in shares.
+    """
     wrong = any(each.is_wrong for each in report.suspects)
-    if report.in_place and not wrong and not report.of(0, jit=False):
-        show.say(
+    if wrong or report.of(0, jit=False):
+        return ""
+    if report.in_place:
+        return (
             f"the stages change {', '.join(report.in_place)} in place, so values depend on the "
             "order of the changes; compare the metrics of longer runs instead"
         )
-        return 0
-    raise _error(program, report, (report.of(0, jit=False) or report.of(0) or in_shares)[0])
+    if program.agree == "optimum" and not report.of(0, shares=True):
+        return (
+            f"{type(program).__name__} promises the optimum on any number of workers, not the path "
+            "to it; compare the metrics of runs to their end instead"
+        )
+    return ""
 
 
 def _error(program: Program, report: Verified, worst: Difference) -> ProgramError:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tux.base.errors import DataError
 from tux.cli import show, streams
-from tux.cli.flags import Flags, at_least
+from tux.cli.flags import Flags, at_least, input_path
 
 POLL = 0.2  # seconds between two looks whether the command is to end
 
@@ -52,7 +52,9 @@ def _flags() -> Flags:
         "Show a run in a browser, while it goes on and afterwards. Nothing is written.",
         "RUN [--host ADDRESS] [--port N] [--open]",
     )
-    flags.add_argument("run", metavar="RUN", help="folder of a run: the --out of tux run")
+    flags.add_argument(
+        "run", metavar="RUN", type=input_path, help="folder of a run: the --out of tux run"
+    )
     flags.add_argument(
         "--host",
         metavar="ADDRESS",

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,29 @@ from tux.base.errors import DataError, UsageError
 PORT = 29400
 """Where machine 0 listens when nothing says so."""
 
+
+class Names(NamedTuple):
+    """How a tool that starts processes calls its variables: of how many there are, the first that
+    is set; of this one's number; of where they meet, if it says that.
+    """
+
+    machines: tuple[str, ...]
+    rank: str
+    host: str = ""
+    port: str = ""
+
+
+LAUNCHERS: list[tuple[tuple[str, ...], Names]] = [
+    (("TORCHELASTIC_RUN_ID",), Names(("WORLD_SIZE",), "RANK", "MASTER_ADDR", "MASTER_PORT")),
+    (
+        ("SLURM_STEP_ID", "SLURM_PROCID"),
+        # SLURM_NTASKS may be that of the allocation, of which a shell within it is one task.
+        Names(("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"), "SLURM_PROCID", "SLURM_LAUNCH_NODE_IPADDR"),
+    ),
+    (("OMPI_COMM_WORLD_SIZE",), Names(("OMPI_COMM_WORLD_SIZE",), "OMPI_COMM_WORLD_RANK")),
+]
+"""By the variables that tell that a tool has started this process, its names of the others."""
+
 REJOIN = 60.0
 """Seconds for which a machine asks machine 0 to let it join again, when workers were lost."""
 
@@ -24,7 +48,8 @@ REJOIN = 60.0
 @dataclass(frozen=True)
 class Place:
     """Machine `rank` of `machines`, which meet at `host`:`port` on machine 0. `secret` (32
-    bytes) encrypts the job; None: plaintext.
+    bytes) encrypts the job; None: plaintext. `said` tells which variables of the environment say
+    so, "" if flags do.
     """
 
     machines: int
@@ -33,6 +58,7 @@ class Place:
     port: int
     secret: bytes | None
     rejoin: float = REJOIN  # seconds for which this machine asks to join again
+    said: str = ""
 
     @property
     def launcher(self) -> str:
@@ -69,13 +95,45 @@ def find(
     Raises UsageError for what does not fit together, or where there is no key and the address is
     not this machine's own.
     """
-    if machines is None and (launched := _environment(environment)) is not None:
-        if rank not in (None, launched.rank):
-            raise UsageError(
-                f"--node-rank {rank}, but the environment says {launched.rank}",
-                do="leave it out, or add --nnodes N",
-            )
-        machines, rank, meeting = launched.machines, launched.rank, meeting or launched.meeting
+    launched = _environment(environment) if machines is None else None
+    if launched is None:
+        return _found(
+            machines, rank, meeting, key_file, environment, insecure=insecure, rejoin=rejoin
+        )
+    if rank not in (None, launched.rank):
+        raise UsageError(
+            f"--node-rank {rank}, but the environment says {launched.rank}",
+            where=launched.said,
+            do="leave it out, or add --nnodes N",
+        )
+    try:
+        place = _found(
+            launched.machines,
+            launched.rank,
+            meeting or launched.meeting,
+            key_file,
+            environment,
+            insecure=insecure,
+            rejoin=rejoin,
+        )
+    except UsageError as error:
+        error.where = error.where or launched.said
+        error.do = f"{error.do}; or say --nnodes 1 to train on this machine alone"
+        raise
+    return place and replace(place, said=launched.said)
+
+
+def _found(
+    machines: int | None,
+    rank: int | None,
+    meeting: str | None,
+    key_file: str | None,
+    environment: Mapping[str, str],
+    *,
+    insecure: bool,
+    rejoin: float | None,
+) -> Place | None:
+    """The place of a machine whose numbers are known; see `find`."""
     if machines is None:
         _refuse_flags_of_several(rank, meeting, key_file, insecure=insecure, rejoin=rejoin)
         return None
@@ -162,26 +220,52 @@ def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | Non
 
 
 class Launched(NamedTuple):
-    """What a tool that starts one process a machine says of this one."""
+    """What a tool that starts one process a machine says of this one; `said` tells by which
+    variables of the environment.
+    """
 
     machines: int
     rank: int
     meeting: str  # HOST:PORT, or "" if the tool does not say
+    said: str
 
 
 def _environment(environment: Mapping[str, str]) -> Launched | None:
-    """What torchrun, Slurm or Open MPI has set for this process."""
-    if "TORCHELASTIC_RUN_ID" in environment:
-        meeting = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
-        return Launched(int(environment["WORLD_SIZE"]), int(environment["RANK"]), meeting)
-    if "SLURM_STEP_ID" in environment and "SLURM_PROCID" in environment:
-        return Launched(
-            int(environment["SLURM_NTASKS"]),
-            int(environment["SLURM_PROCID"]),
-            environment.get("SLURM_LAUNCH_NODE_IPADDR", ""),
-        )
-    if "OMPI_COMM_WORLD_SIZE" in environment:
-        return Launched(
-            int(environment["OMPI_COMM_WORLD_SIZE"]), int(environment["OMPI_COMM_WORLD_RANK"]), ""
-        )
+    """What torchrun, Slurm or Open MPI has set for this process. UsageError for a variable that is
+    missing or is no number.
+    """
+    for sign, names in LAUNCHERS:
+        if all(name in environment for name in sign):
+            return _launched(environment, names, sign[0])
     return None
+
+
+def _launched(environment: Mapping[str, str], names: Names, sign: str) -> Launched:
+    """The same, of one tool, whose variables are called so; `sign` tells that it was this tool."""
+    machines = next((name for name in names.machines if name in environment), names.machines[-1])
+    host, port = (environment.get(name, "") if name else "" for name in (names.host, names.port))
+    meeting = f"{host}:{port}" if port and host else "" if names.port else host
+    told = [each for each in (machines, names.rank, names.host, names.port) if each]
+    return Launched(
+        _number(environment, machines, sign),
+        _number(environment, names.rank, sign),
+        meeting,
+        "environment: "
+        + ", ".join(
+            f"{each}={environment[each]}" if each in environment else f"{each} is not set"
+            for each in told
+        ),
+    )
+
+
+def _number(environment: Mapping[str, str], name: str, sign: str) -> int:
+    """A whole number of the environment."""
+    text = environment.get(name)
+    if text is not None and re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
+    wrong = "is not set" if text is None else f"is {text!r}, which is no whole number"
+    raise UsageError(
+        f"{sign} is set, so this is one of several processes, but {name} {wrong}",
+        do=f"set {name}; or say --nnodes 1 to train on this machine alone, or --nnodes N "
+        "--node-rank R",
+    )

@@ -10,6 +10,7 @@ import numpy as np
 
 from tux.base.errors import DataError
 from tux.base.random import key
+from tux.base.text import many
 from tux.rows.table import Table
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
     if column is None:
         raise DataError(
             f"these data have no {name}.{field}, which {program} reads",
-            do=f"name a table of the {name}s: --vertices {name}=FILE",
+            do=f"name a table of the {many(name)}: --vertices {name}=FILE",
         )
     if declared.dtype.kind in "iub" and column.dtype.kind == "f" and (column % 1 != 0).any():
         raise DataError(

@@ -12,6 +12,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.lookup import looked_up
 from tux.arrays.pieced import drained
 from tux.base.errors import DataError, ProgramError
+from tux.base.text import many
 from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
 from tux.graph.orders import seeded_order
 from tux.graph.parts import Part, TypePart, without_rows
@@ -252,7 +253,7 @@ class Graph:
         declared = self.edges.declared
         vertices = self.vertices[declared.ends[declared.roles.index(role)]]
         if TOGETHER not in vertices.data:
-            raise DataError(f"these data do not say which {vertices.name}s belong together")
+            raise DataError(f"these data do not say which {many(vertices.name)} belong together")
         order = (
             vertices.order[: vertices.n_train]
             if vertices.part is None

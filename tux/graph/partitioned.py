@@ -13,6 +13,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
+from tux.base.text import many
 from tux.graph import store
 from tux.graph.held_out import add_held_out
 from tux.graph.parts import Part, cut, hold_out
@@ -224,8 +225,8 @@ def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> No
     for stored, name in zip(manifest.ends, ends, strict=True):
         if stored in cut and name in whole:
             what = (
-                f"its {stored}s are cut, by {manifest.partitioner or 'unknown'}, but each {name} "
-                "is needed whole"
+                f"its {many(stored)} are cut, by {manifest.partitioner or 'unknown'}, but each "
+                f"{name} is needed whole"
             )
             raise DataError(
                 what, where=str(folder), do="partition the file again, by --method bicut or aweto"

@@ -20,8 +20,20 @@ from tux.program.types import Context, Edge
 if TYPE_CHECKING:
     from tux.program.program import Program
 
-RESERVED = ("tau", "p", "rng", "v", "src", "dst", "edges", "out")
-CHOSEN = ("epochs", "monitor", "keeps_best", "input", "report")
+RESERVED = {
+    "tau": "the context",
+    "p": "the parameters",
+    "rng": "random numbers",
+    "v": "a vertex of any type",
+    "src": "the vertex at which an edge begins",
+    "dst": "the vertex at which an edge ends",
+    "edges": "the edges of a vertex",
+    "out": "the edges that Generate makes",
+}
+"""What vertex functions call so; no type may have such a name."""
+AGREE = ("path", "optimum")
+"""What `Program.agree` may be."""
+CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
@@ -77,10 +89,14 @@ def check_types(
         )
     for name in [*cls.vertices, *edges]:
         if name in RESERVED or hasattr(base, name):
+            why = "every program has an attribute of that name"
+            if name in RESERVED:
+                why = f"vertex functions call {RESERVED[name]} so"
             raise ProgramError(
-                f"{cls.__name__}: {name} cannot name a type: it means something else in UDFs",
+                f"{cls.__name__}: {name} cannot name a type: {why}",
                 where=place_of_member(cls, name),
-                do="rename it",
+                do=f"rename it, for instance to {name}_; no type is called "
+                f"{', '.join(RESERVED)} or as an attribute of tux.Program",
             )
     for edge, declared in edges.items():
         _check_ends(cls, edge, declared)
@@ -137,12 +153,13 @@ def check_members(cls: type[Program], base: type[Program]) -> None:
     or report. `base` is Program.
     """
     for name, member in vars(cls).items():
-        if name in ("epochs", "monitor", "keeps_best") and type(member) is not type(
-            vars(base)[name]
-        ):
-            what = f"{cls.__name__}.{name} is {member!r}"
-            do = f"give it a value of type {type(vars(base)[name]).__name__}"
-            raise ProgramError(what, where=place_of_member(cls, name), do=do)
+        if name in ("epochs", "monitor", "keeps_best", "agree"):
+            what, kind = f"{cls.__name__}.{name} is {member!r}", type(vars(base)[name])
+            do = "" if type(member) is kind else f"give it a value of type {kind.__name__}"
+            if name == "agree" and member not in AGREE:
+                do = f"it may be {' or '.join(map(repr, AGREE))}"
+            if do:
+                raise ProgramError(what, where=place_of_member(cls, name), do=do)
         for companion, kind in (("input", Input), ("report", Report)):
             if name == companion and not isinstance(member, kind):
                 what = f"{cls.__name__}.{name} is {described(member)}"

@@ -53,6 +53,11 @@ class Program:
     too. Early stopping always keeps it.
     """
 
+    agree: str = "path"
+    """What runs on several workers have in common with one on one worker, but for rounding:
+    "path", the values of each epoch, or "optimum", only where they lead.
+    """
+
     input: Input = Graph()
     """What it reads: edges, unless it names another of `tux.program.input`."""
 

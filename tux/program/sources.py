@@ -106,7 +106,7 @@ def find(app: str) -> Source:
     """
     file, _, chosen = app.rpartition(":") if ".py:" in app else (app, "", "")
     if file.endswith(".py") or os.sep in file:
-        path = str(Path(file).resolve())
+        path = str(Path(file).expanduser().resolve())
         program = _choose(_load(path), chosen, file)
         return Source(program, f"{path}:{program.__name__}", path)
     if app not in (known := builtin()):

@@ -11,7 +11,7 @@ from typing import Any
 
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
-from tux.base.text import named, plural
+from tux.base.text import many, named, plural
 from tux.cluster.keeper import States
 from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
@@ -31,6 +31,7 @@ from tux.runs.folder import RunFolder
 from tux.runs.in_shares import InShares
 from tux.runs.inputs import Data, Inputs, judges, load
 from tux.runs.options import File, Plan, RunOptions, may_race
+from tux.runs.sizes import edges_told
 from tux.runs.vertex_tables import fitted
 from tux.runs.watcher import Phases, Watcher
 from tux.stages.schedules import serial
@@ -96,14 +97,14 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
     says of them.
     """
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
-    if inputs.sizes["edges"]:  # points have none
-        sizes.append(plural(inputs.sizes["edges"], program.edge_name))
+    sizes += [told] if (told := edges_told(inputs.sizes, program)) else []  # points have none
     sizes += [
-        f"{plural(count, 'group')} of {name}s"
+        f"{plural(count, 'group')} of {many(name)}"
         for name, count in inputs.sizes.get("groups", {}).items()
     ]
     if inputs.test is not None:
-        sizes.append(f"{len(inputs.test):,} held out")
+        held_out = inputs.sizes["test"]
+        sizes.append(f"{held_out.get('repeated', held_out['edges']):,} held out")
     watch.say(
         f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: "
         f"{', '.join(sizes)}"
@@ -204,7 +205,7 @@ def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
     these say more than a digest does.
     """
     sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
-    return {f"number of {name}s": f"{size:,}" for name, size in sizes.items() if name}
+    return {f"number of {many(name)}": f"{size:,}" for name, size in sizes.items() if name}
 
 
 def start_workers(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import UsageError
-from tux.base.text import closest
+from tux.base.text import closest, many
 from tux.graph.partitioned import FAVOURING
 from tux.partition import PARTITIONERS
 from tux.partition.capacity import capacity
@@ -136,7 +136,7 @@ class Judge:
             limit = f"{self.cap or FAIR:g} times the mean"
             yield f"x: cannot win, as the largest part has more than {limit}: {', '.join(skewed)}."
         if cutting:
-            yield f"x: cannot win, as {self.whole}s are cut: {', '.join(cutting)}."
+            yield f"x: cannot win, as {many(self.whole)} are cut: {', '.join(cutting)}."
 
     def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
         """Why `best` has won, and how much better any could be."""
@@ -144,7 +144,8 @@ class Judge:
         cut = (
             ""
             if self.uncut(won)
-            else f" Some {self.whole}s are cut: programs that need each whole will refuse this."
+            else f" Some {many(self.whole)} are cut: programs that need each whole will refuse "
+            "this."
         )
         return (
             f"{best.name}: an epoch moves {volume(won.volume)}{self._why(best, won, rows)}. RF "

@@ -15,7 +15,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD, shown
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.text import named
+from tux.base.text import many, named
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.io.detect import Format, detect
@@ -30,7 +30,7 @@ from tux.runs.generated import generated
 from tux.runs.in_shares import InShares, LoadedParts, sides_of
 from tux.runs.memory import Held, held, in_python, is_matrix, is_network, points_table, read_held
 from tux.runs.options import Reading
-from tux.runs.points import read_points
+from tux.runs.points import of_program, read_points
 from tux.runs.samples import (
     check_hashed,
     check_labelled,
@@ -119,7 +119,7 @@ def load(
     stored = loaded.counted if loaded else None
     if folder:
         stored = Counted(read_manifest(folder).edges)
-    sizes = sizes_of(train, held_out, stored)
+    sizes = sizes_of(train, held_out, stored, program.edge.repeats)
     for text in oddities(program, sizes, ((train, named(data)), (held_out, named(test)))):
         warn(text)
     return Inputs(
@@ -212,7 +212,8 @@ def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn
     check_hashed(program, "generated samples")
     train, held_out, truth = generated(program)
     train = in_groups(train, program, warn, reading.on_bad_row)
-    return Inputs(train, held_out, truth=truth, sizes=sizes_of(train, held_out))
+    sizes = sizes_of(train, held_out, repeats=program.edge.repeats)
+    return Inputs(train, held_out, truth=truth, sizes=sizes)
 
 
 def _read(
@@ -229,6 +230,7 @@ def _read(
         check_hashed(program, "edges in memory")
         if isinstance(program.input, Samples):
             check_labelled(source, program)
+        source = of_program(source, program)
         return source if train is None else against(source, train)
     if isinstance(source, Held):
         return _held(source, program, train, reading, warn)
@@ -356,7 +358,7 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
         raise UsageError(
-            what, do=f"leave out --groups, or name the file of {program.edge.ends[0]}s"
+            what, do=f"leave out --groups, or name the file of {many(program.edge.ends[0])}"
         )
     if isinstance(program.input, Samples):
         edges = labelled_before(edges, program, str(folder))

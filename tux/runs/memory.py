@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.frames import called, frame_of, has_arrow
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError, UsageError
 from tux.base.text import as_arguments
-from tux.io.input_files import PATTERN
+from tux.io.input_files import PATTERN, Files
 from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
 from tux.io.text import ADVICE
 from tux.program.input import Bags, Points, Samples
@@ -57,7 +58,11 @@ class Held:
 
 
 def held(program: Program, data: Any) -> Any:
-    """The same data, as `Held` unless they are nothing, names of files, or edges already."""
+    """The same data, as `Held` unless they are nothing, names of files, or edges already. A ~ in
+    the name of a file is expanded.
+    """
+    if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
+        return stores.local(data)
     if data is None or isinstance(data, Held | EdgeData) or _are_files(program, data):
         return data
     kind = program.input

@@ -16,6 +16,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
+from tux.base.text import many
 from tux.io.bags import read_bags
 from tux.io.detect import Format, detect
 from tux.io.first_lines import first_lines, rows_of
@@ -96,7 +97,7 @@ def _held(
     named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
     if not named and known.values.dtype == STRING:
         raise UsageError(
-            f"the {other}s of the model have names, those of {data.what} have numbers",
+            f"the {many(other)} of the model have names, those of {data.what} have numbers",
             do="give the matrix and its words: (matrix, words)",
         )
     bags = held_bags(data, documents, program, None, reading, against=against, unknown="skip")
@@ -198,8 +199,8 @@ def _read(
         return _known_only(table, program, kind, other, known, numbered=format in MATRICES)
     if ends[0] != kind:
         raise UsageError(
-            f"the rows of {data} are {other}s, but the model predicts for a {kind}",
-            do=f"give a table of {kind}s",
+            f"the rows of {data} are {many(other)}, but the model predicts for a {kind}",
+            do=f"give a table of {many(kind)}",
         )
     if reading.columns is not None:
         raise UsageError(
@@ -207,7 +208,7 @@ def _read(
         )
     if form != "text" and bags["vocab"] is None and known.values.dtype == STRING:
         raise UsageError(
-            f"the {other}s of the model have names, those of {data} have numbers",
+            f"the {many(other)} of the model have names, those of {data} have numbers",
             do="name the file of names with --vocab",
         )
     documents = read_bags(

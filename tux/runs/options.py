@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
+from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
@@ -77,8 +78,20 @@ def _seconds(value: Any) -> float | None:
 
 
 def _tables(value: Any) -> Mapping[str, Any] | None:
-    named = isinstance(value, Mapping) and all(isinstance(kind, str) for kind in value)
-    return value if named else None
+    if not isinstance(value, Mapping) or not all(isinstance(kind, str) for kind in value):
+        return None
+    return {kind: _source(table) or table for kind, table in value.items()}
+
+
+def _source(value: Any) -> str | None:
+    return stores.local(value) if isinstance(value, str | os.PathLike) else None
+
+
+def _output(value: Any) -> File | None:
+    if not isinstance(value, str | os.PathLike):
+        return None
+    name = stores.output(value)
+    return value if name == os.fspath(value) else name
 
 
 def _commands(value: Any) -> Sequence[str] | None:
@@ -100,10 +113,8 @@ def _one_of(*values: str) -> Allowed:
 
 
 _TEXT = Allowed("a str", lambda value: value if isinstance(value, str) else None)
-_FILE = Allowed(
-    "a path: a str or an os.PathLike",
-    lambda value: value if isinstance(value, str | os.PathLike) else None,
-)
+_PATH = "a path: a str or an os.PathLike"
+_FILE = Allowed(_PATH, _source)
 _SWITCH = Allowed(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )
@@ -118,7 +129,7 @@ ALLOWED: dict[str, Allowed] = {
     "weight": _TEXT,
     "labels": _FILE,
     "vertices": Allowed("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
-    "out": _FILE,
+    "out": Allowed(_PATH, _output),
     "seed": _whole(),
     "epochs": _whole(0),
     "every": _whole(1),

@@ -10,12 +10,22 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.arrays.points import KIND
 from tux.base.errors import DataError, UsageError
 from tux.io.input_files import pieces_of
 from tux.io.vertex_table import read_vertices
 from tux.program.program import Program
 from tux.runs.options import Reading
 from tux.runs.vertex_tables import shaped, wanted_fields
+
+
+def of_program(edges: EdgeData, program: Program) -> EdgeData:
+    """Points of no special type as vertices of the program's only one; other data as they are."""
+    kind, *others = program.vertices
+    if edges.ends != (KIND, KIND) or len(edges) or others or kind == KIND:
+        return edges
+    fields = {kind: edges.vertex_fields[KIND]}
+    return replace(edges, ends=(kind, kind), ids={kind: edges.ids[KIND]}, vertex_fields=fields)
 
 
 def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:

@@ -23,7 +23,7 @@ from tux.arrays.ids import Ids
 from tux.base.disk import check_folder
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
-from tux.base.text import named, plural
+from tux.base.text import many, named, plural
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
 from tux.io.input_files import input_files
@@ -268,8 +268,8 @@ def predict_rows(
         return _predict_points(model, held(program, data), reading or Reading(), warn)
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
-            f"the rows of {named(data)} would be {kind}s that its columns are too, of which there "
-            "are no new ones"
+            f"the rows of {named(data)} would be {many(kind)} that its columns are too, of which "
+            "there are no new ones"
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
@@ -292,9 +292,10 @@ def _tell(
     """
     if total and left_out == total and not hash_bits(model.program):
         raise DataError(
-            f"the model knows none of the {other}s",
+            f"the model knows none of the {many(other)}",
             where=data if isinstance(data, str) else named(data),
-            do=f"its first {other} is {model.ids[other].values[0]}; call {other}s as in training",
+            do=f"its first {other} is {model.ids[other].values[0]}; call {many(other)} as in "
+            "training",
         )
     for note in rows.notes:
         warn(f"{named(data)}: {note}")
@@ -306,7 +307,7 @@ def _tell(
     if left_out:
         are = "is" if left_out == 1 else "are"
         if isinstance(model.program.input, Samples):
-            what = f"entries of {named(data)} {are} of {other}s that the model does not know"
+            what = f"entries of {named(data)} {are} of {many(other)} that the model does not know"
             warn(f"{left_out:,} of {total:,} {what}: left out")
         else:
             what = f"{plural(total, other)} of {named(data)} {are} not in the model"

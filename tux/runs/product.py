@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tux.base.errors import ProgramError, UsageError
+from tux.base.text import many
 from tux.program.naming import place
 from tux.program.program import Program, score_of
 
@@ -46,7 +47,8 @@ def product_of(program: Program) -> Product:
         )
     if ends[0] == ends[1]:
         raise UsageError(
-            f"both ends of an edge of {name} are {ends[0]}s; the best are found of another type",
+            f"both ends of an edge of {name} are {many(ends[0])}; the best are found of another "
+            "type",
             do="tux predict DIR --nearest ID lists similar vertices",
         )
     found = Product(ends, stage.factors, stage.biases, stage.offset)

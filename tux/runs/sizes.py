@@ -24,17 +24,19 @@ class Counted(NamedTuple):
 
 
 def sizes_of(
-    train: EdgeData, test: EdgeData | None, stored: Counted | None = None
+    train: EdgeData, test: EdgeData | None, stored: Counted | None = None, repeats: str = ""
 ) -> dict[str, Any]:
     """Vertices of each type known in training, edges, duplicates (unless too many to count), rows
     skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in `train`.
 
-    `rows`, where some were skipped: how many the file has.
+    `rows`, where some were skipped: how many the file has. `repeated`, where the column `repeats`
+    says how often each edge is there: how many there are so.
     """
     edges = len(train) if stored is None else stored.edges
     sizes: dict[str, Any] = {
         "vertices": {name: len(ids) for name, ids in train.ids.items()},
         "edges": edges,
+        **(_repeated(train, repeats) if stored is None else {}),
     }
     if edges <= COUNTED and (stored is None or stored.duplicates is not None):
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
@@ -45,7 +47,29 @@ def sizes_of(
         sizes["groups"] = grouped
     if test is not None:
         sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
+        sizes["test"] |= _repeated(test, repeats)
     return sizes
+
+
+def _repeated(edges: EdgeData, repeats: str) -> dict[str, int]:
+    """How many edges there are, each as often as it is there; nothing where no column says it."""
+    if repeats not in edges.fields:
+        return {}
+    return {"repeated": int(edges.fields[repeats].sum(dtype="i8"))}
+
+
+def edges_told(sizes: Mapping[str, Any], program: Program | str) -> str:
+    """How many edges there are in words, "" if none. A row that stands for several is counted as
+    often; where a folder does not say how often, rows are counted, under another name. `program`:
+    or why there is none.
+    """
+    if not (edges := sizes.get("edges")):
+        return ""
+    if isinstance(program, str):
+        return plural(edges, "edge")
+    if program.edge.repeats and "repeated" not in sizes:
+        return f"{plural(edges, 'pair')} of {' and '.join(program.edge.roles)}"
+    return plural(sizes.get("repeated", edges), program.edge_name or "edge")
 
 
 def left_out(sizes: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
+from tux.base.text import many
 from tux.io.text import OnBadRow
 from tux.io.vertex_columns import wrong_width
 from tux.io.vertex_table import read_vertices
@@ -41,13 +42,13 @@ def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
                 if wanted.optional or _of_samples(program, wanted.name):
                     continue
                 raise DataError(
-                    f"its {kind}s have no {wanted.name}, which {type(program).__name__} reads",
+                    f"its {many(kind)} have no {wanted.name}, which {type(program).__name__} reads",
                     where=str(folder),
                     do="partition the file again, with a table of them: --vertices TYPE=FILE",
                 )
             if wanted.name in bare.categories.get(kind, {}) and wanted.holds_reals:
                 raise DataError(
-                    f"its {kind}s have words as {wanted.name}, such as "
+                    f"its {many(kind)} have words as {wanted.name}, such as "
                     f"{bare.categories[kind][wanted.name][0]}, not numbers",
                     where=str(folder),
                     do=f'declare whole numbers: {wanted.name} = data("i4")',
@@ -91,7 +92,8 @@ def to_predict(
         if kind not in (tables or {}) and (before is None or not len(known[kind])):
             if before is not None:
                 warn(
-                    f"data of new {kind}s count as 0; --vertices {kind}=FILE names a table of them"
+                    f"data of new {many(kind)} count as 0; --vertices {kind}=FILE names a table of "
+                    "them"
                 )
             continue
         source = tables[kind] if tables and kind in tables else _again(kind, str(before))
@@ -128,9 +130,9 @@ def _again(kind: str, source: str) -> str:
     """The file of vertices of a type that the run has read, which must be there."""
     do = f"name a table of them: --vertices {kind}=FILE"
     if source == MEMORY:
-        raise UsageError(f"the model's {kind}s had their data from memory", do=do)
+        raise UsageError(f"the model's {many(kind)} had their data from memory", do=do)
     if not os.path.exists(source):
-        raise DataError(f"no such file: {source}, the table of {kind}s of the run", do=do)
+        raise DataError(f"no such file: {source}, the table of {many(kind)} of the run", do=do)
     return source
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.base.text import closest, named, plural
+from tux.base.text import closest, many, named, plural
 from tux.io.text import OnBadRow, without_skipping
 from tux.io.vertex_columns import Wanted
 from tux.io.vertex_table import VertexTable, read_vertices
@@ -141,7 +141,7 @@ def no_row(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
     """The error about vertices that have edges, but no value of a field."""
     return DataError(
         f"{plural(len(ids), kind)} of the data {'has' if len(ids) == 1 else 'have'} no row in the "
-        f"table of {kind}s, such as {ids[0]}",
+        f"table of {many(kind)}, such as {ids[0]}",
         where=where,
         do=f"Add the rows, or declare {kind}.{field} with a default, as in "
         f'{field} = data("f4", default=0).',
