@@ -9,7 +9,6 @@ replaces a number, end the run with the place (`tux.stages.rewrite`).
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import sys
@@ -24,6 +23,8 @@ from numba.core.dispatcher import Dispatcher
 
 from tux.base.cache import cache_folder, keeping
 from tux.base.errors import ProgramError, TuxError
+from tux.partition.compiled import kept
+from tux.partition.sealed import tell_anew
 from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
@@ -149,7 +150,7 @@ def _built(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = numba.njit(cache=True, **OPTIONS)(kernel)
+    dispatcher = kept(numba.njit(**OPTIONS)(kernel), kernel)
     try:
         with keeping():
             dispatcher.compile(signature)
@@ -248,19 +249,28 @@ class Copies:
 
 
 def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Import `source` as module `name` from the cache folder, with `scope` as globals that it
-    finds.
+    """Run `source`, which stands in the cache folder, as module `name`, with `scope` as globals
+    that it finds. The file is for numba and for readers: not even its bytecode is loaded.
     """
     path = cache_folder() / f"{name}.py"
-    if not path.exists():
-        _write(path, source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    _keep(path, source)
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
     vars(module).update(scope)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    exec(compile(source, path, "exec"), vars(module))
     return module
+
+
+def _keep(path: Path, source: str) -> None:
+    """Have `source` in the file `path`."""
+    try:
+        if path.read_bytes() == source.encode():
+            return
+        tell_anew(path, "is damaged")
+    except FileNotFoundError:
+        pass
+    _write(path, source)
 
 
 def _write(path: Path, source: str) -> None:
