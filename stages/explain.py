@@ -17,6 +17,7 @@ from tux.stages.checks import BecameNan, OutOfBounds, Unfit, Unlike
 from tux.stages.reasons import reason_of
 from tux.stages.sites import Site
 from tux.stages.source import definition
+from tux.stages.written import place_in
 
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),
@@ -56,7 +57,7 @@ def _place_of(name: str, udfs: Iterable[Any]) -> str:
         tree = definition(udf.__code__)
         for node in ast.walk(tree) if tree else ():
             if name in (getattr(node, "id", ""), getattr(node, "attr", "")):
-                return f"{udf.__code__.co_filename}:{node.lineno}"  # type: ignore[attr-defined]
+                return place_in(udf.__code__.co_filename, node.lineno)  # type: ignore[attr-defined]
     return ""
 
 
@@ -70,14 +71,14 @@ def broken(
         site = sites[error.args[0]]
         what = f"NaN replaces a number in `{site.text}`"
         return DataError(
-            what,
+            site.told(what),
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
         )
     if isinstance(error, Unlike):
         site = sites[error.args[0]]
         return ProgramError(
-            f"`{site.text}` is changed by an array of another shape",
+            site.told(f"`{site.text}` is changed by an array of another shape"),
             where=site.where,
             do="give both the same lengths, or change the entries in a loop",
         )
@@ -91,13 +92,15 @@ def broken(
             what = f"{new:.0f} is stored in `{site.text}`, which holds {low:,} to {high:,}"
             kind = "signed" if new < low == 0 else "larger"
             do = f"declare the field with a {kind} dtype, such as i4 or i8"
-        return ProgramError(what, where=site.where, do=do)
+        return ProgramError(site.told(what), where=site.where, do=do)
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
         site = sites[number]
         what = out_of_bounds(site.text, index, length, axis)
         return ProgramError(
-            what, where=site.where, do=f"correct the index, or make `{site.text}` larger"
+            site.told(what),
+            where=site.where,
+            do=f"correct the index, or make `{site.text}` larger",
         )
     names = ", ".join(udf.__name__ for udf in udfs)
     return ProgramError(
