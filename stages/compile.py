@@ -30,10 +30,11 @@ from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
-from tux.stages import checks
+from tux.stages import checks, signed
 from tux.stages.bind import place
 from tux.stages.explain import broken, explained, raised
 from tux.stages.fingerprint import fingerprint, global_loads
+from tux.stages.signed import has_unsigned
 from tux.stages.sites import Sites
 
 OPTIONS: dict[str, Any] = {
@@ -106,7 +107,7 @@ def build(
     """
     if not check:
         return _built(source, injected, args, None, jit=jit)
-    sites = Sites()
+    sites = Sites(signed=has_unsigned(args))
     try:
         kernel = _built(source, injected, args, sites, jit=jit)
     # numba's own checks then, and its reasons in terms of the source as it was written
@@ -140,8 +141,11 @@ def _built(
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
-    scope = _scope(injected, sites, checks.FUNCTIONS, jit=jit)
+    unsigned = has_unsigned(args)
+    scope = _scope(injected, sites, checks.FUNCTIONS | signed.FUNCTIONS, jit=jit, unsigned=unsigned)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
+    if unsigned:
+        parts.append(inspect.getsource(signed))
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
     name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
@@ -181,12 +185,19 @@ def _ticking(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
 
 
 def _scope(
-    injected: dict[str, Injected], sites: Sites | None, named: dict[str, Any], *, jit: bool
+    injected: dict[str, Injected],
+    sites: Sites | None,
+    named: dict[str, Any],
+    *,
+    jit: bool,
+    unsigned: bool = False,
 ) -> dict[str, Any]:
-    """The globals of a kernel's module; `named` are the checks."""
-    copies = Copies(sites, named, jit=jit)
+    """The globals of a kernel's module; `named` are what rewritten UDFs call. `unsigned`: whether
+    there are unsigned numbers.
+    """
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned)
     scope: dict[str, Any] = {
-        n: copies.of(i.spec[0]) if jit or sites else i.spec[0]
+        n: copies.of(i.spec[0]) if jit or sites or unsigned else i.spec[0]
         for n, i in injected.items()
         if i.kind == "udf"
     }
@@ -201,13 +212,15 @@ def _scope(
 
 class Copies:
     """Copies of UDFs, and of the plain functions that they read or close over: as numba's and
-    inlined, with checks at `sites`, or both.
+    inlined, with checks at `sites`, or both; `unsigned`: with signed differences.
 
     `named`: what the checks are called, and the functions that are called.
     """
 
-    def __init__(self, sites: Sites | None, named: dict[str, Any], *, jit: bool) -> None:
-        self.sites, self.named, self.jit = sites, named, jit
+    def __init__(
+        self, sites: Sites | None, named: dict[str, Any], *, jit: bool, unsigned: bool
+    ) -> None:
+        self.sites, self.named, self.jit, self.unsigned = sites, named, jit, unsigned
         # for sources that are not to be had
         self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
         self._made: dict[Any, Any] = {}
@@ -215,6 +228,11 @@ class Copies:
     def of(self, udf: Any) -> Any:
         """The copy of a UDF. ProgramError where a function calls itself."""
         return self._copy(udf, udf)
+
+    def _rewritten(self, function: types.FunctionType) -> types.CodeType | None:
+        if self.sites:
+            return self.sites.rewritten(function)
+        return signed.with_signed(function) if self.unsigned else None
 
     def _copy(self, found: Any, udf: Any) -> Any:
         # by a decorator of the user's
@@ -227,7 +245,7 @@ class Copies:
             raise ProgramError(what, where=place(function), do="write it as a loop")
         if function not in self._made:
             self._made[function] = None  # while it is being compiled
-            code = (self.sites.rewritten(function) if self.sites else None) or function.__code__
+            code = self._rewritten(function) or function.__code__
             names = global_loads(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             scope |= {n: v for n, v in self.named.items() if n in names}

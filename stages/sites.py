@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tux.stages.rewrite import Rewriter
+from tux.stages.signed import Differences
 from tux.stages.source import compiled, definition
 from tux.stages.written import Origin, origin
 
@@ -35,6 +36,7 @@ class Sites:
     sources: list[str] = field(default_factory=list)
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
     ticks: bool = False  # whether each iteration of a loop calls _tux_tick()
+    signed: bool = False  # whether differences of unsigned numbers are rewritten, too
 
     def add(self, where: str, text: str, made_for: Origin | None = None) -> int:
         """The number of a new site."""
@@ -56,6 +58,8 @@ class Sites:
             return None
         add = partial(self.add, made_for=origin(code.co_filename))
         Rewriter(add, code.co_filename, found, ticks=self.ticks).visit(found)
+        if self.signed:
+            Differences().visit(found)
         ast.fix_missing_locations(found)
         if not self.ticks:
             self.sources.append(ast.unparse(found))
