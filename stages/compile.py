@@ -32,7 +32,7 @@ from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_str
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
 from tux.stages import checks, signed
 from tux.stages.bind import place
-from tux.stages.explain import broken, explained, raised
+from tux.stages.explain import broken, explained, telling
 from tux.stages.fingerprint import fingerprint, global_loads
 from tux.stages.signed import has_unsigned
 from tux.stages.sites import Sites
@@ -105,8 +105,10 @@ def build(
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
     and DataError for NaN that replaces a number, each with file and line.
     """
+    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        return _built(source, injected, args, None, jit=jit)
+        kernel = _built(source, injected, args, None, jit=jit)
+        return kernel if jit else _telling(kernel, udfs)
     sites = Sites(signed=has_unsigned(args))
     try:
         kernel = _built(source, injected, args, sites, jit=jit)
@@ -114,19 +116,24 @@ def build(
     except ProgramError:
         sites = Sites(rewrites=False)
         kernel = _built(source, injected, args, sites, jit=jit)
-    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
 
     def checked(*arguments: Any) -> None:
         try:
             kernel(*arguments)
         except (IndexError, checks.BecameNan, checks.Unfit, checks.Unlike) as error:
             raise broken(error, sites.found, udfs) from error
-        except (TypeError, ValueError, ArithmeticError) as error:
-            if found := raised(error, udfs):
-                raise found from error
-            raise
 
-    return checked
+    return _telling(checked, udfs)
+
+
+def _telling(kernel: Kernel, udfs: list[Any]) -> Kernel:
+    """`kernel`, whose errors are ProgramErrors."""
+
+    def told(*arguments: Any) -> None:
+        with telling(udfs):
+            kernel(*arguments)
+
+    return told
 
 
 def _built(

@@ -163,10 +163,10 @@ class Looked:
         """Run the kernel, whose call has been looked at."""
         try:
             self._kernel(*arguments)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            if found := raised(error, self._udfs):
-                raise found from error
+        except MemoryError:
             raise
+        except Exception as error:
+            raise raised(error, self._udfs) from error
 
     def is_wrong(self, arguments: Sequence[Any]) -> bool:
         """Look at a call, unless such a one has been looked at: whether it is suspicious."""
