@@ -1,4 +1,4 @@
-"""The one way in which functions of tux that are not generated become machine code."""
+"""The one way in which functions of tux become machine code that is kept between runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+
+from tux.partition.sealed import SealedCache
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -15,8 +17,16 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Where no folder can be written, code is compiled anew in every process; that is slower, never an
     error.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # numba found no place for its cache
-        return njit(**options)(function)  # type: ignore[no-any-return]
+    return kept(njit(nogil=True, error_model="numpy")(function), function)
+
+
+def kept(made: Any, function: Callable[..., Any]) -> Any:
+    """`made`, which numba compiles `function` to, with a cache on disk if there is a place for
+    one.
+    """
+    if hasattr(made, "_cache"):  # not where numba is told to compile nothing
+        try:
+            made._cache = SealedCache(function)
+        except RuntimeError:  # numba found no place for its cache
+            pass
+    return made

@@ -10,6 +10,7 @@ from typing import Any
 
 from tux.base.errors import ProgramError
 from tux.program.program import Program
+from tux.stages.written import place_in
 
 Udf = Callable[..., Any]
 
@@ -20,9 +21,9 @@ def named(*udfs: Udf | None) -> str:
 
 
 def place(udf: Udf) -> str:
-    """``file:line`` of a UDF."""
+    """``file:line`` of a UDF, or of the stage for which it was written."""
     code = getattr(getattr(udf, "__func__", udf), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(udf)
+    return place_in(code.co_filename, code.co_firstlineno) if code else repr(udf)
 
 
 def parameters(udf: Udf, stage: str) -> list[str]:

@@ -9,7 +9,6 @@ replaces a number, end the run with the place (`tux.stages.rewrite`).
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import sys
@@ -24,15 +23,18 @@ from numba.core.dispatcher import Dispatcher
 
 from tux.base.cache import cache_folder, keeping
 from tux.base.errors import ProgramError, TuxError
+from tux.partition.compiled import kept
+from tux.partition.sealed import tell_anew
 from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
 from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
-from tux.stages import checks
+from tux.stages import checks, signed
 from tux.stages.bind import place
-from tux.stages.explain import broken, explained, raised
+from tux.stages.explain import broken, explained, telling
 from tux.stages.fingerprint import fingerprint, global_loads
+from tux.stages.signed import has_unsigned
 from tux.stages.sites import Sites
 
 OPTIONS: dict[str, Any] = {
@@ -103,28 +105,35 @@ def build(
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
     and DataError for NaN that replaces a number, each with file and line.
     """
+    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        return _built(source, injected, args, None, jit=jit)
-    sites = Sites()
+        kernel = _built(source, injected, args, None, jit=jit)
+        return kernel if jit else _telling(kernel, udfs)
+    sites = Sites(signed=has_unsigned(args))
     try:
         kernel = _built(source, injected, args, sites, jit=jit)
     # numba's own checks then, and its reasons in terms of the source as it was written
     except ProgramError:
         sites = Sites(rewrites=False)
         kernel = _built(source, injected, args, sites, jit=jit)
-    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
 
     def checked(*arguments: Any) -> None:
         try:
             kernel(*arguments)
         except (IndexError, checks.BecameNan, checks.Unfit, checks.Unlike) as error:
             raise broken(error, sites.found, udfs) from error
-        except (TypeError, ValueError, ArithmeticError) as error:
-            if found := raised(error, udfs):
-                raise found from error
-            raise
 
-    return checked
+    return _telling(checked, udfs)
+
+
+def _telling(kernel: Kernel, udfs: list[Any]) -> Kernel:
+    """`kernel`, whose errors are ProgramErrors."""
+
+    def told(*arguments: Any) -> None:
+        with telling(udfs):
+            kernel(*arguments)
+
+    return told
 
 
 def _built(
@@ -139,8 +148,11 @@ def _built(
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
-    scope = _scope(injected, sites, checks.FUNCTIONS, jit=jit)
+    unsigned = has_unsigned(args)
+    scope = _scope(injected, sites, checks.FUNCTIONS | signed.FUNCTIONS, jit=jit, unsigned=unsigned)
     parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
+    if unsigned:
+        parts.append(inspect.getsource(signed))
     if sites is not None:
         parts += [inspect.getsource(checks), *sites.sources]
     name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
@@ -149,7 +161,7 @@ def _built(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = numba.njit(cache=True, **OPTIONS)(kernel)
+    dispatcher = kept(numba.njit(**OPTIONS)(kernel), kernel)
     try:
         with keeping():
             dispatcher.compile(signature)
@@ -180,12 +192,19 @@ def _ticking(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
 
 
 def _scope(
-    injected: dict[str, Injected], sites: Sites | None, named: dict[str, Any], *, jit: bool
+    injected: dict[str, Injected],
+    sites: Sites | None,
+    named: dict[str, Any],
+    *,
+    jit: bool,
+    unsigned: bool = False,
 ) -> dict[str, Any]:
-    """The globals of a kernel's module; `named` are the checks."""
-    copies = Copies(sites, named, jit=jit)
+    """The globals of a kernel's module; `named` are what rewritten UDFs call. `unsigned`: whether
+    there are unsigned numbers.
+    """
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned)
     scope: dict[str, Any] = {
-        n: copies.of(i.spec[0]) if jit or sites else i.spec[0]
+        n: copies.of(i.spec[0]) if jit or sites or unsigned else i.spec[0]
         for n, i in injected.items()
         if i.kind == "udf"
     }
@@ -200,13 +219,15 @@ def _scope(
 
 class Copies:
     """Copies of UDFs, and of the plain functions that they read or close over: as numba's and
-    inlined, with checks at `sites`, or both.
+    inlined, with checks at `sites`, or both; `unsigned`: with signed differences.
 
     `named`: what the checks are called, and the functions that are called.
     """
 
-    def __init__(self, sites: Sites | None, named: dict[str, Any], *, jit: bool) -> None:
-        self.sites, self.named, self.jit = sites, named, jit
+    def __init__(
+        self, sites: Sites | None, named: dict[str, Any], *, jit: bool, unsigned: bool
+    ) -> None:
+        self.sites, self.named, self.jit, self.unsigned = sites, named, jit, unsigned
         # for sources that are not to be had
         self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
         self._made: dict[Any, Any] = {}
@@ -214,6 +235,11 @@ class Copies:
     def of(self, udf: Any) -> Any:
         """The copy of a UDF. ProgramError where a function calls itself."""
         return self._copy(udf, udf)
+
+    def _rewritten(self, function: types.FunctionType) -> types.CodeType | None:
+        if self.sites:
+            return self.sites.rewritten(function)
+        return signed.with_signed(function) if self.unsigned else None
 
     def _copy(self, found: Any, udf: Any) -> Any:
         # by a decorator of the user's
@@ -226,7 +252,7 @@ class Copies:
             raise ProgramError(what, where=place(function), do="write it as a loop")
         if function not in self._made:
             self._made[function] = None  # while it is being compiled
-            code = (self.sites.rewritten(function) if self.sites else None) or function.__code__
+            code = self._rewritten(function) or function.__code__
             names = global_loads(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             scope |= {n: v for n, v in self.named.items() if n in names}
@@ -248,19 +274,28 @@ class Copies:
 
 
 def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Import `source` as module `name` from the cache folder, with `scope` as globals that it
-    finds.
+    """Run `source`, which stands in the cache folder, as module `name`, with `scope` as globals
+    that it finds. The file is for numba and for readers: not even its bytecode is loaded.
     """
     path = cache_folder() / f"{name}.py"
-    if not path.exists():
-        _write(path, source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    _keep(path, source)
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
     vars(module).update(scope)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    exec(compile(source, path, "exec"), vars(module))
     return module
+
+
+def _keep(path: Path, source: str) -> None:
+    """Have `source` in the file `path`."""
+    try:
+        if path.read_bytes() == source.encode():
+            return
+        tell_anew(path, "is damaged")
+    except FileNotFoundError:
+        pass
+    _write(path, source)
 
 
 def _write(path: Path, source: str) -> None:

@@ -35,6 +35,7 @@ from tux.stages.effect_values import (
     rows_in,
 )
 from tux.stages.fold_idioms import names_in
+from tux.stages.written import place_in
 
 Env = dict[str, Value]
 Note = Callable[[str, str, str, str], None]
@@ -71,7 +72,7 @@ class Expressions:
 
     def note(self, row: str, field: str, kind: str, node: ast.AST) -> None:
         """Note an effect."""
-        where = f"{self.function.__code__.co_filename}:{node.lineno}"  # type: ignore[attr-defined]
+        where = place_in(self.function.__code__.co_filename, node.lineno)  # type: ignore[attr-defined]
         self._note(row, field, kind, where)
 
     def escape(self, value: Value, node: ast.AST) -> None:

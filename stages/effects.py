@@ -37,6 +37,7 @@ from tux.stages.effect_values import (
 from tux.stages.fingerprint import reached
 from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
+from tux.stages.written import place_in
 
 _tree = lru_cache(4096)(definition)  # which nobody changes
 _CALLS = 20  # calls within calls that are followed
@@ -97,7 +98,7 @@ def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effec
     for name in env:
         for row in rows:
             if row.split(".")[0] == name:
-                out.add(row, EVERY, "unknown", f"{code.co_filename}:{code.co_firstlineno}")
+                out.add(row, EVERY, "unknown", place_in(code.co_filename, code.co_firstlineno))
     return out
 
 

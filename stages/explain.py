@@ -8,7 +8,8 @@ import ast
 import os
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
@@ -17,6 +18,7 @@ from tux.stages.checks import BecameNan, OutOfBounds, Unfit, Unlike
 from tux.stages.reasons import reason_of
 from tux.stages.sites import Site
 from tux.stages.source import definition
+from tux.stages.written import origin, place_in
 
 _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),
@@ -56,7 +58,7 @@ def _place_of(name: str, udfs: Iterable[Any]) -> str:
         tree = definition(udf.__code__)
         for node in ast.walk(tree) if tree else ():
             if name in (getattr(node, "id", ""), getattr(node, "attr", "")):
-                return f"{udf.__code__.co_filename}:{node.lineno}"  # type: ignore[attr-defined]
+                return place_in(udf.__code__.co_filename, node.lineno)  # type: ignore[attr-defined]
     return ""
 
 
@@ -70,14 +72,14 @@ def broken(
         site = sites[error.args[0]]
         what = f"NaN replaces a number in `{site.text}`"
         return DataError(
-            what,
+            site.told(what),
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
         )
     if isinstance(error, Unlike):
         site = sites[error.args[0]]
         return ProgramError(
-            f"`{site.text}` is changed by an array of another shape",
+            site.told(f"`{site.text}` is changed by an array of another shape"),
             where=site.where,
             do="give both the same lengths, or change the entries in a loop",
         )
@@ -91,13 +93,15 @@ def broken(
             what = f"{new:.0f} is stored in `{site.text}`, which holds {low:,} to {high:,}"
             kind = "signed" if new < low == 0 else "larger"
             do = f"declare the field with a {kind} dtype, such as i4 or i8"
-        return ProgramError(what, where=site.where, do=do)
+        return ProgramError(site.told(what), where=site.where, do=do)
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
         site = sites[number]
         what = out_of_bounds(site.text, index, length, axis)
         return ProgramError(
-            what, where=site.where, do=f"correct the index, or make `{site.text}` larger"
+            site.told(what),
+            where=site.where,
+            do=f"correct the index, or make `{site.text}` larger",
         )
     names = ", ".join(udf.__name__ for udf in udfs)
     return ProgramError(
@@ -105,18 +109,23 @@ def broken(
     )
 
 
-def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError | None:
-    """What the compiled code of `udfs` has raised, such as numba's own code for arrays whose
-    lengths do not go together; None for an error that names its line, as Python's do.
+def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError:
+    """What `udfs` have raised, or numba's own code in them, such as that for arrays whose lengths
+    do not go together: with the line, if it is known, as Python's is.
     """
     files = {udf.__code__.co_filename for udf in udfs}
-    if any(frame.filename in files for frame in traceback.extract_tb(error.__traceback__)):
-        return None
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     names = ", ".join(udf.__name__ for udf in udfs)
-    if not re.match(r"expected .*, got None", str(error)):
-        said = str(error).partition("\n")[0]
+    said = str(error).partition("\n")[0]
+    what = f"has raised {type(error).__name__}{said and ': '}{said}"
+    if frames:
+        file, line = frames[-1].filename, frames[-1].lineno or 0
+        made_for = origin(file)
+        who = made_for.stage if made_for else f"UDF {names}"
+        return ProgramError(f"{who} {what}", where=place_in(file, line), do="correct the function")
+    if not re.match(r"expected .*, got None", said):
         return ProgramError(
-            f"UDF {names} has raised {type(error).__name__}: {said}",
+            f"UDF {names} {what}",
             where=place(udfs[0]),
             do="correct the function; --no-jit tells the line",
         )
@@ -126,6 +135,19 @@ def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError | None:
         do="test the name for None first, or keep the number that you need instead of the row; "
         "--no-jit tells the line",
     )
+
+
+@contextmanager
+def telling(udfs: Sequence[Any]) -> Iterator[None]:
+    """An error that `udfs` raise inside, as plain Python, is a ProgramError. A TuxError stays one,
+    and too little memory is no mistake of theirs.
+    """
+    try:
+        yield
+    except (TuxError, MemoryError):
+        raise
+    except Exception as error:
+        raise raised(error, udfs) from error
 
 
 def out_of_bounds(text: str, index: int, length: int, axis: int = 0) -> str:

@@ -138,7 +138,9 @@ class FusedBlocks(Step):
             *indented(indented(block)),
         ]
         examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
-        self._kernel = compiled(worker, title, names, examples, lines, injected)
+        self._kernel = compiled(
+            worker, title, names, examples, lines, injected, worker.tables["tau"]
+        )
 
     def _stage(
         self, worker: Worker, stage: Any, prefix: str

@@ -23,6 +23,7 @@ from tux.rows.table import Table
 from tux.stages.bind import Udf, call, named, parameters
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex
+from tux.stages.explain import telling
 from tux.stages.plan import Plan, of_vertices
 from tux.stages.scope import Scope, indented
 from tux.stages.tickets import Items, even_items
@@ -85,7 +86,12 @@ class GlobalSync(CallingStage):
         values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
         values["tau"] = plain_row(spec)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
-        return lambda: f(*arguments)
+
+        def run() -> None:
+            with telling([f]):
+                f(*arguments)
+
+        return run
 
     def aggregated(self, program: Program) -> str:
         """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not

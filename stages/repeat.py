@@ -17,6 +17,7 @@ from tux.protocol.block import Block
 from tux.protocol.steps import Repeated, Step
 from tux.rows.plain import plain_parameters, plain_row
 from tux.stages.bind import Udf, call, named, parameters, place
+from tux.stages.explain import telling
 from tux.stages.generate import Generate
 from tux.stages.globalsync import GlobalSync
 
@@ -130,7 +131,8 @@ class Repeat(Stage):
         arguments = [values[name] for name in parameters(f, self.label)]
 
         def enough() -> bool:
-            answer = f(*arguments)
+            with telling([f]):
+                answer = f(*arguments)
             if not isinstance(answer, bool | np.bool_):
                 raise ProgramError(
                     f"{named(f)} of {self.label} returned {answer!r}",

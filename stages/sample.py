@@ -128,7 +128,7 @@ def _copied(argument: Any) -> Any:
 
 class Looked:
     """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what
-    runs instead when it is suspicious.
+    runs instead when it is suspicious, and at each call when one of the `indices` is.
 
     What has been looked at is not again: the same kernel with the same parameters and sizes of
     arrays. Threads that share a call look at it first, and then `run` it.
@@ -140,6 +140,7 @@ class Looked:
         checked: Callable[[], Kernel],
         source: str,
         injected: dict[str, Injected],
+        indices: Callable[[], bool],
     ) -> None:
         self._kernel, self.checked, self._source, self._injected = (
             kernel,
@@ -147,6 +148,7 @@ class Looked:
             source,
             injected,
         )
+        self._indices = indices
         self._udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
         self.pending = 3  # calls without edges or vertices that are looked at in vain
 
@@ -161,13 +163,15 @@ class Looked:
         """Run the kernel, whose call has been looked at."""
         try:
             self._kernel(*arguments)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            if found := raised(error, self._udfs):
-                raise found from error
+        except MemoryError:
             raise
+        except Exception as error:
+            raise raised(error, self._udfs) from error
 
     def is_wrong(self, arguments: Sequence[Any]) -> bool:
         """Look at a call, unless such a one has been looked at: whether it is suspicious."""
+        if self._indices():
+            return True
         if not self.pending:
             return False
         mark = _mark(self._kernel.__module__, arguments)

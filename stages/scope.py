@@ -25,6 +25,7 @@ from tux.stages.plan import Plan
 from tux.stages.random_sources import refuse_unseeded
 from tux.stages.sample import Looked
 from tux.stages.shared_kernel import SharedKernel
+from tux.stages.stage_indices import StageIndices
 from tux.stages.texts import refuse_texts
 from tux.stages.tickets import Items
 
@@ -220,7 +221,7 @@ class Scope:
             "        finish(turns, items, item)",
             "    end_run(turns, run)",
         ]
-        built = compiled(self.worker, self.stage, names, examples, body, self.injected)
+        built = compiled(self.worker, self.stage, names, examples, body, self.injected, self.tau)
         return SharedKernel(
             self.worker, built, self.purpose, self.plan, self.arguments, self.scratch, own
         )
@@ -255,8 +256,11 @@ def compiled(
     examples: tuple[Any, ...],
     lines: Sequence[str],
     injected: dict[str, Injected],
+    tau: Table,
 ) -> Kernel | Looked:
-    """``kernel(*names)`` with the body `lines`, for arguments like `examples`."""
+    """``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the context
+    that its UDFs see.
+    """
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
     with worker.timed("compile"):
@@ -264,4 +268,5 @@ def compiled(
     if worker.check or not worker.jit:
         return kernel
     checked = partial(build, source, injected, examples, jit=True, check=True)
-    return Looked(kernel, checked, source, injected)
+    udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
+    return Looked(kernel, checked, source, injected, StageIndices(worker, udfs, tau))

@@ -5,19 +5,27 @@ from __future__ import annotations
 import ast
 import types
 from dataclasses import dataclass, field
+from functools import partial
 
 from tux.stages.rewrite import Rewriter
+from tux.stages.signed import Differences
 from tux.stages.source import compiled, definition
+from tux.stages.written import Origin, origin
 
 
 @dataclass(frozen=True)
 class Site:
     """A place in a UDF's source: ``file:line``, and the text of what is indexed or stored to
-    there.
+    there. Of a function that was written for a `stage`, the place is that of the stage.
     """
 
     where: str
     text: str
+    stage: str = ""
+
+    def told(self, what: str) -> str:
+        """`what` is wrong here, after the name of the stage if the function is not the user's."""
+        return f"{self.stage}: {what}" if self.stage else what
 
 
 @dataclass
@@ -28,10 +36,14 @@ class Sites:
     sources: list[str] = field(default_factory=list)
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
     ticks: bool = False  # whether each iteration of a loop calls _tux_tick()
+    signed: bool = False  # whether differences of unsigned numbers are rewritten, too
 
-    def add(self, where: str, text: str) -> int:
+    def add(self, where: str, text: str, made_for: Origin | None = None) -> int:
         """The number of a new site."""
-        self.found.append(Site(where, text))
+        site = Site(where, text)
+        if made_for:
+            site = Site(made_for.where, text.removeprefix("v."), made_for.stage)
+        self.found.append(site)
         return len(self.found) - 1
 
     def rewritten(self, function: types.FunctionType) -> types.CodeType | None:
@@ -44,7 +56,10 @@ class Sites:
         found = definition(code)
         if found is None:
             return None
-        Rewriter(self.add, code.co_filename, found, ticks=self.ticks).visit(found)
+        add = partial(self.add, made_for=origin(code.co_filename))
+        Rewriter(add, code.co_filename, found, ticks=self.ticks).visit(found)
+        if self.signed:
+            Differences().visit(found)
         ast.fix_missing_locations(found)
         if not self.ticks:
             self.sources.append(ast.unparse(found))

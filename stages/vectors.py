@@ -34,7 +34,7 @@ from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.program.fields import Reduction
 from tux.program.program import Program
-from tux.program.stage import Added, Batch
+from tux.program.stage import Added, Batch, Stage
 from tux.protocol.steps import Step
 from tux.stages.apply import Apply
 from tux.stages.bind import Udf
@@ -43,7 +43,7 @@ from tux.stages.globalsync import GlobalSync
 from tux.stages.operands import Operand, field, scalar, split
 from tux.stages.plan import Plan
 from tux.stages.scope import indented
-from tux.stages.written import written
+from tux.stages.written import Origin, written
 
 
 class Zip(Apply):
@@ -92,7 +92,7 @@ class ColumnOperator(Apply):
             given = {n: o.at(indices if o.lengths else []) for n, o in places.items() if o}
             return self.line.format(**given)
 
-        udf = _udf(self.label, loops(to, line), [to, *used])
+        udf = _udf(self, loops(to, line), [to, *used])
         stage = Apply(self.over, udf, gather=False, all=True)
         stage.label = self.label
         return stage
@@ -225,7 +225,7 @@ class RowOperator(GlobalSync):
             return f"part += {self.term.format(*(each.at(indices) for each in found))}"
 
         lines = ["part = 0.0", *loops(found[0], line), f"tau.{total} += part"]
-        udf = _udf(self.label, lines, found, tau=True)
+        udf = _udf(self, lines, found, tau=True)
 
         def put(tau):  # type: ignore[no-untyped-def]
             setattr(tau, into, result(getattr(tau, total)))
@@ -317,11 +317,12 @@ def loops(first: Operand, line: Callable[[list[str]], str]) -> list[str]:
     return lines
 
 
-def _udf(label: str, lines: list[str], used: Sequence[Operand], *, tau: bool = False) -> Udf:
+def _udf(stage: Stage, lines: list[str], used: Sequence[Operand], *, tau: bool = False) -> Udf:
     """A UDF on `v`, with the parameters that its lines need."""
     text = " ".join(f"{each.name} {each.first}" for each in used)
     parameters = ["v", *["tau"] * (tau or "tau." in text), *["p"] * ("p." in text)]
-    return written(label.split("(")[0].lower(), label, parameters, lines)
+    made_for = Origin(stage.label, stage.where)
+    return written(type(stage).__name__.lower(), made_for, parameters, lines)
 
 
 def _unlike(label: str, one: Operand, other: Operand) -> ProgramError:

@@ -9,19 +9,45 @@ import linecache
 import types
 import zlib
 from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Origin(NamedTuple):
+    """The stage that a function was written for, and ``file:line`` of its declaration."""
+
+    stage: str
+    where: str
+
+
+_ORIGINS: dict[str, Origin] = {}
+"""By the name that stands for the file of a written function."""
+
+
+def place_in(file: str, line: int) -> str:
+    """``file:line`` of a function's line, or of the stage for which the function was written."""
+    made_for = origin(file)
+    return made_for.where if made_for else f"{file}:{line}"
+
+
+def origin(file: str) -> Origin | None:
+    """Where the function of such a file comes from; None for one that stands in a real file."""
+    return _ORIGINS.get(file)
 
 
 def written(
-    name: str, title: str, parameters: Sequence[str], lines: Sequence[str]
+    name: str, made_for: Origin, parameters: Sequence[str], lines: Sequence[str]
 ) -> types.FunctionType:
-    """``def name(*parameters)`` with the body `lines`. `title` stands for the file in messages.
+    """``def name(*parameters)`` with the body `lines`. In messages, the stage and its place stand
+    for the function.
 
     The source is kept where `linecache` finds it, so the function is analysed, checked and compiled
-    as one that stands in a file. The same text has the same name there, and other text another.
+    as one that stands in a file. The same text of the same stage has the same name there, and other
+    text another.
     """
     body = "".join(f"    {line}\n" for line in lines)
     source = f"def {name}({', '.join(parameters)}):\n{body}"
-    file = f"<{title}, {zlib.crc32(source.encode()):08x}>"
+    file = f"<{made_for.stage}, {zlib.crc32((made_for.where + source).encode()):08x}>"
+    _ORIGINS[file] = made_for
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = compile(source, file, "exec", dont_inherit=True)
     code = next(const for const in module.co_consts if isinstance(const, types.CodeType))

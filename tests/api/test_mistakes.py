@@ -168,3 +168,54 @@ def test_a_program_that_its_importer_has_not_kept(tmp_path):
     run = tux.run(module.PageRank(), links, progress=False, jit=False, out=tmp_path / "out")
     assert run.app == f"{tmp_path / 'ranks.py'}:PageRank"
     assert tux.load(tmp_path / "out").program.damping == 0.85
+
+
+class Broken(tux.Program):
+    """A program with a mistake in one of its functions."""
+
+    node = tux.Vertex(q=tux.value("f8", 2))
+    link = tux.Edge("node", "node")
+    tau = tux.Context(i=tux.value("i8", init=2))
+    mistake: str = tux.param("udf", "where it is")
+    epochs = 1
+
+    def stages(self):
+        stages = {
+            "udf": tux.Apply("node", too_far),
+            "operator": tux.Fill("node", "q[i]", 1),
+            "sync": tux.GlobalSync(no_such_field),
+        }
+        return [stages[self.mistake]]
+
+
+def too_far(node, tau):
+    node.q[tau.i] = 1
+
+
+def no_such_field(tau):
+    tau.j = 1
+
+
+@pytest.mark.parametrize(
+    ("mistake", "what"),
+    [
+        ("udf", "UDF too_far has raised IndexError: index 2 is out of bounds"),
+        ("operator", r"Fill\(node, q\[i\], by=1\) has raised IndexError: index 2 is out of"),
+        ("sync", "UDF no_such_field has raised AttributeError: tau has no field j"),
+        ("elsewhere", "KeyError: 'elsewhere'"),
+    ],
+)
+def test_what_plain_python_raises_is_a_program_error(mistake, what):
+    edges = {"source": [1, 2], "target": [2, 3]}
+    with pytest.raises(tux.ProgramError, match=what) as told:
+        tux.run(Broken(mistake=mistake), edges, jit=False, progress=False)
+    assert told.value.where.startswith(f"{__file__}:") and told.value.__cause__ is not None
+
+
+def test_what_a_watcher_raises_is_its_own():
+    class Wrong(tux.Watcher):
+        def epoch(self, *given, **named):
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        tux.run(tux.MF(rank=1), ROWS, epochs=1, jit=False, progress=Wrong())

@@ -50,9 +50,30 @@ def test_folders_are_made_private(home, monkeypatch):
     assert cache.cache_folder() == home / "open" and mode(home / "open") == 0o700
 
 
+@pytest.mark.parametrize("open_to", [0o720, 0o702])
+def test_a_folder_that_others_could_fill_is_not_used(home, monkeypatch, open_to):
+    (home / "open").mkdir()
+    (home / "open").chmod(open_to)
+    (home / "open" / "planted.nbc").touch()
+    monkeypatch.setenv("TUX_CACHE_DIR", str(home / "open"))
+    with pytest.warns(UserWarning, match="open: others can write to it.*; set TUX_CACHE_DIR"):
+        assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+    assert mode(home / "open") == open_to  # or the next run would take it for private
+
+
+def test_a_user_without_a_home_has_a_temporary_folder(home, monkeypatch):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(home)
+    with pytest.warns(UserWarning, match="kept in /.*, and removed at the end .*no home folder"):
+        folder = cache.cache_folder()
+    assert folder.is_absolute() and mode(folder) == 0o700 and not (home / "~").exists()
+
+
 def test_a_folder_that_cannot_be_made_falls_through(home, monkeypatch):
     monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "file")))
-    assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+    other = home / "home" / ".cache" / "tux"
+    with pytest.warns(UserWarning, match=f"kept in {other} .*file/cache: "):
+        assert cache.cache_folder() == other
 
 
 def test_anothers_folder_is_not_used(home, monkeypatch):
@@ -72,15 +93,14 @@ def test_an_unwritable_folder_is_not_used(home, monkeypatch):
         os, "access", lambda path, how: str(path) != str(locked) and access(path, how)
     )
     monkeypatch.setenv("TUX_CACHE_DIR", str(locked))
-    assert cache.cache_folder() == home / "home" / ".cache" / "tux"
+    with pytest.warns(UserWarning, match="locked: it is not writable"):
+        assert cache.cache_folder() == home / "home" / ".cache" / "tux"
 
 
 def test_when_all_fail_there_is_a_warning_and_a_temporary_folder(home, monkeypatch):
     monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "one")))
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked(home / "two")))
-    with pytest.warns(
-        UserWarning, match="compiled kernels are not kept .*one.*two.*set TUX_CACHE_DIR"
-    ):
+    with pytest.warns(UserWarning, match="removed at the end .*one.*two.*set TUX_CACHE_DIR"):
         folder = cache.cache_folder()
     assert folder.is_dir() and mode(folder) == 0o700
     assert cache.cache_folder() == folder  # once a process, and warned once
@@ -119,6 +139,6 @@ def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_
     assert (
         first == second
         and first.startswith(str(temporary))
-        and ran.stderr.count("are not kept") == 1
+        and ran.stderr.count("removed at the end") == 1
     )
     assert os.listdir(temporary) == []

@@ -160,16 +160,16 @@ def writes_context_value(item, tau):
 @pytest.mark.parametrize(
     ("over", "udf", "message", "plain"),
     [
-        ("user", writes_delta, "user.sum is read-only", ValueError),
-        ("user", reads_mirror, "'?e'?", AttributeError),
-        ("item", writes_context_value, "tau.fixed is read-only", ValueError),
+        ("user", writes_delta, "user.sum is read-only", "ValueError"),
+        ("user", reads_mirror, "'?e'?", "AttributeError"),
+        ("item", writes_context_value, "tau.fixed is read-only", "ValueError"),
     ],
 )
 def test_what_apply_may_not_do(over, udf, message, plain):
     with pytest.raises(ProgramError, match=message) as error:
         start(Kinds(), EDGES).prepare([Apply(over, udf)])
     assert points_at(error.value, udf), str(error.value)
-    with pytest.raises(plain):
+    with pytest.raises(ProgramError, match=f"has raised {plain}"):
         drive(start(Kinds(), EDGES, jit=False), Apply(over, udf))
 
 
@@ -273,7 +273,7 @@ def sees_delta(user):
     ],
 )
 def test_who_gathers_nothing_sees_nothing_gathered(stage, told):
-    with pytest.raises((ProgramError, AttributeError), match=told):
+    with pytest.raises(ProgramError, match=told):
         drive(start(Kinds(), EDGES, jit=False), stage)
 
 

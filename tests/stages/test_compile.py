@@ -133,6 +133,22 @@ def test_kernels_lie_in_the_cache_folder_with_their_stage(tmp_path, monkeypatch)
     assert not list(tmp_path.glob("*.tmp"))
 
 
+@pytest.mark.parametrize("kind", ["py", "nbi", "nbc"])
+def test_a_damaged_kernel_is_compiled_anew(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
+    graph = from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node"))
+    for damage in (False, True, False):
+        monkeypatch.setattr(kernels, "_LOADED", {})
+        if damage:
+            for path in tmp_path.rglob(f"*.{kind}"):
+                path.write_bytes(path.read_bytes()[:-3])
+            with pytest.warns(UserWarning, match=f"tux_kernel_.*{kind} is damaged: "):
+                worker = complete(Degrees(), graph, 1)
+        else:
+            worker = complete(Degrees(), graph, 1)
+        np.testing.assert_array_equal(column(worker, "node", "indegree"), [0, 1, 2])
+
+
 class Small(Program):
     """For UDFs of all sorts."""
 

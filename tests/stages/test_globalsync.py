@@ -132,7 +132,7 @@ def writes_value(user, tau):
 @both
 @pytest.mark.parametrize("udf", [writes_shared, reads_delta, writes_value])
 def test_an_aggregate_changes_nothing_else_but_totals(jit, udf):
-    with pytest.raises((ProgramError, ValueError, AttributeError), match="read-only|'?d'?"):
+    with pytest.raises(ProgramError, match="read-only|'?d'?"):
         drive(start(Totals(), EDGES, jit=jit), GlobalSync(aggregate=udf))
 
 
@@ -173,6 +173,6 @@ def test_an_unknown_field_of_the_context_is_named():
         tau.rsme = 3.0
 
     with pytest.raises(
-        AttributeError, match=r"tau has no field rsme \(fields: n read-only, .*, rmse, unset\)"
+        ProgramError, match=r"tau has no field rsme \(fields: n read-only, .*, rmse, unset\)"
     ):
         drive(start(Totals(), EDGES), GlobalSync(wrong))

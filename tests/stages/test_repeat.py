@@ -313,7 +313,7 @@ def test_wrong_use_is_told_with_its_line(make, message):
     ("until", "message"), [(sees_total, "tau has no field drawn"), (sets, "read-only")]
 )
 def test_until_only_reads_what_all_workers_have(until, message):
-    with pytest.raises((AttributeError, ValueError), match=message):
+    with pytest.raises(ProgramError, match=message):
         worker = start(Drawing(), PAGES, jit=False)
         worker.run(worker.prepare([Repeat(SYNC, until=until)]))
 

@@ -2,7 +2,7 @@
 
 It is the first writable of: $TUX_CACHE_DIR, the user's cache folder, a fresh temporary folder. Only
 its owner may enter it, since numba's cache files are pickles: whoever can write there can run code
-as the user.
+as the user. So a folder that was open to others is used only if it is empty.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ def keeping() -> Iterator[None]:
 def _candidates() -> Iterator[Path]:
     if chosen := os.environ.get("TUX_CACHE_DIR"):
         yield Path(chosen)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    yield Path(home) / "tux"
+    yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "tux"
 
 
 def _own(folder: Path) -> str:
     """Make `folder` ours and private; returns why it cannot be, or nothing."""
+    if folder.parts[:1] == ("~",):  # no HOME, and no entry in passwd
+        return "there is no home folder"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = folder.stat()
         if status.st_uid != os.getuid():
             return "it belongs to another user"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and any(folder.iterdir()):
+            return "others can write to it, and may have put files there: empty it"
         if stat.S_IMODE(status.st_mode) & 0o077:
             folder.chmod(0o700)
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -58,8 +61,8 @@ def _own(folder: Path) -> str:
 def cache_folder() -> Path:
     """The folder for this process and those that it starts.
 
-    It never fails: where none can be kept, kernels are compiled anew, with a warning, in a
-    temporary folder, which is removed when this process ends.
+    It never fails: where none can be kept, kernels are compiled anew, in a temporary folder, which
+    is removed when this process ends. A warning tells of each folder that cannot be used.
     """
     return _chosen(
         os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
@@ -68,22 +71,27 @@ def cache_folder() -> Path:
 
 @cache
 def _chosen(*environment: str | None) -> Path:
-    refused = []
+    refused, found = [], None
     for folder in _candidates():
         reason = _own(folder)
         if not reason:
-            return folder
+            found = folder
+            break
         refused.append(f"{folder}: {reason}")
+    if found and not refused:
+        return found
+    where = found or _temporary()
+    os.environ["TUX_CACHE_DIR"] = str(where)  # for worker processes, which do not warn again
     warnings.warn(
-        f"compiled kernels are not kept ({'; '.join(refused)}); set TUX_CACHE_DIR to a folder of "
-        "yours",
+        f"compiled kernels are kept in {where}{'' if found else ', and removed at the end'} "
+        f"({'; '.join(refused)}); set TUX_CACHE_DIR to a folder of yours",
         stacklevel=2,
     )
-    return _temporary()
+    return where
 
 
 def _temporary() -> Path:
-    """A new temporary folder, which worker processes share by their environment."""
+    """A new temporary folder, which is removed when this process ends."""
     folder, owner = tempfile.mkdtemp(prefix="tux-"), os.getpid()
 
     def remove() -> None:
@@ -91,5 +99,4 @@ def _temporary() -> Path:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    os.environ["TUX_CACHE_DIR"] = folder
     return Path(folder)

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 from numba import cfunc, types
+from numba.core.ccallback import CFunc
+
+from tux.partition.compiled import kept
 
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 """Signals by which compiled code dies that reads or writes where it should not."""
@@ -45,9 +48,10 @@ def advise() -> None:
     """
     if faulthandler.is_enabled():
         return
+    handler = kept(CFunc(_last_words, ((types.int32,), types.void), {}, {}), _last_words)
     try:
-        handler = cfunc("void(int32)", cache=True)(_last_words)
-    except (RuntimeError, OSError):  # numba found no place for its cache, or it is full
+        handler.compile()
+    except OSError:  # the disk of the cache is full
         handler = cfunc("void(int32)")(_last_words)
     libc = ctypes.CDLL(None)
     libc.signal.argtypes, libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
+from tux.base.disk import machine_error
 from tux.base.errors import ProgramError, TuxError, UsageError
 from tux.base.syntax import parsed
 from tux.base.text import closest
@@ -221,6 +222,18 @@ def blamed(error: Exception) -> ProgramError | None:
                 _said(error), where=where, do="correct the program; --debug shows the traceback"
             )
     return None
+
+
+def raised_in_program(error: Exception) -> ProgramError | None:
+    """The same for an error that a method of a user's program has raised: its innermost line."""
+    where = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        own = str(frame.f_globals.get("__name__")).startswith("tux.")
+        if not own and isinstance(frame.f_locals.get("self"), Program):
+            where = f"{frame.f_code.co_filename}:{line}"
+    if not where or machine_error(error):
+        return None
+    return ProgramError(_said(error), where=where, do="correct the program")
 
 
 def place(error: BaseException, path: str) -> str:

@@ -25,6 +25,7 @@ from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
 from tux.io.text import ADVICE
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
+from tux.program.sources import raised_in_program
 
 if TYPE_CHECKING:
     from tux.io.bags import Bags as BagData
@@ -383,11 +384,17 @@ def points_table(data: Held, program: Program) -> Any:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Errors inside name the options as Python does, not the flags of the command line."""
+    """Errors inside name the options as Python does, not the flags of the command line. Those that
+    a method of a program raises, such as its `stages`, are ProgramErrors.
+    """
     try:
         yield
     except TuxError as error:
         error.what, error.do = _translated(error.what), _translated(error.do)
+        raise
+    except Exception as error:
+        if found := raised_in_program(error):
+            raise found from error
         raise
 
 

@@ -1,0 +1,116 @@
+"""numba's files of compiled code, with a digest at the end of each that is checked before it is
+loaded.
+
+A file that was cut, or in which a bit has changed, is loaded by numba without a word: it computes
+something else, or crashes. And as such files are pickles, whoever writes one runs code as the user
+who loads it. So a file is loaded only if it is whole, and the user's own or root's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserWideCacheLocator,
+)
+
+DIGEST = 16
+"""Bytes of a digest: BLAKE2b of the file's name and of all before."""
+
+
+class _HomeLocator(UserWideCacheLocator):
+    """The user's cache folder, if there is one: for a user without a home, numba makes a folder
+    "~" in the current one.
+    """
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")
+        return super().from_function(py_func, py_file) if os.path.isabs(home) else None
+
+
+class _Places(CompileResultCacheImpl):
+    _locator_classes = [
+        _HomeLocator if each is UserWideCacheLocator else each
+        for each in CompileResultCacheImpl._locator_classes
+    ]
+
+
+class SealedCache(FunctionCache):
+    """numba's cache of one function, of sealed files.
+
+    Raises RuntimeError where there is no place for files.
+    """
+
+    _impl_class = _Places
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _SealedFiles(
+            locator.get_cache_path(),
+            f"{self._impl.filename_base}.sealed",  # numba's own files have no digest
+            locator.get_source_stamp(),
+        )
+
+
+class _SealedFiles(IndexDataCacheFile):
+    """The index and the data of one function. What lies behind a pickle, numba does not read."""
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if _may_load(Path(self._index_path)) else {}
+
+    def _load_data(self, name: str) -> Any:
+        path = Path(self._data_path(name))
+        if not _may_load(path):
+            raise FileNotFoundError(path)  # by which numba compiles anew
+        return super()._load_data(name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            written = io.BytesIO()
+            yield written
+            content = written.getvalue()
+            file.write(content + _digest(Path(filepath), content))
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    name = path.name.encode()
+    return hashlib.blake2b(name + b"\0" + content, digest_size=DIGEST).digest()
+
+
+def _may_load(path: Path) -> bool:
+    """Whether there is such a file and it may be loaded; if one may not, a warning tells why."""
+    try:
+        status = path.lstat()
+        data = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror})"
+    else:
+        if status.st_uid not in (os.getuid(), 0):
+            reason = "belongs to another user"
+        elif data[-DIGEST:] == _digest(path, data[:-DIGEST]):
+            return True
+        else:
+            reason = "is damaged"
+    tell_anew(path, reason)
+    return False
+
+
+def tell_anew(path: Path, reason: str) -> None:
+    """Warn that a file of compiled code is not used."""
+    warnings.warn(f"{path} {reason}: its function is compiled anew", stacklevel=2)

@@ -1,0 +1,90 @@
+"""Files of compiled code are loaded only as they were written, and only the user's own."""
+
+import importlib.util
+import os
+import re
+
+import pytest
+from numba import njit
+
+from tux.partition.compiled import kept
+from tux.partition.sealed import DIGEST
+
+
+@pytest.fixture
+def double(tmp_path):
+    """Compiles a function of a file of its own, as a new process does: its value for 21, and how
+    often it was found compiled.
+    """
+    path = tmp_path / "doubles.py"
+    path.write_text("def double(x):\n    return 2 * x\n")
+    spec = importlib.util.spec_from_file_location("doubles", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def run():
+        made = kept(njit(module.double), module.double)
+        return made(21), sum(made.stats.cache_hits.values())
+
+    assert run() == (42, 0) and run() == (42, 1)
+    return run
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
+
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[:-100],
+    "short": lambda data: data[: DIGEST // 2],
+    "first byte": lambda data: flipped(data, 0),
+    "middle": lambda data: flipped(data, len(data) // 2),
+    "digest": lambda data: flipped(data, len(data) - 1),
+}
+
+
+def test_a_damaged_file_is_compiled_anew_and_replaced(double, tmp_path):
+    for kind in ("nbi", "nbc"):
+        (path,) = (tmp_path / "__pycache__").glob(f"*.{kind}")
+        for damage in DAMAGES.values():
+            path.write_bytes(damage(path.read_bytes()))
+            with pytest.warns(UserWarning, match=f"{re.escape(str(path))} is damaged: .* anew"):
+                assert double() == (42, 0)
+            assert double() == (42, 1)
+
+
+def test_a_whole_file_under_another_name_is_not_loaded(double, tmp_path):
+    index, data = (next((tmp_path / "__pycache__").glob(f"*.{kind}")) for kind in ("nbi", "nbc"))
+    data.write_bytes(index.read_bytes())
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert double() == (42, 0)
+
+
+def test_anothers_files_and_links_are_not_loaded(double, tmp_path, monkeypatch):
+    (path,) = (tmp_path / "__pycache__").glob("*.nbi")
+    path.rename(tmp_path / path.name)
+    path.symlink_to(tmp_path / path.name)
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert double() == (42, 0)
+    owner = path.stat().st_uid
+    lstat = type(path).lstat
+
+    def of_another(path):
+        status = list(lstat(path))
+        return os.stat_result([*status[:4], owner + 1, *status[5:]])
+
+    monkeypatch.setattr(type(path), "lstat", of_another)
+    with pytest.warns(UserWarning, match="belongs to another user"):
+        assert double() == (42, 0)
+
+
+def test_a_user_without_a_home_has_no_folder_named_so(double, tmp_path, monkeypatch):
+    """Where nothing can be written beside the source, and there is no user's folder either."""
+    from tux.partition import sealed
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(tmp_path)
+    assert sealed._HomeLocator.from_function(double, str(tmp_path / "doubles.py")) is None
+    assert not (tmp_path / "~").exists()

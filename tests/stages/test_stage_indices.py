@@ -1,0 +1,108 @@
+"""An index that is one number for a whole stage is checked at each call of a compiled stage, not at
+the first alone.
+"""
+
+import numpy as np
+import pytest
+from programs import points_at, start
+
+from tux import Axpy, Context, Copy, Dot, Edge, Program, Vertex, mirror, param, reduction, value
+from tux.arrays.networks import from_arrays
+from tux.base.errors import ProgramError
+from tux.stages import Apply, Exchange, MiniBatch
+
+EDGES = from_arrays([0, 1, 2], [1, 2, 0], ends=("node", "node"))
+
+
+class Entries(Program):
+    back: int = param(1, "how far to go back")
+    node = Vertex(w=value("f8"), q=value("f8", 2))
+    link = Edge("node", "node", f=mirror("f8", 2))
+    tau = Context(i=value("i8"), at=value("i8", 4), alpha=value("f8", 2), out=reduction())
+
+
+def directly(node, tau):
+    node.q[tau.i] = 1.0
+
+
+def by_names(node, tau, p):
+    row = node.q
+    k = tau.i + p.back
+    row[k - 1] = 1.0
+
+
+def by_a_list(node, tau):
+    node.q[tau.at[tau.i]] = 1.0
+
+
+def called(node, tau):
+    node.q[int(tau.i)] = 1.0
+
+
+def by_another(node, tau):
+    called(node, tau)
+
+
+def of_edges(link, tau):
+    link.f[tau.i] = 1.0
+
+
+STAGES = {
+    "read": Copy("node", "w", "q[i]"),
+    "summed": Dot("node", "q[i]", "w", into="out"),
+    "of the context": Axpy("node", "w", "w", by="-alpha[i]"),
+    **{f.__name__: Apply("node", f) for f in (by_names, by_a_list, by_another)},
+    "edges": Exchange(of_edges),
+    "in a block": MiniBatch(Copy("node", "q[i]", "w"), vertices=2, over="src"),
+}
+
+
+@pytest.fixture
+def entries():
+    worker = start(Entries(), EDGES)
+    worker.tables["tau"].arrays["at"][:] = [0, 1, 2, 1]
+    return worker
+
+
+def run(worker, steps, i):
+    worker.tables["tau"].arrays["i"][0] = i
+    worker.run(steps)
+
+
+@pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+def test_each_call_is_checked(entries, stage):
+    steps = entries.prepare([stage])
+    for i in (0, 1, -1, 1):
+        run(entries, steps, i)
+    before = entries.tables["node"].arrays["q"].copy()
+    with pytest.raises(ProgramError, match=r"index 2 is out of bounds for .*, which has 2 entr"):
+        run(entries, steps, 2)
+    np.testing.assert_array_equal(entries.tables["node"].arrays["q"], before)
+
+
+def test_an_operator_is_named_as_it_stands_in_the_program(entries):
+    stage = Copy("node", "q[i]", "w")
+    steps = entries.prepare([stage])
+    with pytest.raises(ProgramError) as told:
+        run(entries, steps, -3)
+    assert told.value.what.startswith("Copy(node, q[i], w): index -3 is out of bounds for `q`, ")
+    assert told.value.where == stage.where and __file__ in told.value.where
+
+
+def test_a_function_is_named_with_its_line(entries):
+    steps = entries.prepare([Apply("node", directly)])
+    with pytest.raises(ProgramError) as told:
+        run(entries, steps, 9)
+    points_at(told.value, directly)
+
+
+def guarded(node, tau):
+    if tau.i < 2:
+        node.q[tau.i] = 5.0
+
+
+def test_an_index_behind_a_condition_is_no_error(entries):
+    steps = entries.prepare([Apply("node", guarded)])
+    for i in (1, 2, 0):
+        run(entries, steps, i)
+    assert np.all(entries.tables["node"].arrays["q"] == 5)
