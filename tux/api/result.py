@@ -26,7 +26,7 @@ from tux.program.returns import check_exports
 from tux.runs.export import formats_of
 from tux.runs.folder import RESULTS
 from tux.runs.folder import Run as Record
-from tux.runs.memory import in_python
+from tux.runs.python_words import in_python
 from tux.runs.saving import save
 from tux.runs.sizes import edges_told
 

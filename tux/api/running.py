@@ -19,8 +19,8 @@ from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
 from tux.runs.folder import columns_of
-from tux.runs.memory import in_python
 from tux.runs.options import RunOptions
+from tux.runs.python_words import in_python
 from tux.runs.watcher import Watcher
 
 

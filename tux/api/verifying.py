@@ -9,7 +9,7 @@ from tux.api.progress import watching
 from tux.base.signals import termination_passed_on
 from tux.program.program import Program
 from tux.runs import verify as runs
-from tux.runs.memory import in_python
+from tux.runs.python_words import in_python
 from tux.runs.verify import Verified
 from tux.runs.watcher import Watcher
 

@@ -12,7 +12,8 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
 from tux.program.program import Program
-from tux.runs.memory import Held, held, in_python, read_held_pairs
+from tux.runs.memory import Held, held, read_held_pairs
+from tux.runs.python_words import in_python
 
 WIDEST = 4
 """Columns of an array that can be a table: two ids, a number, and a time that is passed over."""

@@ -64,7 +64,7 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     rest = [row for row in table[1:] if len(row) == len(first) and not _repeats(row, first)]
     if any(map(NUMERIC.fullmatch, first)):
         below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
-        matrix = (not first[0] or len(first) > WIDE) and _of_matrix(first, below)
+        matrix = len(first) > WIDE and _of_matrix(first, below)
         return RowOne.NAMES if matrix else RowOne.ROW
     if _has_gap(first):
         return RowOne.ROW

@@ -28,9 +28,10 @@ from tux.program.returns import called
 from tux.runs.deferred import Deferred
 from tux.runs.generated import generated
 from tux.runs.in_shares import InShares, LoadedParts, sides_of
-from tux.runs.memory import Held, held, in_python, is_matrix, is_network, points_table, read_held
+from tux.runs.memory import Held, held, is_matrix, is_network, points_table, read_held
 from tux.runs.options import Reading
 from tux.runs.points import of_program, read_points
+from tux.runs.python_words import in_python
 from tux.runs.samples import (
     check_hashed,
     check_labelled,

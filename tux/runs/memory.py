@@ -7,8 +7,7 @@ What an object means depends on the program's input: `docs/data-in.md` has the t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,11 @@ from tux.arrays import stores
 from tux.arrays.edges import EdgeData
 from tux.arrays.frames import called, frame_of, has_arrow
 from tux.arrays.ids import Ids
-from tux.base.errors import DataError, TuxError, UsageError
-from tux.base.text import as_arguments
+from tux.base.errors import DataError, UsageError
 from tux.io.input_files import PATTERN, Files
 from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
-from tux.io.text import ADVICE
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
-from tux.program.sources import raised_in_program
 
 if TYPE_CHECKING:
     from tux.io.bags import Bags as BagData
@@ -380,25 +376,3 @@ def points_table(data: Held, program: Program) -> Any:
 
 
 # ---- messages
-
-
-@contextmanager
-def in_python() -> Iterator[None]:
-    """Errors inside name the options as Python does, not the flags of the command line. Those that
-    a method of a program raises, such as its `stages`, are ProgramErrors.
-    """
-    try:
-        yield
-    except TuxError as error:
-        error.what, error.do = _translated(error.what), _translated(error.do)
-        raise
-    except Exception as error:
-        if found := raised_in_program(error):
-            raise found from error
-        raise
-
-
-def _translated(text: str) -> str:
-    """The same message, with arguments of Python instead of flags."""
-    text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
-    return as_arguments(text)

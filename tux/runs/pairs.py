@@ -20,7 +20,8 @@ from tux.io.read import read_edges
 from tux.io.text import NUMBER, SAMPLE, without_skipping
 from tux.program.program import Program
 from tux.runs.folder import Run
-from tux.runs.memory import Held, held, in_python, read_held_pairs
+from tux.runs.memory import Held, held, read_held_pairs
+from tux.runs.python_words import in_python
 from tux.runs.untyped import first_rows
 
 Warn = Callable[[str], None]

@@ -31,11 +31,12 @@ from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.program import Program, score_of
 from tux.runs.folder import Run, Stored, fill, read_ids, read_run, stored_in
-from tux.runs.memory import Held, held, in_python, points_table
+from tux.runs.memory import Held, held, points_table
 from tux.runs.new_vertices import read_rows
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
 from tux.runs.points import read_points
+from tux.runs.python_words import in_python
 from tux.runs.samples import hash_bits
 from tux.runs.vertex_data import to_predict
 

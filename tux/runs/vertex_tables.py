@@ -24,7 +24,7 @@ from tux.io.vertex_columns import Wanted
 from tux.io.vertex_table import VertexTable, read_vertices
 from tux.program.fields import Field
 from tux.program.program import Program
-from tux.runs.memory import in_python
+from tux.runs.python_words import in_python
 
 Warn = Callable[[str], None]
 
