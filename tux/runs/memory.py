@@ -22,6 +22,7 @@ from tux.io.input_files import PATTERN, Files
 from tux.io.memory_edges import read_frame, read_matrix_edges, read_network
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
+from tux.runs.python_words import in_python
 
 if TYPE_CHECKING:
     from tux.io.bags import Bags as BagData

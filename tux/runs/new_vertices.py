@@ -27,7 +27,6 @@ from tux.program.program import Program
 from tux.runs.memory import (
     Held,
     documents_of,
-    in_python,
     is_matrix,
     read_held_edges,
 )
@@ -38,6 +37,7 @@ from tux.runs.memory import (
     read_samples as held_samples,
 )
 from tux.runs.options import Reading
+from tux.runs.python_words import in_python
 from tux.runs.samples import NAMED, check_hashed, hash_bits, labels_are
 
 MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers

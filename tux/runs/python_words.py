@@ -1,0 +1,33 @@
+"""Errors in the words of a Python program: options instead of flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tux.base.errors import TuxError
+from tux.base.text import as_arguments
+from tux.io.text import ADVICE
+from tux.program.sources import raised_in_program
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Errors inside name the options as Python does, not the flags of the command line. Those that
+    a method of a program raises, such as its `stages`, are ProgramErrors.
+    """
+    try:
+        yield
+    except TuxError as error:
+        error.what, error.do = _translated(error.what), _translated(error.do)
+        raise
+    except Exception as error:
+        if found := raised_in_program(error):
+            raise found from error
+        raise
+
+
+def _translated(text: str) -> str:
+    """The same message, with arguments of Python instead of flags."""
+    text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
+    return as_arguments(text)
