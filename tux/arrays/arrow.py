@@ -318,13 +318,16 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     head_of(path, 4)
     try:
-        with pq.ParquetFile(openable(path)) as file:
+        with pq.ParquetFile(openable(path), page_checksum_verification=True) as file:
             yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
             raise DataError("a string is not UTF-8 text", where=str(path)) from None
         said = (str(error).splitlines() or ["damaged"])[0]
-        raise DataError(f"{path} is no readable Parquet file ({said})") from None
+        raise DataError(
+            f"{path} is no readable Parquet file ({said})",
+            do="it is damaged, or no Parquet file: fetch or write it again",
+        ) from None
 
 
 def whole(piece: Any) -> Any:
@@ -553,6 +556,13 @@ def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
     return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
+def _new_parquet(part: Path, schema: Any) -> Any:
+    """pyarrow's writer of a new Parquet file whose pages have checksums."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(os.fspath(part), schema, compression="zstd", write_page_checksum=True)
+
+
 @contextmanager
 def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
     """A function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet file,
@@ -561,15 +571,13 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
     Every call names the same columns with the same types. The file appears when the block ends;
     `DiskError` if it cannot.
     """
-    import pyarrow.parquet as pq
-
     with replacing(path) as part:
         writer: Any = None
 
         def write(columns: Mapping[str, np.ndarray]) -> None:
             nonlocal writer
             table = _table(columns, flat=False)
-            writer = writer or pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+            writer = writer or _new_parquet(part, table.schema)
             writer.write_table(table)
 
         try:
@@ -633,8 +641,6 @@ def write_tables(
     one after the other; only one of them is held. Its schema says `notes` beside the columns.
     Raises `DiskError`.
     """
-    import pyarrow.parquet as pq
-
     with replacing(path) as part, ExitStack() as stack:
         writer: Any = None
         for table in tables:
@@ -642,7 +648,7 @@ def write_tables(
                 schema = table.schema.with_metadata(
                     {**(table.schema.metadata or {}), **(notes or {})}
                 )
-                writer = pq.ParquetWriter(os.fspath(part), schema, compression="zstd")
+                writer = _new_parquet(part, schema)
                 stack.callback(writer.close)
             writer.write(table.cast(writer.schema), row_group_size=GROUP)
 

@@ -221,7 +221,7 @@ def _info(argv: list[str]) -> int:
     flags = Flags(
         "tux info",
         "Tell what is in a run's folder, or in a file of edges.",
-        "DIR|GRAPH [--types A,B] [--columns A,B[,C]]",
+        "DIR|GRAPH [--types A,B] [--columns A,B[,C]] [--verify]",
     )
     flags.add_argument(
         "path", metavar="DIR|GRAPH", help="folder of a run, or file of edges, or many"
@@ -237,6 +237,11 @@ def _info(argv: list[str]) -> int:
         metavar="A,B,..",
         help="names, or numbers from 1, of the columns of source, target and value",
     )
+    flags.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare the files of a run, or of tux partition, with their checksums",
+    )
     args = flags.parse(argv)
     from tux.cli.info import info
 
@@ -247,7 +252,7 @@ def _info(argv: list[str]) -> int:
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
     show.phase(f"look at {args.path}")
-    show.pairs(info(args.path, (first, second), args.columns))
+    show.pairs(info(args.path, (first, second), args.columns, verify=args.verify))
     return 0
 
 

@@ -15,6 +15,7 @@ from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
+from tux.engine.shard import hashed
 from tux.engine.state import Head
 from tux.program import sources
 from tux.program.program import Program
@@ -57,8 +58,20 @@ class Stopped:
         return _file(self.run.test.path) if self.run.test is not None else None
 
     def records(self) -> list[dict[str, Any]]:
-        """The records of the epochs before the checkpoint."""
-        return read_metrics(self.path, self.checkpoint.manifest.metrics_bytes)
+        """The records of the epochs before the checkpoint. DataError if they are not what they were
+        when it was taken.
+        """
+        kept, metrics = self.checkpoint.manifest, self.path / "metrics.jsonl"
+        if kept.metrics_sum and _records_of(metrics, kept.epoch) != (
+            kept.metrics_bytes,
+            kept.metrics_sum,
+        ):
+            raise DataError(
+                f"metrics.jsonl is damaged: before checkpoint {kept.number} it was another",
+                where=str(metrics),
+                do="put the whole file back, or run it anew with another --out",
+            )
+        return read_metrics(self.path, kept.metrics_bytes)
 
     def states(self) -> list[Saved]:
         """The workers' files, by rank."""
@@ -188,6 +201,7 @@ def states_of(checkpoint: Checkpoint) -> list[Saved]:
 
 def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
     """The manifest of a state of the run that `record` describes."""
+    size, sum_ = _records_of(metrics, head.epoch)
     return Manifest(
         epoch=head.epoch,
         turns=head.turns,
@@ -199,21 +213,23 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         parameters=dict(record.parameters),
         options=record.options,
         versions=record.versions,
-        metrics_bytes=_bytes_of(metrics, head.epoch),
+        metrics_bytes=size,
+        metrics_sum=sum_,
     )
 
 
-def _bytes_of(metrics: Path, epochs: int) -> int:
-    """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
-    written, so there may be more. They are on the disk before the checkpoint is. Raises DiskError.
+def _records_of(metrics: Path, epochs: int) -> tuple[int, str]:
+    """Bytes of the records of so many epochs, each a line, and their hash. Training goes on while a
+    checkpoint is written, so there may be more. They are on the disk before the checkpoint is.
+    Raises DiskError.
     """
-    size = 0
+    lines: list[bytes] = []
     if epochs and metrics.exists():
         with writing(metrics), open(metrics, "rb") as file:
-            for line in islice(file, epochs):
-                size += len(line)
+            lines = [*islice(file, epochs)]
             sync(metrics)
-    return size
+    records = b"".join(lines)
+    return len(records), hashed(records)
 
 
 def _check_options(options: Mapping[str, Any], where: Path) -> None:
