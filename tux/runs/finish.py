@@ -7,13 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from importlib.metadata import version
-from platform import python_version
 from typing import Any, Protocol
 
 import numpy as np
 
-from tux import __version__
 from tux.base.errors import Interrupted, ProgramError
 from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
@@ -22,7 +19,6 @@ from tux.engine.spool import SpooledLists
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
-from tux.program import sources
 from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
@@ -30,9 +26,8 @@ from tux.program.returns import called
 from tux.runs.advice import on_workers
 from tux.runs.checkpoints import are_in
 from tux.runs.factors import factors_of
-from tux.runs.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
-from tux.runs.inputs import Inputs
-from tux.runs.options import Plan, RunOptions
+from tux.runs.folder import RESULTS, Categories, Run, RunFolder, model_of
+from tux.runs.options import Plan
 from tux.runs.ranking import judged
 from tux.runs.sinks import logged
 from tux.runs.watcher import Phases, Watcher
@@ -73,35 +68,6 @@ class Trainer(Protocol):
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses."""
-
-
-def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
-    """The run's record; with `digests` of the data, which take about a second a gigabyte of
-    edges.
-    """
-    source = sources.of(program)
-    record = Run(
-        App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
-    )
-    record.id_types = dict(inputs.train.id_types)
-    record.categories = {
-        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
-        for kind, named in inputs.train.categories.items()
-    }
-    record.app.digest, record.app.files = source.digest, source.digests
-    record.data.columns = dict(inputs.train.columns)
-    if digests:
-        record.data.digest = inputs.digest()
-    if inputs.test is not None:
-        digest = inputs.test.digest() if digests else ""
-        record.test = Origin(inputs.test_origin or inputs.origin, digest)
-    record.command, record.sizes = list(options.command), inputs.sizes
-    record.versions = {
-        "python": python_version(),
-        "tux": __version__,  # the metadata of an editable installation may be out of date
-        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
-    }
-    return record
 
 
 def carry_out(

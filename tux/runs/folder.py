@@ -124,7 +124,7 @@ class RunFolder:
         DiskError if it cannot be made.
         """
         self.path = Path(path)
-        self._made = claim(self.path)
+        self._made, self._early = claim(self.path), False
         self.journal = Journal(self.path)
 
     @classmethod
@@ -134,7 +134,7 @@ class RunFolder:
         """
         read_run(path)
         folder = cls.__new__(cls)
-        folder.path, folder._made = Path(path), False
+        folder.path, folder._made, folder._early = Path(path), False, False
         reclaim(folder.path)
         folder.journal = Journal(folder.path)
         try:
@@ -170,16 +170,27 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         self.journal.end(error)
+        if self._early:
+            with suppress(OSError):
+                (self.path / "run.json").unlink()
         release(self.path, remove=self._made)
 
     @property
     def has_run(self) -> bool:
-        """Whether there is a `run.json`."""
-        return (self.path / "run.json").exists()
+        """Whether there is a `run.json` of a run whose data are loaded."""
+        return not self._early and (self.path / "run.json").exists()
+
+    def begin(self, run: Run) -> None:
+        """Write `run.json` before the data are loaded, so that a run which is killed then can be
+        begun again. It is removed again if the run ends before `write_run`. Raises DiskError.
+        """
+        self._early = True
+        write_run(self.path, run)
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
         write_run(self.path, run)
+        self._early = False
         self.journal.open()
 
     def append(self, record: Mapping[str, Any]) -> None:
