@@ -195,10 +195,16 @@ class RunFolder:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
-        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
-            new = not file.tell()
-            file.write(msgspec.json.encode(finite(record)) + b"\n")
-            if new:
+        metrics, line = self.path / "metrics.jsonl", msgspec.json.encode(finite(record)) + b"\n"
+        with writing(metrics), open(metrics, "ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+            except OSError:
+                file.truncate(size)  # no part of a line stays
+                raise
+            if not size:
                 sync(self.path)  # its name
 
     def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
