@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.integers import joined, narrow
-from tux.arrays.packed import head_of, packing, unpacked
+from tux.arrays.packed import Limited, head_of, packing, unpacked
 from tux.arrays.pieced import Pieced, drained
 from tux.arrays.piped import openable
 from tux.arrays.ragged import Lists
@@ -51,18 +51,21 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
     """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary
     file to ``read(n)`` from and to close.
 
-    Raises `DataError` if there is no such file, or it is packed in another way.
+    Raises `DataError` if there is no such file, or it is packed in another way; reading raises it
+    if the file holds more than `Limited` says.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
     head = head_of(path, 8)
-    if (own := unpacked(path, head)) is not None:
-        return own
     kind = packing(head)
+    if (own := unpacked(path, head)) is not None:
+        return Limited(own, path)
     file = openable(path)
     if isinstance(file, str):
-        return pa.input_stream(file, compression=kind)
-    return pa.CompressedInputStream(file, kind) if kind else file
+        stream = pa.input_stream(file, compression=kind)
+    else:
+        stream = pa.CompressedInputStream(file, kind) if kind else file
+    return Limited(stream, path) if kind else stream
 
 
 class ColumnPieces:
