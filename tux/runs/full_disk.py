@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import secrets
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tux.base.disk import FULL
 from tux.base.errors import DiskError
 from tux.base.signals import Deferred
 from tux.base.text import plural
@@ -45,8 +47,9 @@ def write_patiently(write: Callable[[], object], watch: Watcher, asked: Deferred
 
 
 def is_full(error: DiskError) -> bool:
-    """Whether there was no room on the disk."""
-    return isinstance(error.__cause__, OSError) and error.__cause__.errno in FULL
+    """Whether there was no room on the disk. A limit on the size of a file does not pass."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def keep_elsewhere(
@@ -58,10 +61,13 @@ def keep_elsewhere(
     """
     columns = {name: given for name, given in columns_of(worker, record.id_types) if given}
     for place in (Path(tempfile.gettempdir()), Path.home()):
+        above = place / f"tux-run-{secrets.token_hex(4)}"
         try:
-            above = Path(tempfile.mkdtemp(prefix="tux-run-", dir=place))
+            above.mkdir(mode=0o700)
             save(above / "run", record, records, columns, {})
         except (DiskError, OSError):
+            with suppress(OSError):
+                above.rmdir()
             continue
         kept = f"the run with its model is kept in {above / 'run'}: move it to where there is room"
         error.do = f"{error.do}; {kept}" if error.do else kept

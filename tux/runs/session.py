@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
+from tux.base.limits import check_files
 from tux.base.text import plural
 from tux.cluster import job_folder
 from tux.cluster.answering import Answers
@@ -47,7 +48,7 @@ from tux.runs.finish import carry_out
 from tux.runs.folder import Run, RunFolder
 from tux.runs.folder_keeper import FolderKeeper
 from tux.runs.in_shares import InShares
-from tux.runs.inputs import Data, Inputs
+from tux.runs.inputs import Data, Inputs, cut_folder
 from tux.runs.journal import Noting
 from tux.runs.keeping import LocalMarks
 from tux.runs.memory import held
@@ -161,7 +162,7 @@ def _run(
     before, folder = begun or (None, None)
     data, test = held(program, data), held(program, test)
     processes = _has_processes(data, options)
-    _check_options(program, options, processes=processes)
+    _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
@@ -337,12 +338,16 @@ def _has_processes(data: Data | None, options: RunOptions) -> bool:
     return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
-def _check_options(program: Program, options: RunOptions, *, processes: bool) -> None:
+def _check_options(
+    program: Program, data: Data | None, options: RunOptions, *, processes: bool
+) -> None:
     """UsageError for what the program has no use for, where lost workers are to be started again,
     and there is only this process; and where a library is missing. Neither this nor an export's
-    mistake is left to a time when data have been read.
+    mistake, nor too few open files, is left to a time when data have been read.
     """
-    options.of(program)
+    workers = stored(options.of(program), cut_folder(data)).all_workers
+    if processes:
+        check_files(workers)
     check_exports(program)
     sinks.check(options.log)
     if options.restarts and not processes:
