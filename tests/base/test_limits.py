@@ -64,7 +64,8 @@ def system(number):
         ),
     ],
 )
-def test_what_a_limit_has_caused(error, what, do):
+def test_what_a_limit_has_caused(error, what, do, monkeypatch):
+    monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda: True)
     told = machine_error(error)
     assert what in told.what and do in told.do
 

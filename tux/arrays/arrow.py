@@ -22,7 +22,7 @@ from tux.arrays.pieced import Pieced, drained
 from tux.arrays.piped import openable
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
-from tux.base.errors import DataError
+from tux.base.errors import DataError, out_of_memory
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
@@ -315,7 +315,9 @@ def parse_text(
 
 @contextmanager
 def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`."""
+    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`,
+    and memory that is not there the error of `out_of_memory`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -323,6 +325,8 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
     try:
         with pq.ParquetFile(openable(path), page_checksum_verification=True) as file:
             yield file
+    except MemoryError as error:  # pyarrow's is also an ArrowException
+        raise out_of_memory(f"{path} ({error})") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
             raise DataError("a string is not UTF-8 text", where=str(path)) from None

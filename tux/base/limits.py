@@ -15,7 +15,7 @@ FILES, FILES_EACH = 48, 4
 """Open files that a process of a run of several workers needs, and for each worker. 3 workers ran
 with 48 in all, 6 with 60; the rest is for readers of data."""
 
-MAPPED = ("cannot allocate memory", "failed to map segment")
+MAPPED = ("cannot allocate memory", "failed to map segment", "load shared object")
 """What the loader of libraries says where memory is short."""
 
 
@@ -61,6 +61,16 @@ def limit_error(error: BaseException) -> TuxError | None:
         )
     if number == errno.ENOMEM:
         return out_of_memory(said)
-    if isinstance(error, ImportError | OSError) and any(each in said.lower() for each in MAPPED):
-        return out_of_memory(f"a library cannot be loaded ({said})")
+    mapped = any(each in said.lower() for each in MAPPED)
+    if isinstance(error, ImportError | OSError) and mapped and _is_short_of_addresses():
+        return out_of_memory(f"a library cannot be loaded, and ulimit -v limits addresses ({said})")
     return None
+
+
+def _is_short_of_addresses() -> bool:
+    """Whether the addresses of this process are limited, as by ulimit -v."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return False
