@@ -285,6 +285,7 @@ def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(RunFolder, "write_model", full)
+        patched.setattr("tempfile.tempdir", str(here))
         with pytest.raises(DiskError) as caught:
             train("part")
     assert caught.value.do.endswith("tux run --resume part") and not Path("part/model").exists()
