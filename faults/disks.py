@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
-from faults.recovery import now, over
+from faults.recovery import Moment, now, over
 from faults.room import Room, Wrong, is_root
+from faults.running import Running
 from faults.scenario import Scenario, Seen
 
 SIZE = 8 << 20  # bytes of the disk
@@ -85,21 +86,36 @@ def full_for_checkpoints(room: Room) -> Seen:
         return seen
 
 
-def full_for(what: str, room: Room) -> Seen:
-    """The disk becomes quite full when something is to be written; with space again, the user
-    resumes.
-    """
+def train_to(what: str, number: int, disk: Path, room: Room) -> tuple[Running, Moment]:
+    """A run whose disk becomes quite full when something is to be written."""
     path = {"model": r"^os.mkdir .*/\.model\.", "records": r"^open .*/metrics.jsonl"}[what]
-    number = 1 if what == "model" else 4
     plan = {"moment": "file", "path": path, "number": number, "who": "command", "do": "hold"}
+    command = room.train(plan=[{"name": "writes", **plan}], out="disk/out")
+    room.reached("writes")
+    fill(disk, 0)
+    fault = now()
+    room.go("writes")
+    return command, fault
+
+
+def full_for_model(room: Room) -> Seen:
+    """The disk is full for the model; with space again, the run ends by itself."""
     with small_disk(room) as disk:
-        command = room.train(plan=[{"name": "writes", **plan}], out="disk/out")
-        room.reached("writes")
-        fill(disk, 0)
-        fault = now()
-        room.go("writes")
-        code = room.code(command)
-        if what == "records" and code == 0:  # the record had room in the file's last page
+        command, fault = train_to("model", 1, disk, room)
+        told = room.until(lambda: "tried again" in command.output()[1], "the full disk to be told")
+        (disk / "filler").unlink()
+        seen = over(room, command, "disk/out")
+        past = time.monotonic() - fault.seconds
+        return seen._replace(noticed=told - fault.seconds, recovered=past)
+
+
+def full_for_records(room: Room) -> Seen:
+    """The disk is full for a record; with space again, the user resumes."""
+    with small_disk(room) as disk:
+        command, fault = train_to("records", 4, disk, room)
+        ends = lambda: command.process.poll() is not None  # noqa: E731
+        room.until(lambda: ends() or "tried again" in command.output()[1], "the disk to be told")
+        if not ends() or not room.code(command):  # the record had room in the file's last page
             (disk / "filler").unlink()
             return over(room, command, "disk/out")
         room.expect(command, 6, "error: ")
@@ -136,15 +152,15 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "disk-full-model",
             "disk full for the model",
-            resumed,
-            partial(full_for, "model"),
+            "a warning; with space again, the same bytes",
+            full_for_model,
             missing=no_mounts,
         ),
         Scenario(
             "disk-full-records",
             "disk full for a record of metrics.jsonl",
             resumed,
-            partial(full_for, "records"),
+            full_for_records,
             missing=no_mounts,
         ),
         *(

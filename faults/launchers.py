@@ -31,7 +31,7 @@ AT: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "results": (
         "as it writes the results, after the model",
-        {"moment": "file", "path": r"^os.rename .*/run.json$", "number": 2, "who": "command"},
+        {"moment": "file", "path": r"^os.rename .*/run.json$", "number": 3, "who": "command"},
     ),
 }
 

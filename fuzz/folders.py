@@ -26,7 +26,8 @@ from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import Graph
 from tux.graph.partitioned import Partitioned, without_edges
-from tux.runs.folder import App, Origin, Run, RunFolder, fill, model_file, read_ids, read_run
+from tux.runs.folder import App, Origin, Run, RunFolder, fill, read_run
+from tux.runs.model_files import model_file, read_ids
 from tux.runs.pairs import read_pairs
 
 NPY = 128  # bytes before the numbers of an array

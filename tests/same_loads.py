@@ -15,7 +15,7 @@ from tux.loading.loader import loader
 from tux.loading.rounds import together
 from tux.runs import loading, why_whole
 from tux.runs.begin import introduce, load_for, recommended
-from tux.runs.finish import describe
+from tux.runs.description import describe
 from tux.runs.in_shares import InShares
 from tux.runs.loader_process import Ended, read_rows, spool_of
 

@@ -36,6 +36,7 @@ def test_saved_and_loaded(run, tmp_path):
     other.save(tmp_path / "again")
     assert same(run, tux.load(tmp_path / "again"))
     assert sorted(path.name for path in (tmp_path / "again").iterdir()) == [
+        "B2SUMS",
         "metrics.jsonl",
         "model",
         "run.json",

@@ -65,6 +65,7 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     assert result.results["walks"] == len(found) and result.results["steps"] == taken
     assert result.results["steps_per_second"] > 0
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
+        "B2SUMS",
         "metrics.jsonl",
         "model",
         "run.json",

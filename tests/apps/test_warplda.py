@@ -327,7 +327,7 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
         and recorded.parameters["sampler"] == sampler
         and recorded.parameters["topics"] == 4
     )
-    assert type(reopened(recorded, lambda text: pytest.fail(text))) is kind
+    assert type(reopened(recorded, tmp_path / "run", lambda text: pytest.fail(text))) is kind
     assert not any("sampler" in line for line in said.lines)
     assert result.worker.tables["word"].arrays["n"].sum() == drawn().fields["count"].sum()
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tux.arrays import arrow
-from tux.base.errors import DataError, DiskError
+from tux.base.errors import DataError, DiskError, TuxError
 
 COLUMNS = {
     "id": np.array([7, 3, 2**40]),
@@ -44,7 +44,7 @@ def test_a_stream_is_unpacked_whatever_its_name(tmp_path, pack):
     path = tmp_path / "data.xyz"
     path.write_bytes(pack(b"hello\n" * 100))
     with arrow.open_stream(path) as stream:
-        assert stream.read() == b"hello\n" * 100
+        assert stream.read(1 << 20) == b"hello\n" * 100
 
 
 def test_what_cannot_be_opened_says_why(tmp_path):
@@ -148,3 +148,10 @@ def test_encode_gives_each_value_once():
     for column in (np.array([5, 2**50, 5]), np.array(["b", "", "b"], arrow.STRING)):
         codes, values = arrow.encode(column)
         assert len(values) == 2 and values[codes].tolist() == column.tolist()
+
+
+def test_parquet_that_does_not_fit_the_memory_is_not_called_damaged(tmp_path):
+    arrow.write_parquet(tmp_path / "x.parquet", {"a": np.arange(3)})
+    with pytest.raises(TuxError, match="out of memory: .*x.parquet"):
+        with arrow.parquet_file(tmp_path / "x.parquet"):
+            raise pa.ArrowMemoryError("malloc of size 99 failed")

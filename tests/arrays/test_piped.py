@@ -2,6 +2,7 @@
 plain file.
 """
 
+import gzip
 import lzma
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import threading
 import zipfile
+from collections import namedtuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+from tux.arrays import packed, piped
 from tux.arrays.piped import forget, readable
-from tux.base.errors import DataError
+from tux.base.errors import DataError, DiskError
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 
@@ -136,6 +139,26 @@ def test_standard_input(tmp_path, name):
     assert ('"standard input"' in (tmp_path / "o" / "run.json").read_text()) == (name == "-")
 
 
+def test_a_copy_leaves_a_tenth_of_the_free_space(tmp_path, pipe, monkeypatch):
+    usage = namedtuple("usage", "total used free")(1000, 900, 100)
+    monkeypatch.setattr(piped.shutil, "disk_usage", lambda folder: usage)
+    assert readable(pipe(bytes(90)))
+    with pytest.raises(DiskError, match="pipe1 is over 90 bytes, nine tenths of what was free"):
+        readable(pipe(bytes(91)))
+    assert len(os.listdir(tmp_path / "copies")) == 1  # the first
+
+
+def test_copies_of_processes_that_were_killed_are_removed(tmp_path, pipe):
+    left, other = tmp_path / "copies" / "tux-input-left", tmp_path / "copies" / "other"
+    left.write_text("of a process that is no more")
+    other.write_text("of no concern")
+    copy = readable(pipe(b"1"))
+    assert not left.exists() and os.path.exists(copy) and other.exists()
+    readable(pipe(b"2"))
+    assert os.path.exists(copy)  # its process lives
+    other.unlink()
+
+
 # ---- packed
 
 
@@ -171,3 +194,16 @@ def test_packed_files_that_cannot_be_read(tmp_path):
     (tmp_path / "x.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(40))
     with pytest.raises(DataError, match="is a 7z file"):
         read_edges(tmp_path / "x.7z", ENDS, FIELDS)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_packed_file_that_holds_very_much(tmp_path, monkeypatch, pack):
+    monkeypatch.setattr(packed, "ROOM", 100_000)
+    monkeypatch.setattr(packed, "RATIO", 10)
+    path = tmp_path / "x.csv"
+    path.write_bytes(pack(b"1,2,3\n" * 10_000))
+    assert len(read_edges(path, ENDS, FIELDS)) == 10_000
+    path.write_bytes(pack(b"1,2,3\n" * 30_000))
+    with pytest.raises(DataError, match="x.csv holds over 1.*, 10 times its size") as caught:
+        read_edges(path, ENDS, FIELDS)
+    assert "unpack it" in caught.value.do

@@ -51,6 +51,7 @@ def test_a_full_standard_output_is_told(folder, argv):
 def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
     code, _, err = shell(folder, RUN, ">&-")
     assert (code, err) == (0, "") and sorted(os.listdir(folder / "out")) == [
+        "B2SUMS",
         "metrics.jsonl",
         "model",
         "run.json",

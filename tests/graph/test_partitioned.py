@@ -93,6 +93,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     ]
     assert f"{len(edges)} ratings" in " ".join(watch.lines)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "B2SUMS",
         "metrics.jsonl",
         "model",
         "run.json",

@@ -138,6 +138,7 @@ def test_a_line_is_bad_where_a_pattern_says_so(file, form, lines):
         ("1\n2\n1e3\n1 1 1\n", "'1e3' is no number of lines", 3),
         ("99999999999\n5\n1\n1 1 1\n", "at most 2,147,483,647", 1),
         ("2147483647\n5\n1\n1 1 1\n", "2,147,483,647 documents, but only 1 lines of words", 1),
+        ("1000000\n5\n1\n1 1 1\n", "1,000,000 documents, but only 1 lines of words", 1),
         ("1\n5\n2\n1 1 1\n", "1 lines of words, but the header says 2", 3),
         ("1\n5\n1\n1 1 1\n1 2 1\n", "2 lines of words, but the header says 1", 3),
         ("1\n5\n", "the sizes are cut short", 1),

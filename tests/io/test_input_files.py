@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -95,6 +96,18 @@ def bucket(tmp_path, monkeypatch):
 
     monkeypatch.setattr(stores, "file_system", found)
     return tmp_path
+
+
+def test_a_device_is_read_only_where_it_is_named_itself(folder):
+    here = folder({"a.csv": "1,2\n"})
+    os.symlink("/dev/zero", here / "z.csv")
+    for data in (here, here / "*.csv"):
+        with pytest.raises(DataError, match="z.csv is a device or a socket"):
+            input_files(data)
+    assert input_files(here / "z.csv") == str(here / "z.csv")
+    (here / "z.csv").unlink()
+    os.mkfifo(here / "z.csv")
+    assert str(here / "z.csv") in [piece.path for piece in pieces_of(input_files(here))]
 
 
 def test_uris_of_files_folders_and_patterns(bucket, folder):

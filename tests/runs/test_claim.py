@@ -116,8 +116,32 @@ def test_what_a_killed_run_has_left_is_named_as_such(tmp_path):
     ):
         claim(tmp_path / "out")
     (tmp_path / "out" / LOCK).write_text("")
-    with pytest.raises(UsageError, match="another run writes to"):
+    with pytest.raises(UsageError, match="is left from a process, which was killed"):
         claim(tmp_path / "out")
+
+
+@pytest.mark.parametrize("left", [b"", b"1", b"\xff\x00\xfe", b"x y z\n"])
+def test_a_lock_that_names_no_process_is_taken_over(tmp_path, monkeypatch, left):
+    """So it is after a power failure."""
+    monkeypatch.setattr("tux.runs.claim.WAIT", 0)
+    (tmp_path / LOCK).write_bytes(left)
+    assert holder(tmp_path) == (0, socket.gethostname(), False)
+    reclaim(tmp_path)
+    assert os.listdir(tmp_path) == [LOCK] and holder(tmp_path).process == os.getpid()
+    with pytest.raises(UsageError, match="another run writes to") as caught:
+        reclaim(tmp_path)
+    assert f"remove {tmp_path / LOCK}" in caught.value.do
+
+
+def test_a_lock_that_is_being_written_is_waited_for(tmp_path, monkeypatch):
+    me = " ".join(map(str, this()))
+    (tmp_path / LOCK).write_text("")
+    monkeypatch.setattr(
+        "tux.runs.claim.time.sleep", lambda seconds: (tmp_path / LOCK).write_text(me)
+    )
+    monkeypatch.setattr("tux.runs.claim.WAIT", 60)
+    with pytest.raises(UsageError, match=f"another run writes to .*: process {os.getpid()}"):
+        reclaim(tmp_path)
 
 
 def test_of_many_at_once_one_gets_the_folder(tmp_path):

@@ -11,7 +11,8 @@ from tiny_ratings import RATINGS
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted
 from tux.cli.main import main
-from tux.runs.folder import RunFolder, read_ids, read_metrics, read_run
+from tux.runs.folder import RunFolder, read_metrics, read_run
+from tux.runs.model_files import read_ids
 from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 

@@ -17,7 +17,8 @@ from tux.base.errors import DataError, DiskError, UsageError
 from tux.cli.info import info
 from tux.engine.worker import Worker
 from tux.graph.local import Graph
-from tux.runs.folder import RunFolder, fill, finite, read_ids, read_metrics, read_run
+from tux.runs.folder import RunFolder, fill, finite, read_metrics, read_run
+from tux.runs.model_files import read_ids
 from tux.runs.options import RunOptions
 from tux.runs.predict import predict, writer
 from tux.runs.session import run
@@ -47,7 +48,7 @@ def trained(tmp_path):
 
 def test_files_of_a_run(trained):
     folder, result = trained
-    files = ["metrics.jsonl", "model", "run.json", "timeline.jsonl"]
+    files = ["B2SUMS", "metrics.jsonl", "model", "run.json", "timeline.jsonl"]
     assert sorted(os.listdir(folder)) == files
     assert sorted(os.listdir(folder / "model")) == ["item.parquet", "tau.parquet", "user.parquet"]
     assert read_metrics(folder) == result.records
@@ -194,7 +195,8 @@ def test_a_changed_source_is_told_and_a_changed_field_refused(trained, tmp_path)
     (folder / "run.json").write_text(text.replace(json.loads(text)["app"]["digest"], "0" * 32))
     warnings = []
     predict(folder, tmp_path / "pairs.csv", warn=warnings.append)
-    assert len(warnings) == 1 and "mf.py, or a file beside it" in warnings[0]
+    assert "run.json is damaged, or was changed by hand" in warnings[0]
+    assert len(warnings) == 2 and "mf.py, or a file beside it" in warnings[1]
     (folder / "run.json").write_text(text.replace('"rank": 6', '"rank": 7'))
     with pytest.raises(
         DataError, match=r"f is float32 \(., 6\), but the program has float32 \(., 7\)"
@@ -223,6 +225,7 @@ def test_a_damaged_record_of_a_run_is_told(trained, damage):
     folder, _ = trained
     damage(folder)
     with pytest.raises(DataError, match="not what a run writes"):
+        os.remove(folder / "B2SUMS")
         info(str(folder))
 
 

@@ -7,7 +7,8 @@ from watchers import Told
 from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
-from tux.runs.folder import read_ids, read_run
+from tux.runs.folder import read_run
+from tux.runs.model_files import read_ids
 from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Exchange, GlobalSync

@@ -25,7 +25,8 @@ from tux import Edge, Program, Ratings, Vertex, data
 from tux.arrays.arrow import read_parquet
 from tux.arrays.given import as_given, as_held
 from tux.program.sources import find
-from tux.runs.folder import read_ids, read_run
+from tux.runs.folder import read_run
+from tux.runs.model_files import read_ids
 from tux.runs.nearest import nearest_of
 from tux.runs.options import RunOptions
 from tux.runs.predict import predict

@@ -69,6 +69,9 @@ def test_info_tells_the_state_of_a_run_and_how_it_goes_on(here):
     assert info("out")["state"].startswith("killed: process ")
     assert info("out")["state"].endswith(f"is gone; 3 epochs done; {goes_on}")
     locked("bare", dead())
+    again = "to begin it again, as it has no checkpoint: tux run --resume bare"
+    assert info("bare")["state"].endswith(again)
+    rewrite("bare", lambda noted: noted["data"].update(path="standard input"))
     assert info("bare")["state"].endswith(
         "it cannot go on, as it has no checkpoint: run it anew with another --out"
     )

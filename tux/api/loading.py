@@ -12,8 +12,8 @@ from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
 from tux.program.program import Program
-from tux.runs.folder import check_model, model_file, read_metrics, read_run
-from tux.runs.model_files import read_tables
+from tux.runs.folder import read_metrics, read_run
+from tux.runs.model_files import check_model, model_file, read_tables
 from tux.runs.predict import reopened
 
 
@@ -32,7 +32,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
         opened = program
     else:
         try:
-            opened = reopened(record, logging.getLogger("tux").warning)
+            opened = reopened(record, path, logging.getLogger("tux").warning)
         except TuxError as error:
             opened = f"the program {record.app.name} cannot be loaded: {error.what}"
     stored = {file.stem for file in (path / "model").glob("*.parquet")}

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.integers import joined, narrow
-from tux.arrays.packed import head_of, packing, unpacked
+from tux.arrays.packed import Limited, head_of, packing, unpacked
 from tux.arrays.pieced import Pieced, drained
 from tux.arrays.piped import openable
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
-from tux.base.errors import DataError
+from tux.base.errors import DataError, out_of_memory
 
 STRING = np.dtypes.StringDType()
 ROWS = 1 << 20  # rows of a Parquet file that are read at a time
@@ -54,18 +54,21 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
     """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary
     file to ``read(n)`` from and to close.
 
-    Raises `DataError` if there is no such file, or it is packed in another way.
+    Raises `DataError` if there is no such file, or it is packed in another way; reading raises it
+    if the file holds more than `Limited` says.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
     head = head_of(path, 8)
-    if (own := unpacked(path, head)) is not None:
-        return own
     kind = packing(head)
+    if (own := unpacked(path, head)) is not None:
+        return Limited(own, path)
     file = openable(path)
     if isinstance(file, str):
-        return pa.input_stream(file, compression=kind)
-    return pa.CompressedInputStream(file, kind) if kind else file
+        stream = pa.input_stream(file, compression=kind)
+    else:
+        stream = pa.CompressedInputStream(file, kind) if kind else file
+    return Limited(stream, path) if kind else stream
 
 
 class ColumnPieces:
@@ -331,19 +334,26 @@ def _with_breaks(table: Any) -> Any:
 
 @contextmanager
 def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`."""
+    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`,
+    and memory that is not there the error of `out_of_memory`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     head_of(path, 4)
     try:
-        with pq.ParquetFile(openable(path)) as file:
+        with pq.ParquetFile(openable(path), page_checksum_verification=True) as file:
             yield file
+    except MemoryError as error:  # pyarrow's is also an ArrowException
+        raise out_of_memory(f"{path} ({error})") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
             raise DataError("a string is not UTF-8 text", where=str(path)) from None
         said = (str(error).splitlines() or ["damaged"])[0]
-        raise DataError(f"{path} is no readable Parquet file ({said})") from None
+        raise DataError(
+            f"{path} is no readable Parquet file ({said})",
+            do="it is damaged, or no Parquet file: fetch or write it again",
+        ) from None
 
 
 def whole(piece: Any) -> Any:
@@ -577,6 +587,13 @@ def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
     return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
+def _new_parquet(part: Path, schema: Any) -> Any:
+    """pyarrow's writer of a new Parquet file whose pages have checksums."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(os.fspath(part), schema, compression="zstd", write_page_checksum=True)
+
+
 @contextmanager
 def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
     """A function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet file,
@@ -585,15 +602,13 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
     Every call names the same columns with the same types. The file appears when the block ends;
     `DiskError` if it cannot.
     """
-    import pyarrow.parquet as pq
-
     with replacing(path) as part:
         writer: Any = None
 
         def write(columns: Mapping[str, np.ndarray]) -> None:
             nonlocal writer
             table = _table(columns, flat=False)
-            writer = writer or pq.ParquetWriter(os.fspath(part), table.schema, compression="zstd")
+            writer = writer or _new_parquet(part, table.schema)
             writer.write_table(table)
 
         try:
@@ -657,8 +672,6 @@ def write_tables(
     one after the other; only one of them is held. Its schema says `notes` beside the columns.
     Raises `DiskError`.
     """
-    import pyarrow.parquet as pq
-
     with replacing(path) as part, ExitStack() as stack:
         writer: Any = None
         for table in tables:
@@ -666,7 +679,7 @@ def write_tables(
                 schema = table.schema.with_metadata(
                     {**(table.schema.metadata or {}), **(notes or {})}
                 )
-                writer = pq.ParquetWriter(os.fspath(part), schema, compression="zstd")
+                writer = _new_parquet(part, schema)
                 stack.callback(writer.close)
             writer.write(table.cast(writer.schema), row_group_size=GROUP)
 

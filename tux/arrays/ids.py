@@ -16,7 +16,7 @@ from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
-FEW, SPARSE = 1_000_000, 64
+FEW, SPARSE = 1 << 16, 64
 _WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
 LONG = 1 << 20  # rows that are worth compiled code
 CHUNK = 1 << 20  # strings encoded at a time

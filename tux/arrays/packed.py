@@ -24,6 +24,13 @@ MAGIC = {
 XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
 ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 LOOKED_AT = 10_000  # names of a folder among which one like a wrong one is looked for
+RATIO = 256
+"""How many times its own size a packed file may hold, beyond `ROOM`; text has 2 to 30 times, and
+repeated lines 100 times."""
+
+ROOM = 1 << 28
+"""Bytes that any packed file may hold."""
+
 ENCRYPTED = 1  # a bit of a zip member's flags
 
 
@@ -137,6 +144,39 @@ def _member(path: str | os.PathLike[str]) -> Unpacked:
     raise DataError(
         f"{path} holds {len(members)} files: {names}", do="Unpack it, and name one of them."
     )
+
+
+class Limited:
+    """The unpacked bytes of a packed file, which may be made to fill any memory or disk: reading
+    raises `DataError` where there are over `ROOM` of them and over `RATIO` times the file's own.
+    """
+
+    def __init__(self, stream: Any, path: str | os.PathLike[str]) -> None:
+        self._stream, self._path, self._done = stream, path, 0
+        with opened(path) as file:
+            self._most = ROOM + RATIO * file.seek(0, os.SEEK_END)
+
+    def __enter__(self) -> Limited:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`, fewer only at the end."""
+        piece: bytes = self._stream.read(size)
+        self._done += len(piece)
+        if self._done > self._most:
+            raise DataError(
+                f"{self._path} holds over {self._most:,} bytes, {RATIO} times its size and "
+                f"{ROOM >> 20} MB: it may have been made to fill memory",
+                do="If it is what you want to read, unpack it, and name the unpacked file.",
+            )
+        return piece
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
 
 
 class Unpacked:

@@ -4,26 +4,36 @@ need a file of this machine.
 Readers look at the beginning of a file before they read it, and some read it twice. So such input
 is copied to a temporary file when it is first asked for, and the copy stands for it until `forget`
 is called. `opened` needs no copy of what a URI names.
+
+A copy takes at most nine tenths of the space that is free when it begins. It is locked by its
+process, so that a later run finds the copies of processes that were killed, and removes them.
 """
 
 from __future__ import annotations
 
 import atexit
 import errno
+import fcntl
 import os
 import shutil
 import stat
 import sys
 import tempfile
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
 
 from tux.arrays import stores
 from tux.base.errors import DataError, DiskError
 
 STANDARD = "-"  # what standard input is called on a command line
 PIECE = 1 << 20  # bytes copied at a time
+ELSEWHERE = "Free space, or name another folder in the variable TMPDIR."
 
-_copies: dict[str, str] = {}  # path of the copy, by path
+COPY = "tux-input-"
+"""How the names of copies begin."""
+
+_copies: dict[str, IO[bytes]] = {}  # the copy, whose lock this process holds, by path
 
 
 def readable(path: str | os.PathLike[str]) -> str:
@@ -37,7 +47,7 @@ def readable(path: str | os.PathLike[str]) -> str:
         if not _passes_by(name):
             return name
         _copies[name] = _copy(name)
-    return _copies[name]
+    return _copies[name].name
 
 
 def opened(path: str | os.PathLike[str]) -> Any:
@@ -57,8 +67,9 @@ def forget() -> None:
     """Remove all copies: what stands behind their names may be something else the next time."""
     while _copies:
         _, copy = _copies.popitem()
-        if os.path.exists(copy):
-            os.unlink(copy)
+        copy.close()
+        with suppress(FileNotFoundError):
+            os.unlink(copy.name)
 
 
 atexit.register(forget)
@@ -88,27 +99,63 @@ def _source(name: str) -> Any:
     return open(sys.stdin.fileno() if standard else name, "rb", closefd=not standard)
 
 
-def _copy(name: str) -> str:
-    """The path of a new temporary file with all that comes."""
-    copy = ""
+def _copy(name: str) -> IO[bytes]:
+    """A new temporary file with all that comes."""
+    file: IO[bytes] | None = None
     try:
-        with (
-            _source(name) as pipe,
-            tempfile.NamedTemporaryFile(prefix="tux-input-", delete=False) as file,
-        ):
-            copy = file.name
-            shutil.copyfileobj(pipe, file, PIECE)
-        return copy
+        _remove_left(Path(tempfile.gettempdir()))
+        with _source(name) as pipe:
+            file = _locked_file()
+            _fill(file, pipe, name)
+        return file
     except BaseException as error:
-        if copy:
-            os.unlink(copy)
+        if file is not None:
+            file.close()
+            os.unlink(file.name)
         if not isinstance(error, OSError):
             raise
         what = (
             f"{shown(name)} cannot be copied to {tempfile.gettempdir()}: {error.strerror or error}"
         )
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise DiskError(
-                what, do="Free space, or name another folder in the variable TMPDIR."
-            ) from None
+            raise DiskError(what, do=ELSEWHERE) from None
         raise DataError(what, do="Write the input to a file, and name that.") from None
+
+
+def _fill(file: IO[bytes], pipe: Any, name: str) -> None:
+    """Copy all that comes. DiskError if it is more than there may be; OSError."""
+    folder = tempfile.gettempdir()
+    most, done = shutil.disk_usage(folder).free // 10 * 9, 0
+    while piece := pipe.read(PIECE):
+        done += len(piece)
+        if done > most:
+            raise DiskError(
+                f"{shown(name)} is over {most:,} bytes, nine tenths of what was free in {folder}, "
+                "where it is copied to",
+                do=ELSEWHERE,
+            )
+        file.write(piece)
+    file.flush()
+
+
+def _locked_file() -> IO[bytes]:
+    """A new temporary file that this process has locked. OSError."""
+    while True:
+        file = tempfile.NamedTemporaryFile(prefix=COPY, delete=False)
+        with suppress(OSError):  # a file system without locks: nobody removes it then
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.path.exists(file.name):
+            return file
+        file.close()  # another process took it for left, in the moment before it was locked
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove the copies of this user's processes that are no more, whatever ended them."""
+    for path in folder.glob(f"{COPY}*"):
+        with suppress(OSError):
+            found = os.lstat(path)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+                continue
+            with open(path, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held while its process lives
+                os.unlink(path)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tux.base.errors import DiskError, TuxError, UsageError, out_of_memory
+from tux.base.limits import MANY, limit_error
 
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 PART = re.compile(r"\..+\.[0-9a-f]{8}\.part", re.ASCII)
@@ -24,6 +25,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = {
     **dict.fromkeys(FULL, "free space there, or write to another disk"),
     **dict.fromkeys(DENIED, "choose a folder that you may write to"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), f"allow more open files, as by {MANY}"),
     errno.ENOENT: "make the folder first, or correct its name",
     errno.ENOTDIR: "choose a folder, not a file",
     errno.EEXIST: "choose another name, or remove what is there",
@@ -44,13 +46,13 @@ def disk_error(path: str | os.PathLike[str], error: OSError) -> DiskError:
 
 def machine_error(error: BaseException) -> TuxError | None:
     """What an error means to the user that nobody has expected, if it is the machine's: its memory
-    or a disk is full, or files are not the user's. None for another.
+    or a disk is full, files are not the user's, or a limit is reached. None for another.
     """
     if isinstance(error, MemoryError):
         return out_of_memory(str(error))
     if isinstance(error, OSError) and error.errno in (*FULL, *DENIED):
         return disk_error(error.filename or "a file", error)
-    return None
+    return limit_error(error)
 
 
 @contextmanager

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.base.errors import DataError
-from tux.base.text import many
+from tux.base.checksums import SUMS, check
+from tux.base.errors import DataError, UsageError
+from tux.base.text import many, plural
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
 from tux.io.detect import Format, detect
 from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
+from tux.runs.checkpoints import check_all
 from tux.runs.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
 from tux.runs.sizes import COUNTED
 from tux.runs.state import state, went_on
@@ -25,16 +27,38 @@ QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 def info(
-    path: str, ends: tuple[str, str] | None = None, columns: str | None = None
+    path: str,
+    ends: tuple[str, str] | None = None,
+    columns: str | None = None,
+    *,
+    verify: bool = False,
 ) -> dict[str, str]:
-    """Findings by name. Raises DataError if `path` is neither the folder of a run or a
-    partitioned graph nor a file of edges.
+    """Findings by name; with `verify`, the files of the folder of a run or of a partitioned graph
+    are compared with their checksums first. Raises DataError if `path` is neither of them nor a
+    file of edges, and for a damaged file.
     """
     if is_partitioned(Path(path)):
-        return of_parts(Path(path))
+        compared = {"checksums": _compared(Path(path))} if verify else {}
+        return of_parts(Path(path)) | compared
     if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
-        return of_run(path)
+        compared = {"checksums": _compared(Path(path))} if verify else {}
+        return of_run(path) | compared
+    if verify:
+        raise UsageError(
+            f"{path} is no folder of a run or of tux partition, so it has no checksums",
+            do="leave --verify out",
+        )
     return of_edges(_read(input_files(path), ends, columns))
+
+
+def _compared(folder: Path) -> str:
+    """What has been compared with its checksums. DataError for a file that is not as it was."""
+    files, checkpoints = check(folder), check_all(folder)
+    told = f"{plural(files, 'file')} and {plural(checkpoints, 'checkpoint')} are as written"
+    none = (
+        f"there is no {SUMS}: only a run that has ended with a model, and tux partition, write it"
+    )
+    return told if files else f"{told}; {none}"
 
 
 def of_run(folder: str) -> dict[str, str]:

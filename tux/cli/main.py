@@ -245,7 +245,7 @@ def _info(argv: list[str]) -> int:
     flags = Flags(
         "tux info",
         "Tell what is in a run's folder, or in a file of edges.",
-        "DIR|GRAPH [--types A,B] [--columns A,B[,C]]",
+        "DIR|GRAPH [--types A,B] [--columns A,B[,C]] [--verify]",
     )
     flags.add_argument(
         "path",
@@ -264,6 +264,11 @@ def _info(argv: list[str]) -> int:
         metavar="A,B,..",
         help="names, or numbers from 1, of the columns of source, target and value",
     )
+    flags.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare the files of a run, or of tux partition, with their checksums",
+    )
     args = flags.parse(argv)
     from tux.cli.info import info
 
@@ -274,7 +279,7 @@ def _info(argv: list[str]) -> int:
             do="e.g. --types user,item, or page,page where both ends are of one",
         )
     show.phase(f"look at {args.path}")
-    show.pairs(info(args.path, ends and (ends[0], ends[1]), args.columns))
+    show.pairs(info(args.path, ends and (ends[0], ends[1]), args.columns, verify=args.verify))
     return 0
 
 

@@ -24,6 +24,7 @@ import zmq.utils.z85
 from zmq.utils.monitor import recv_monitor_message
 
 from tux.base.errors import Refused
+from tux.base.limits import allow_many_files
 
 HANDSHAKE = 10.0
 """Seconds that a connection may take to show who it is; one that sends nothing does not keep its
@@ -39,17 +40,6 @@ FAILED_HANDSHAKES = (
 
 # as plain numbers: to combine members of an enumeration takes longer than a call of ZeroMQ
 _AT_ONCE, _EVENTS, _READABLE = int(zmq.DONTWAIT), int(zmq.EVENTS), int(zmq.POLLIN)
-
-
-def allow_many_files() -> None:
-    """Let this process open as many files as the system allows it at most: each connection of a
-    stranger is one.
-    """
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def key_pair(secret: bytes, role: str) -> tuple[bytes, bytes]:

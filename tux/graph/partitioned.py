@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
+from tux.base.checksums import check
 from tux.base.errors import DataError, UsageError
 from tux.base.text import many
 from tux.graph import store
@@ -74,8 +75,10 @@ class Partitioned:
         folder: Path, bare: EdgeData, test: EdgeData | None, held_out: str = ""
     ) -> Partitioned:
         """The parts of a folder, their types and fields named as those of `bare`, which
-        `without_edges` has made for it.
+        `without_edges` has made for it. DataError if a file is not what `tux partition` has
+        written.
         """
+        check(folder)
         manifest = store.read_manifest(folder)
         names, fields = (
             dict(zip(manifest.ends, bare.ends, strict=True)),

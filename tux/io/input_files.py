@@ -15,6 +15,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -154,6 +155,8 @@ def _found(path: str) -> list[InputFile]:
         for name in sorted(glob.glob(path, recursive=True))
         if _counts(os.path.relpath(name, _root(path))) and not os.path.isdir(name)
     ]
+    for file in files:
+        _check_kind(file.path)
     if not files:
         raise DataError(
             f"no file is called as the pattern {path} says",
@@ -197,7 +200,24 @@ def _of_folder(folder: str, entries: Iterable[stores.Entry]) -> list[InputFile]:
             f"the folder {folder} holds no file of data",
             do="Files whose names begin with a point or with _ are passed over.",
         )
+    for each in counted:
+        _check_kind(each.path)
     return [InputFile(each.path, each.size) for each in counted]
+
+
+def _check_kind(path: str) -> None:
+    """DataError for what is found in a folder and is no file and no pipe: a device may never
+    end.
+    """
+    try:
+        mode = 0 if stores.is_uri(path) else os.stat(path).st_mode
+    except OSError:
+        return  # which reading it will tell
+    if mode and not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        raise DataError(
+            f"{path} is a device or a socket, which is read only where it is named itself",
+            do="Remove it, or name the files with a pattern.",
+        )
 
 
 def _counts(path: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
+from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
 from tux.graph.parts import cut
@@ -82,3 +83,4 @@ def write_folder(
             "categories": edges.categories,
         }
         save(part, cut(edges, None, parts, k, seed), edges.ends, **told)
+        seal(part, files_below(part))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tux.arrays.ids import Ids
@@ -119,11 +120,10 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
         watch.say(text)
 
 
-def stored(plan: Plan, inputs: Inputs) -> Plan:
-    """The plan with what a partitioned folder decides, if there is one. UsageError for what
+def stored(plan: Plan, folder: Path | None) -> Plan:
+    """The plan with what the partitioned `folder` decides, if there is one. UsageError for what
     contradicts it.
     """
-    folder = inputs.folder
     if folder is None:
         return plan
     manifest = read_manifest(folder)

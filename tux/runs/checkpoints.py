@@ -58,6 +58,7 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     options: dict[str, Any]  # as run.json has them
     versions: dict[str, str]
     metrics_bytes: Count  # of metrics.jsonl
+    metrics_sum: str = ""  # the hash of these; older versions have written none
     number: Count = 0
     shards: list[ShardFile] = []
 
@@ -113,6 +114,13 @@ def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
         except DataError as error:
             left_out.append(LeftOut(path, error.what))
     return Found(None, left_out)
+
+
+def check_all(out: str | os.PathLike[str]) -> int:
+    """Compare all files of all checkpoints of the folder `out` with their checksums; returns how
+    many checkpoints there are. DataError for the first that is damaged.
+    """
+    return len([_whole(path, number) for number, path in _numbered(Path(out, FOLDER))])
 
 
 def tell_left_out(found: Found, warn: Callable[[str], None]) -> None:

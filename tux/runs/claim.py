@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ LOCK = ".lock"
 UNKNOWN = "-"
 # a run that ends at this moment may remove the folder between its making and its locking
 ATTEMPTS = 10
+WAIT = 0.5  # seconds for which a lock may be empty while its process writes it
 
 
 def claim(folder: Path) -> bool:
@@ -34,7 +36,6 @@ def claim(folder: Path) -> bool:
             check_new(folder, but=(LOCK,))
         new = _lock(folder)
         try:
-            _sign(folder)
             check_new(folder, but=(LOCK,))  # of a run that has ended since the first look
         except BaseException:
             release(folder, remove=new)
@@ -44,9 +45,11 @@ def claim(folder: Path) -> bool:
 
 def reclaim(folder: Path) -> None:
     """Lock the folder of a run that has stopped. A lock that a killed process of this machine has
-    left is removed. UsageError if another run has locked it; DiskError.
+    left is removed, and one that names no process: it was killed while it wrote it, or the power
+    failed. UsageError if another run has locked it; DiskError.
     """
     with writing(folder):
+        _wait_for_signature(folder / LOCK)
         if _is_left(folder / LOCK):
             # of two that do so at once, one moves the other's new lock, and puts it back
             aside = folder / f"{LOCK}.{secrets.token_hex(4)}"
@@ -59,41 +62,51 @@ def reclaim(folder: Path) -> None:
         try:
             _lock(folder)
         except UsageError as error:
-            error.do = "wait until it has ended, or end it"
+            error.do = (
+                f"wait until it has ended, or end it; if there is no such process any more, remove "
+                f"{folder / LOCK}"
+            )
             raise
-        _sign(folder)
 
 
 class Holder(NamedTuple):
     """The process that has locked a folder. One of another machine counts as living: that cannot be
-    seen from here.
+    seen from here. Where the lock names none, as after a power failure, the number is 0.
     """
 
     process: int
     host: str
     lives: bool
 
+    def __str__(self) -> str:
+        return f"process {self.process}" if self.process else "a process"
+
 
 def holder(folder: Path) -> Holder | None:
-    """Who has locked a folder; None if nobody has, or the lock is just being written."""
+    """Who has locked a folder; None if nobody has."""
     if (by := _signed(folder / LOCK)) is None:
         return None
     return Holder(by.number, by.host, not _is_dead(by))
 
 
-def _sign(folder: Path) -> None:
-    (folder / LOCK).write_text(
-        " ".join(str(each) or UNKNOWN for each in this()) + "\n", encoding="utf-8"
-    )
-
-
 def _signed(lock: Path) -> Process | None:
-    """Whose a lock is; older versions of tux have written its number and host only."""
+    """Whose a lock is; older versions of tux have written its number and host only. None if there
+    is no lock, process 0 of this machine if it names none.
+    """
     try:
         number, host, *rest = lock.read_text(encoding="utf-8").split()
         return Process(int(number), host, *("" if each == UNKNOWN else each for each in rest[:2]))
-    except (OSError, ValueError):
+    except ValueError:
+        return Process(0, socket.gethostname())
+    except OSError:
         return None
+
+
+def _wait_for_signature(lock: Path) -> None:
+    """Wait while a lock names no process, as its own may just be about to write its name."""
+    end = time.monotonic() + WAIT
+    while (by := _signed(lock)) and not by.number and time.monotonic() < end:
+        time.sleep(WAIT / 20)
 
 
 def _is_dead(process: Process) -> bool:
@@ -120,18 +133,28 @@ def release(folder: Path, *, remove: bool) -> None:
 
 
 def _lock(folder: Path) -> bool:
-    """Make the folder and its lock; returns whether the folder is new."""
+    """Make the folder and its lock, with this process's name in it; returns whether the folder is
+    new.
+    """
     for attempt in range(1, ATTEMPTS + 1):
         new = not folder.exists()
         make_folder(folder)
         try:
-            os.close(os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            number = os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
             raise _claimed(folder) from None
         except FileNotFoundError:
             if attempt == ATTEMPTS:
                 raise
         else:
+            try:
+                own = " ".join(str(each) or UNKNOWN for each in this())
+                os.write(number, f"{own}\n".encode())
+            except BaseException:
+                release(folder, remove=new)
+                raise
+            finally:
+                os.close(number)
             break
     return new
 
@@ -139,11 +162,13 @@ def _lock(folder: Path) -> bool:
 def _claimed(folder: Path) -> UsageError:
     """Whose the lock is, as far as it says, and what to do."""
     do = "name another with --out"
+    _wait_for_signature(folder / LOCK)
     by = holder(folder)
-    if by is None:  # it is just being written, or has just gone
+    if by is None:  # it has just gone
         return UsageError(f"another run writes to output folder {folder}", do=do)
     if not by.lives:
-        what = f"output folder {folder} is left from process {by.process}, which was killed"
-        return UsageError(what, do=f"{do}, or remove this one")
-    what = f"another run writes to output folder {folder}: process {by.process} on {by.host}"
+        go_on = f", or go on: tux run --resume {folder}" if (folder / "run.json").exists() else ""
+        what = f"output folder {folder} is left from {by}, which was killed"
+        return UsageError(what, do=f"{do}, or remove this one{go_on}")
+    what = f"another run writes to output folder {folder}: {by} on {by.host}"
     return UsageError(what, do=do)

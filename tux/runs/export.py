@@ -23,7 +23,8 @@ from tux.program.program import Program
 from tux.program.report import GANTT, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.runs import figures, plots
-from tux.runs.folder import finite, model_file, read_ids, read_run
+from tux.runs.folder import finite, read_run
+from tux.runs.model_files import model_file, read_ids
 from tux.runs.predict import reopened
 
 ENDINGS = (".npz", ".json")
@@ -102,7 +103,7 @@ def _formats(
     folder: str | os.PathLike[str], warn: Callable[[str], None]
 ) -> tuple[Program, dict[str, Export]]:
     """The program of a run, and what can be made of its model."""
-    program = reopened(read_run(folder), warn)
+    program = reopened(read_run(folder), folder, warn)
     return program, formats_of(program)
 
 

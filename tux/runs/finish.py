@@ -7,14 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from importlib.metadata import version
-from platform import python_version
 from typing import Any, Protocol
 
 import numpy as np
 
-from tux import __version__
-from tux.base.errors import Interrupted, ProgramError
+from tux.base.errors import DiskError, Interrupted, ProgramError
 from tux.base.signals import Deferred, ending_deferred, ending_ignored
 from tux.base.text import plural
 from tux.engine.records import metrics
@@ -22,7 +19,6 @@ from tux.engine.spool import SpooledLists
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
-from tux.program import sources
 from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
@@ -30,12 +26,15 @@ from tux.program.returns import called
 from tux.runs.advice import on_workers
 from tux.runs.checkpoints import are_in
 from tux.runs.factors import factors_of
-from tux.runs.folder import RESULTS, App, Categories, Origin, Run, RunFolder, model_of
-from tux.runs.inputs import Inputs
-from tux.runs.options import Plan, RunOptions
+from tux.runs.folder import RESULTS, Categories, Run, RunFolder, model_of
+from tux.runs.full_disk import keep_elsewhere, write_patiently
+from tux.runs.options import Plan
 from tux.runs.ranking import judged
 from tux.runs.sinks import logged
 from tux.runs.watcher import Phases, Watcher
+
+Patiently = Callable[[Callable[[], object]], None]
+"""`tux.runs.full_disk.write_patiently`, of one run."""
 
 COULD_GO_ON = "with --checkpoint-every N a run can go on"
 
@@ -73,35 +72,6 @@ class Trainer(Protocol):
 
     def lists(self) -> SpooledLists | None:
         """The lists that no stage uses."""
-
-
-def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
-    """The run's record; with `digests` of the data, which take about a second a gigabyte of
-    edges.
-    """
-    source = sources.of(program)
-    record = Run(
-        App(source.name, ""), program.parameters, options.seed, {}, Origin(inputs.origin, "")
-    )
-    record.id_types = dict(inputs.train.id_types)
-    record.categories = {
-        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
-        for kind, named in inputs.train.categories.items()
-    }
-    record.app.digest, record.app.files = source.digest, source.digests
-    record.data.columns = dict(inputs.train.columns)
-    if digests:
-        record.data.digest = inputs.digest()
-    if inputs.test is not None:
-        digest = inputs.test.digest() if digests else ""
-        record.test = Origin(inputs.test_origin or inputs.origin, digest)
-    record.command, record.sizes = list(options.command), inputs.sizes
-    record.versions = {
-        "python": python_version(),
-        "tux": __version__,  # the metadata of an editable installation may be out of date
-        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
-    }
-    return record
 
 
 def carry_out(
@@ -145,12 +115,13 @@ def _carry_out(
     defers = folder is not None or keeps_interrupted
     with ending_deferred() if defers else nullcontext(Deferred()) as asked:
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
+        patiently = partial(write_patiently, watch=watch, asked=asked)
         training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
         if folder:
             training.sample_to(folder.journal.sample)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
-            error = _ended(training, records, keep_best, record, folder)
+            error = _ended(training, records, keep_best, record, folder, patiently)
             if keeps_interrupted and training.has_model:
                 return records, {}
             raise error
@@ -159,11 +130,11 @@ def _carry_out(
             # before the report, whose mistakes should not lose the model; and still deferred, as a
             # first Ctrl-C after the last epoch should not lose it either
             watch.phase("save")
-            _save(training, records, record, folder)
+            _save(training, records, record, folder, patiently)
     try:
         tables = _tables(training, records, record.categories, watch)
         if folder:
-            folder.write_tables(tables)
+            write_patiently(partial(folder.write_tables, tables), watch, Deferred())
         record.results |= _report(training, records, truth, tables, record.categories, watch)
         if plan.options.judge_top:
             record.results |= _ranked(training, truth, plan.options.judge_top, watch)
@@ -181,7 +152,7 @@ def _carry_out(
         watch.phase("end the run")
         # last: a run without results goes on where it was killed
         if folder:
-            folder.write_run(record)
+            write_patiently(partial(folder.write_run, record), watch, Deferred())
     return records, tables
 
 
@@ -239,6 +210,7 @@ def _ended(
     keep_best: bool,
     record: Run,
     folder: RunFolder | None,
+    patiently: Patiently,
 ) -> Interrupted:
     """A run that the user has ended: its model is written, if it has one and a folder. Returns the
     error that tells so.
@@ -249,17 +221,23 @@ def _ended(
         record.results = _results(training, records, keep_best)
     if folder:
         if training.has_model:
-            _write(training, record, folder)
+            _write(training, records, record, folder, patiently)
             model = f"the model is in {folder.path}"
         folder.write_run(record)
         do = _how_to_go_on(folder) or do
     return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
 
 
-def _save(training: Trainer, records: list[dict[str, Any]], record: Run, folder: RunFolder) -> None:
+def _save(
+    training: Trainer,
+    records: list[dict[str, Any]],
+    record: Run,
+    folder: RunFolder,
+    patiently: Patiently,
+) -> None:
     """Write the model of a run that is over. Interrupted if the user does not wait for it."""
     try:
-        _write(training, record, folder)
+        _write(training, records, record, folder, patiently)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
@@ -281,9 +259,20 @@ def _without_value(monitor: str, program: Program) -> str:
     )
 
 
-def _write(training: Trainer, record: Run, folder: RunFolder) -> None:
-    """Write the model, and have the report write the lists that no stage uses."""
-    folder.write_model(training.worker, record.id_types)
+def _write(
+    training: Trainer,
+    records: list[dict[str, Any]],
+    record: Run,
+    folder: RunFolder,
+    patiently: Patiently,
+) -> None:
+    """Write the model, and have the report write the lists that no stage uses. Where the disk does
+    not take the model, it is kept elsewhere, and the DiskError tells where.
+    """
+    try:
+        patiently(partial(folder.write_model, training.worker, record.id_types))
+    except DiskError as error:
+        raise keep_elsewhere(error, training.worker, record, records) from error.__cause__
     if (spooled := training.lists()) is None:
         return
     with spooled:
@@ -292,7 +281,9 @@ def _write(training: Trainer, record: Run, folder: RunFolder) -> None:
             training.worker.graph.vertices[spooled.head.over],
         )
         ids = vertices.ids.values[: vertices.n_train][spooled.order]
-        called(program.report, "write", program, folder.path, spooled.pieces(), ids)
+        patiently(
+            lambda: called(program.report, "write", program, folder.path, spooled.pieces(), ids)
+        )
 
 
 def _tables(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,30 +19,25 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrays.arrow import read_parquet
-from tux.arrays.given import as_given, as_held
-from tux.arrays.ids import Ids
+from tux.arrays.given import as_given
 from tux.arrays.ragged import Lists
+from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError
 from tux.base.text import nearest
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
-from tux.program.program import Program
 from tux.program.report import Model, Tables
-from tux.runs.checkpoints import are_in
 from tux.runs.claim import claim, reclaim, release
+from tux.runs.journal import FILE as JOURNAL
 from tux.runs.journal import Journal
-from tux.runs.model_files import write_columns, write_tables
+from tux.runs.model_files import Stored, stored_in, write_columns, write_tables
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
 
 Categories = Mapping[str, Mapping[str, Sequence[str]]]
 """By vertex type and data field: the words that its numbers from 0 stand for."""
-
-Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
-"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises about text that is not the JSON it should be."""
@@ -129,7 +124,7 @@ class RunFolder:
         DiskError if it cannot be made.
         """
         self.path = Path(path)
-        self._made = claim(self.path)
+        self._made, self._early = claim(self.path), False
         self.journal = Journal(self.path)
 
     @classmethod
@@ -139,7 +134,7 @@ class RunFolder:
         """
         read_run(path)
         folder = cls.__new__(cls)
-        folder.path, folder._made = Path(path), False
+        folder.path, folder._made, folder._early = Path(path), False, False
         reclaim(folder.path)
         folder.journal = Journal(folder.path)
         try:
@@ -160,6 +155,7 @@ class RunFolder:
                 do="put the whole file back, or run it anew with another --out",
             )
         if there > size:
+            unseal(self.path)
             with writing(metrics):
                 os.truncate(metrics, size)
                 sync(metrics)
@@ -174,24 +170,41 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         self.journal.end(error)
+        if self._early:
+            with suppress(OSError):
+                (self.path / "run.json").unlink()
         release(self.path, remove=self._made)
 
     @property
     def has_run(self) -> bool:
-        """Whether there is a `run.json`."""
-        return (self.path / "run.json").exists()
+        """Whether there is a `run.json` of a run whose data are loaded."""
+        return not self._early and (self.path / "run.json").exists()
+
+    def begin(self, run: Run) -> None:
+        """Write `run.json` before the data are loaded, so that a run which is killed then can be
+        begun again. It is removed again if the run ends before `write_run`. Raises DiskError.
+        """
+        self._early = True
+        write_run(self.path, run)
 
     def write_run(self, run: Run) -> None:
         """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
         write_run(self.path, run)
+        self._early = False
         self.journal.open()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
-        with writing(self.path / "metrics.jsonl"), open(self.path / "metrics.jsonl", "ab") as file:
-            new = not file.tell()
-            file.write(msgspec.json.encode(finite(record)) + b"\n")
-            if new:
+        metrics, line = self.path / "metrics.jsonl", msgspec.json.encode(finite(record)) + b"\n"
+        with writing(metrics), open(metrics, "ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+            except OSError:
+                file.truncate(size)  # no part of a line stays
+                raise
+            if not size:
                 sync(self.path)  # its name
 
     def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
@@ -204,6 +217,7 @@ class RunFolder:
         if records.exists():
             with writing(records):
                 sync(records)
+        unseal(self.path)
         shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
         with new_folder(self.path / "model") as part:
             write_columns(part, columns_of(worker, id_types))
@@ -274,12 +288,24 @@ def is_run(folder: str | os.PathLike[str]) -> bool:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write `run.json` of a run's folder, whole. Raises DiskError."""
+    """Write `run.json` of a run's folder, whole; with results, also the checksums of all that the
+    run has written. Raises DiskError.
+    """
+    unseal(folder)
     with replacing(folder / "run.json") as part:
         part.write_bytes(
             msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
             + b"\n"
         )
+    if run.results is not None:
+        seal(folder, _written(folder))
+
+
+def _written(folder: Path) -> list[str]:
+    """The names of the files of an ended run, but for the one that has an entry to come."""
+    own = (path.name for path in folder.iterdir() if path.is_file())
+    names = {name for name in own if not name.startswith(".")} - {SUMS, JOURNAL}
+    return [*sorted(names), *(f"model/{name}" for name in files_below(folder / "model"))]
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
@@ -316,53 +342,12 @@ def read_metrics(
     A last line that is still being written is left out.
     """
     path = Path(folder, "metrics.jsonl")
-    lines = path.read_bytes()[:size].split(b"\n")[:-1] if path.exists() else []
+    content = read_sealed(path.parent, path.name) if path.exists() else b""
+    lines = content[:size].split(b"\n")[:-1]
     try:
         return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path)) from None
-
-
-def check_model(folder: str | os.PathLike[str]) -> None:
-    """Raises DataError if a run has not written its model."""
-    if not Path(folder, "model").is_dir():
-        raise DataError(
-            f"{folder} holds no model",
-            do="the run has not ended, or ended with an error: "
-            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
-        )
-
-
-def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
-    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
-    model.
-    """
-    check_model(folder)
-    return {
-        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
-        for name in dict.fromkeys(program.edge.ends)
-    }
-
-
-def model_file(folder: str | os.PathLike[str], name: str) -> Path:
-    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
-    path = Path(folder, "model", f"{name}.parquet")
-    if not path.is_file():
-        raise DataError(
-            f"no such file: {path}",
-            do="the model is not whole: copy the folder again, or run it again",
-        )
-    return path
-
-
-def stored_in(folder: str | os.PathLike[str]) -> Stored:
-    """The columns of the model in a run's folder."""
-
-    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-        path = model_file(folder, name)
-        return read_parquet(path, fields), str(path)
-
-    return read
 
 
 def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:

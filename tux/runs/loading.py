@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
 from tux.base.signals import check_ending, handle_ending, pausing
@@ -99,7 +100,9 @@ def load_in_shares(
     job.plan.check()
     check_new(Path(path))
     with new_folder(path) as graph:
-        return make_parts(graph, job, command, watch)
+        made = make_parts(graph, job, command, watch)
+        seal(graph, files_below(graph))
+        return made
 
 
 def make_parts(

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, write_parquet
+from tux.arrays.arrow import STRING, read_parquet, write_parquet
+from tux.arrays.given import as_held
+from tux.arrays.ids import Ids
+from tux.base.checksums import read_sealed
 from tux.base.disk import replacing
 from tux.base.errors import DataError
+from tux.program.program import Program
 from tux.program.report import Tables
+from tux.runs.checkpoints import are_in
+
+Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
+"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
 
 
 def write_columns(model: Path, types: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
@@ -39,7 +48,8 @@ def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
     tables = {}
     for path in sorted(model.glob("*.tsv")):
         try:
-            header, *lines = path.read_text(encoding="utf-8").splitlines()
+            text = read_sealed(model.parent, f"{model.name}/{path.name}").decode()
+            header, *lines = text.splitlines()
             names, rows = header.split("\t"), [line.split("\t") for line in lines]
             cells = zip(*rows, strict=True) if rows else [()] * len(names)
             columns = dict(zip(names, map(_column, cells), strict=True))
@@ -47,6 +57,48 @@ def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
             raise DataError("this is no table of a run", where=str(path)) from None
         tables[path.stem] = columns
     return tables
+
+
+def check_model(folder: str | os.PathLike[str]) -> None:
+    """Raises DataError if a run has not written its model."""
+    if not Path(folder, "model").is_dir():
+        raise DataError(
+            f"{folder} holds no model",
+            do="the run has not ended, or ended with an error: "
+            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
+        )
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
+    model.
+    """
+    check_model(folder)
+    return {
+        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
+        for name in dict.fromkeys(program.edge.ends)
+    }
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(
+            f"no such file: {path}",
+            do="the model is not whole: copy the folder again, or run it again",
+        )
+    return path
+
+
+def stored_in(folder: str | os.PathLike[str]) -> Stored:
+    """The columns of the model in a run's folder."""
+
+    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        path = model_file(folder, name)
+        return read_parquet(path, fields), str(path)
+
+    return read
 
 
 def _cell(value: Any) -> str:

@@ -34,14 +34,14 @@ def on_workers(
     there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
     is not known what other workers would have of a field. DiskError.
     """
-    if before.checkpoint.manifest.workers == plan.all_workers:
+    if before.kept.manifest.workers == plan.all_workers:
         return before
     watch.phase("redistribute")
     cut = partial(_shares, plan, program, inputs)
     try:
-        new, redistribution = _redistributed(before.checkpoint, plan, program, cut)
+        new, redistribution = _redistributed(before.kept, plan, program, cut)
     except Refused as refused:
-        kept = before.checkpoint.manifest
+        kept = before.kept.manifest
         found = newest(before.path, at_end=True)
         if not kept.turns or found.checkpoint is None:
             raise
@@ -50,7 +50,7 @@ def on_workers(
             replace(before, checkpoint=found.checkpoint, found=found), plan, program, inputs, watch
         )
     written = _written(before, plan, new, redistribution)
-    kept = before.checkpoint.manifest
+    kept = before.kept.manifest
     watch.say(
         f"checkpoint {kept.number} of {plural(kept.workers, 'worker')} is now checkpoint "
         f"{written.manifest.number} of {plan.all_workers}: results may differ from those of a run "
@@ -95,7 +95,7 @@ def _written(
             for rank, part in enumerate(new.digests)
         ]
         manifest = msgspec.structs.replace(
-            before.checkpoint.manifest, workers=plan.all_workers, options=plan.record()
+            before.kept.manifest, workers=plan.all_workers, options=plan.record()
         )
         return draft.finish(manifest, sums)
 

@@ -20,6 +20,7 @@ from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.given import as_given
 from tux.arrays.ids import Ids
+from tux.base.checksums import is_changed
 from tux.base.disk import check_folder
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
@@ -30,8 +31,9 @@ from tux.io.input_files import input_files
 from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.program import Program, score_of
-from tux.runs.folder import Run, Stored, fill, read_ids, read_run, stored_in
+from tux.runs.folder import Run, fill, read_run
 from tux.runs.memory import Held, held, points_table
+from tux.runs.model_files import Stored, read_ids, stored_in
 from tux.runs.new_vertices import read_rows
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
@@ -131,7 +133,7 @@ class Trained:
 def opened(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> Trained:
     """The model in a run's folder, which is read where it is asked for. Raises DataError."""
     run = read_run(folder)
-    program = reopened(run, warn)
+    program = reopened(run, folder, warn)
     ids = partial(read_ids, folder, program)
     return Trained(run, program, stored_in(folder), ids, os.fspath(folder))
 
@@ -157,8 +159,15 @@ def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
     return np.asarray(step.scores)
 
 
-def reopened(run: Run, warn: Warn) -> Program:
-    """The program of a run with its parameters; `warn` if its source has changed since."""
+def reopened(run: Run, folder: str | os.PathLike[str], warn: Warn) -> Program:
+    """The program of a run with its parameters; `warn` if its source has changed since, or
+    `run.json` of its `folder`.
+    """
+    if is_changed(Path(folder), "run.json"):
+        warn(
+            f"{Path(folder, 'run.json')} is damaged, or was changed by hand, since the run: the "
+            "model may not mean what it did"
+        )
     source = sources.find(run.app.name)
     if source.digest != run.app.digest:
         warn(

@@ -15,11 +15,12 @@ from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
 from tux.engine.saved import Saved
+from tux.engine.shard import hashed
 from tux.engine.state import Head
 from tux.program import sources
 from tux.program.program import Program
 from tux.runs.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
-from tux.runs.folder import WHOLE, Run, read_metrics, read_run
+from tux.runs.folder import WHOLE, App, Run, read_metrics, read_run
 from tux.runs.inputs import cut_folder
 from tux.runs.options import ALLOWED, MEMORY, RunOptions
 
@@ -37,12 +38,14 @@ OTHER = "resume with what the run began with, or start a new run"
 
 @dataclass(frozen=True)
 class Stopped:
-    """A run that has stopped: its record, the checkpoints of its folder, and how it goes on."""
+    """A run that has stopped: its record, the checkpoints of its folder, and how it goes on: from a
+    `checkpoint`, or from its beginning.
+    """
 
     path: Path
     run: Run
     found: Found
-    checkpoint: Checkpoint
+    checkpoint: Checkpoint | None
     options: RunOptions
     program: Program
 
@@ -56,22 +59,44 @@ class Stopped:
         """What held-out edges were read from, if they were named."""
         return _file(self.run.test.path) if self.run.test is not None else None
 
+    @property
+    def kept(self) -> Checkpoint:
+        """The checkpoint from which it goes on, which must be there."""
+        assert self.checkpoint is not None
+        return self.checkpoint
+
     def records(self) -> list[dict[str, Any]]:
-        """The records of the epochs before the checkpoint."""
-        return read_metrics(self.path, self.checkpoint.manifest.metrics_bytes)
+        """The records of the epochs before the checkpoint. DataError if they are not what they were
+        when it was taken.
+        """
+        kept, metrics = self.kept.manifest, self.path / "metrics.jsonl"
+        if kept.metrics_sum and _records_of(metrics, kept.epoch) != (
+            kept.metrics_bytes,
+            kept.metrics_sum,
+        ):
+            raise DataError(
+                f"metrics.jsonl is damaged: before checkpoint {kept.number} it was another",
+                where=str(metrics),
+                do="put the whole file back, or run it anew with another --out",
+            )
+        return read_metrics(self.path, kept.metrics_bytes)
 
     def states(self) -> list[Saved]:
-        """The workers' files, by rank."""
-        return states_of(self.checkpoint)
+        """The workers' files, by rank; none of a run that goes on from its beginning."""
+        return states_of(self.checkpoint) if self.checkpoint else []
 
     def check(self, record: Run, program: Program) -> None:
         """Refused if program, data or parameters are not those of the run; `record` has what they
         are now, and `program` is the one that is run on these data.
         """
-        kept, run, test = self.checkpoint.manifest, str(self.path / "run.json"), record.test
-        if kept.program != record.app.digest:
-            raise self._other_source(record, Path(sources.of(program).path))
+        run, test = str(self.path / "run.json"), record.test
         test_digest, test_path = (test.digest, test.shown) if test else (None, run)
+        if self.checkpoint is None:
+            self._check_begun(record, test_digest, test_path)
+            return
+        kept = self.checkpoint.manifest
+        if kept.program != record.app.digest:
+            raise other_source(self.run.app, record.app, Path(sources.of(program).path))
         now = {
             "the data": (kept.data, record.data.digest, record.data.shown),
             "the held-out data": (kept.test, test_digest, test_path),
@@ -82,21 +107,39 @@ class Stopped:
             if before != after:
                 raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
 
-    def _other_source(self, record: Run, path: Path) -> Refused:
-        """The error of a program in the file `path` whose files are not those of the run. A run of
-        an older version has not noted each file.
-        """
-        before, now = self.run.app.files, record.app.files
-        names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-        changed = [path.parent / name if name else path for name in names if before] or [path]
-        shown = ", ".join(str(file.relative_to(path.parent)) for file in changed)
-        own = os.sep in record.app.name
-        back = "put back what it was" if own else "resume with the version of tux of that time"
-        return Refused(
-            f"the program's source changed since the run began: {shown}",
-            where=str(changed[0]),
-            do=f"{back}, or start a new run",
-        )
+    def _check_begun(self, record: Run, test: str | None, test_path: str) -> None:
+        """Refused if the data are others than those that the run had loaded, if it had."""
+        had = self.run.data.digest, self.run.test.digest if self.run.test else ""
+        if had[0] and had[0] != record.data.digest:
+            raise Refused("the data changed since the run began", where=record.data.shown, do=OTHER)
+        if had[1] and had[1] != test:
+            raise Refused(
+                "the held-out data changed since the run began", where=test_path, do=OTHER
+            )
+
+
+def other_source(before: App, now: App, path: Path) -> Refused:
+    """The error of a program in the file `path` whose files are not those of the run. A run of an
+    older version has not noted each file.
+    """
+    every = {*before.files, *now.files}
+    names = sorted(name for name in every if before.files.get(name) != now.files.get(name))
+    changed = [path.parent / name if name else path for name in names if before.files] or [path]
+    shown = ", ".join(str(file.relative_to(path.parent)) for file in changed)
+    own = os.sep in now.name
+    back = "put back what it was" if own else "resume with the version of tux of that time"
+    return Refused(
+        f"the program's source changed since the run began: {shown}",
+        where=str(changed[0]),
+        do=f"{back}, or start a new run",
+    )
+
+
+def changed_versions(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The libraries, Python and tux where they have another version now, with both; "" if none."""
+    others = (name for name in now if before.get(name) != now[name])
+    told = [f"{name} {now[name]} instead of {before.get(name, 'none')}" for name in others]
+    return ", ".join(told)
 
 
 def stopped(
@@ -115,21 +158,60 @@ def stopped(
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
     several machines. `app`: where the program's file is now, if it has moved.
 
-    DataError if it is no run's folder or holds no whole checkpoint; UsageError if the run is over,
-    its data were in memory, it was on another number of machines, or no checkpoint is at or before
-    the end of the last of the `epochs`.
+    A run that has neither a checkpoint nor a model goes on from its beginning.
+
+    DataError if it is no run's folder, has a model and no checkpoint, or all its checkpoints are
+    damaged; UsageError if the run is over, its data were in memory, it was on another number of
+    machines, or no checkpoint is at or before the end of the last of the `epochs`.
     """
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
-    machines = run.options.get("machines", 1)
-    _check_place(path, machines, place)
+    _check_place(path, run.options.get("machines", 1), place)
     found = newest(folder)
     tell_left_out(found, warn)
-    if found.checkpoint is None:
+    if found.checkpoint is None and found.left_out:
         raise DataError(
             f"there is no whole checkpoint in {path / FOLDER}",
-            do="run it anew; runs with --checkpoint-every N can go on",
+            do=f"run it anew with another --out; or remove {path / FOLDER} to begin it again here",
         )
+    checkpoint = found.checkpoint
+    # where it was killed at the end, or the disk was full, model or results are still to be written
+    whole = run.results is not None and (path / "model").exists()
+    if checkpoint is None and whole:
+        raise DataError(
+            f"the run of {folder} has a model and no checkpoint, so it cannot go on",
+            do="run it anew with another --out; runs with --checkpoint-every N can go on",
+        )
+    _check_data(path, run)
+    most = run.options["epochs"] if epochs is None else epochs
+    source = sources.find(app or run.app.name)
+    if checkpoint is None:
+        if source.digest != run.app.digest:
+            now = App(source.name, source.digest, source.digests)
+            raise other_source(run.app, now, Path(source.path))
+    else:
+        ended = checkpoint.manifest.epoch
+        if ended > most or (ended == most and whole):
+            raise UsageError(
+                f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
+                do=f"go on with more: --epochs N, with N above {ended}",
+            )
+        found, checkpoint = _not_behind(path, most, found, checkpoint, warn)
+        _check_unchanged(run, checkpoint.manifest, path / "run.json")
+        _keep_partitioner(run, checkpoint.manifest)
+    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
+    options = _options(run, path, changed | {"restarts": restarts, "place": place})
+    return Stopped(path, run, found, checkpoint, options, source.program(**run.parameters))
+
+
+def can_be_read_again(run: Run) -> bool:
+    """Whether the data of a run are none that were given in memory or by standard input."""
+    named = (origin.path for origin in (run.data, run.test) if origin is not None)
+    return not any(path in (MEMORY, shown(STANDARD)) for path in named)
+
+
+def _check_data(folder: Path, run: Run) -> None:
+    """UsageError for a run whose data cannot be read again."""
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
@@ -138,24 +220,6 @@ def stopped(
                 f"the data of {folder} came from standard input, and cannot be read again",
                 do="run it anew, with a file of the data",
             )
-    most, ended = (
-        run.options["epochs"] if epochs is None else epochs,
-        found.checkpoint.manifest.epoch,
-    )
-    # where it was killed at the end, or the disk was full, model or results are still to be written
-    whole = run.results is not None and (path / "model").exists()
-    if ended > most or (ended == most and whole):
-        raise UsageError(
-            f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
-            do=f"go on with more: --epochs N, with N above {ended}",
-        )
-    found, checkpoint = _not_behind(path, most, found, found.checkpoint, warn)
-    _check_unchanged(run, checkpoint.manifest, path / "run.json")
-    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
-    _keep_partitioner(run, checkpoint.manifest)
-    options = _options(run, path, changed | {"restarts": restarts, "place": place})
-    program = sources.find(app or run.app.name).program(**run.parameters)
-    return Stopped(path, run, found, checkpoint, options, program)
 
 
 def _not_behind(
@@ -188,6 +252,7 @@ def states_of(checkpoint: Checkpoint) -> list[Saved]:
 
 def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
     """The manifest of a state of the run that `record` describes."""
+    size, sum_ = _records_of(metrics, head.epoch)
     return Manifest(
         epoch=head.epoch,
         turns=head.turns,
@@ -199,21 +264,23 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
         parameters=dict(record.parameters),
         options=record.options,
         versions=record.versions,
-        metrics_bytes=_bytes_of(metrics, head.epoch),
+        metrics_bytes=size,
+        metrics_sum=sum_,
     )
 
 
-def _bytes_of(metrics: Path, epochs: int) -> int:
-    """Bytes of the records of so many epochs, each a line. Training goes on while a checkpoint is
-    written, so there may be more. They are on the disk before the checkpoint is. Raises DiskError.
+def _records_of(metrics: Path, epochs: int) -> tuple[int, str]:
+    """Bytes of the records of so many epochs, each a line, and their hash. Training goes on while a
+    checkpoint is written, so there may be more. They are on the disk before the checkpoint is.
+    Raises DiskError.
     """
-    size = 0
+    lines: list[bytes] = []
     if epochs and metrics.exists():
         with writing(metrics), open(metrics, "rb") as file:
-            for line in islice(file, epochs):
-                size += len(line)
+            lines = [*islice(file, epochs)]
             sync(metrics)
-    return size
+    records = b"".join(lines)
+    return len(records), hashed(records)
 
 
 def _check_options(options: Mapping[str, Any], where: Path) -> None:

@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
+from tux.base.limits import check_files
 from tux.base.text import plural
 from tux.cluster import job_folder
 from tux.cluster.answering import Answers
@@ -42,18 +43,19 @@ from tux.runs.begin import (
     tell_serial,
 )
 from tux.runs.checkpoints import Checkpoints, Found, are_in
-from tux.runs.finish import carry_out, describe
+from tux.runs.description import describe, describe_early
+from tux.runs.finish import carry_out
 from tux.runs.folder import Run, RunFolder
 from tux.runs.folder_keeper import FolderKeeper
 from tux.runs.in_shares import InShares
-from tux.runs.inputs import Data, Inputs
+from tux.runs.inputs import Data, Inputs, cut_folder
 from tux.runs.journal import Noting
 from tux.runs.keeping import LocalMarks
 from tux.runs.memory import held
 from tux.runs.options import Plan, RunOptions
 from tux.runs.other_workers import on_workers
 from tux.runs.recovery import RunRecovery, note, start_of
-from tux.runs.resume import Stopped, manifest, stopped
+from tux.runs.resume import Stopped, changed_versions, manifest, stopped
 from tux.runs.watcher import Phases, Silent, Watcher
 
 if TYPE_CHECKING:
@@ -118,14 +120,15 @@ def resume(
     keeps_interrupted: bool = False,
     watch: Watcher | None = None,
 ) -> Result:
-    """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), up
+    """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), or
+    begin it again where it was stopped before its first one, up
     to `epochs` and on so many `workers`, by default as many as it was to have. A run of several
     machines goes on at a `place` which is machine 0; the others do what they did at first, by
     `run`.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
     of a run that never stopped; on others it is as good. Raises what `run` does, DataError where
-    there is no checkpoint to go on from, and Refused where the program, the data or the parameters
+    all checkpoints are damaged, and Refused where the program, the data or the parameters
     have changed.
     """
     watch = watch or Silent()
@@ -158,13 +161,12 @@ def _run(
     """A run, or what follows the checkpoint of one that has stopped, and its folder."""
     before, folder = begun or (None, None)
     data, test = held(program, data), held(program, test)
-    options.of(program)  # what the program has no use for is told before data are read
     processes = _has_processes(data, options)
-    _check_options(options, processes=processes)
-    check_exports(program)  # nor is an export's mistake left to the end of a run
+    _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:
         if folder is None and options.out is not None:
             folder = stack.enter_context(RunFolder(options.out))
+            folder.begin(describe_early(program, options, data, test))
         if folder is not None:
             clock.watch = Noting(clock.watch, folder.journal)
         answers = _answering(stack, options.place, clock.watch)
@@ -172,7 +174,7 @@ def _run(
         with clock.phase("load"), _telling_how_to_go_on(folder), telling_machine_0(options.place):
             inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
-            plan = stored(options.of(program), inputs)
+            plan = stored(options.of(program), inputs.folder)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program, inputs)
         plan = recommended(plan, program, inputs, clock.watch)
@@ -261,7 +263,8 @@ def _shares(
         return made
 
     plan = options.of(program)
-    recut = before is not None and before.checkpoint.manifest.workers != plan.all_workers
+    kept = before.checkpoint if before else None
+    recut = kept is not None and kept.manifest.workers != plan.all_workers
     return InShares(plan, folders, watch, recut, answers)
 
 
@@ -298,21 +301,22 @@ def _going_on(
             note(record, Start(), why)
         return None, []
     before.check(record, program)
-    before = on_workers(before, plan, program, inputs, watch)
-    kept = before.checkpoint.manifest
-    folder.cut_records(kept.metrics_bytes)
-    if kept.versions != record.versions:
-        watch.say(
-            "python or a library has another version than the run began with: results may differ "
-            "in rounding"
-        )
-    record.incarnations, start = before.run.incarnations, start_of(before.checkpoint)
-    changed = kept.workers != before.run.options["workers"] * before.run.options.get("machines", 1)
-    note(record, start, BY_HAND, kept.workers if changed else None)
+    had = before.checkpoint.manifest.versions if before.checkpoint else before.run.versions
+    if changed := changed_versions(had, record.versions):
+        watch.say(f"{changed} than the run began with: results may differ")
+    workers = before.run.options["workers"] * before.run.options.get("machines", 1)
+    if before.checkpoint is None:
+        start, size = Start(), 0
+    else:
+        before = on_workers(before, plan, program, inputs, watch)
+        start, size = start_of(before.kept), before.kept.manifest.metrics_bytes
+    folder.cut_records(size)
+    record.incarnations = before.run.incarnations
+    note(record, start, BY_HAND, plan.all_workers if plan.all_workers != workers else None)
     for why in lost:
         note(record, start, why)
     watch.say(f"goes on from {start}")
-    return before, before.records()
+    return (None, []) if before.checkpoint is None else (before, before.records())
 
 
 def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
@@ -334,10 +338,17 @@ def _has_processes(data: Data | None, options: RunOptions) -> bool:
     return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
 
-def _check_options(options: RunOptions, *, processes: bool) -> None:
-    """UsageError where lost workers are to be started again, and there is only this process; and
-    where a library is missing.
+def _check_options(
+    program: Program, data: Data | None, options: RunOptions, *, processes: bool
+) -> None:
+    """UsageError for what the program has no use for, where lost workers are to be started again,
+    and there is only this process; and where a library is missing. Neither this nor an export's
+    mistake, nor too few open files, is left to a time when data have been read.
     """
+    workers = stored(options.of(program), cut_folder(data)).all_workers
+    if processes:
+        check_files(workers)
+    check_exports(program)
     sinks.check(options.log)
     if options.restarts and not processes:
         raise UsageError(

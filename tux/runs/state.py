@@ -11,24 +11,27 @@ from tux.engine.state import place
 from tux.runs.checkpoints import are_in
 from tux.runs.claim import holder
 from tux.runs.folder import Incarnation, Run
+from tux.runs.resume import can_be_read_again
 
 
 def state(folder: Path, run: Run, epochs: int) -> str:
     """The state of a run of which so many epochs are recorded, in one line."""
     by, done = holder(folder), f"{plural(epochs, 'epoch')} done"
     if by is not None and by.lives:
-        return f"running: process {by.process} on {by.host}; {done}"
+        return f"running: {by} on {by.host}; {done}"
     if run.interrupted is not None:
         model = "" if run.results else ", no model written"
         how = f"interrupted after {plural(epochs, 'epoch')}{model}"
     elif run.results:
         return f"ended; {done}"
     elif by is not None:
-        how = f"killed: process {by.process} is gone; {done}"
+        how = f"killed: {by} is gone; {done}"
     else:
         how = f"ended with an error; {done}"
     if are_in(folder):
         return f"{how}; to go on: tux run --resume {folder}"
+    if can_be_read_again(run) and not (run.results and (folder / "model").exists()):
+        return f"{how}; to begin it again, as it has no checkpoint: tux run --resume {folder}"
     return f"{how}; it cannot go on, as it has no checkpoint: run it anew with another --out"
 
 

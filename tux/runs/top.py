@@ -20,7 +20,8 @@ from tux.io.input_files import Source
 from tux.io.vertex_ids import read_ids as read_vertex_ids
 from tux.program.program import Program, score_of
 from tux.runs.factors import Factors, factors_of
-from tux.runs.folder import Run, model_file, read_ids, read_run
+from tux.runs.folder import Run, read_run
+from tux.runs.model_files import model_file, read_ids
 from tux.runs.pairs import read_pairs, trained_columns
 from tux.runs.predict import reopened
 from tux.runs.product import Product, product_of
@@ -58,7 +59,7 @@ def top(
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")
     run = read_run(folder)
-    program = reopened(run, warn)
+    program = reopened(run, folder, warn)
     product = product_of(program)
     ids = read_ids(folder, program)
     first, second = (ids[kind] for kind in product.kinds)

@@ -124,7 +124,7 @@ class Reader:
             "folder": str(self.folder.resolve()),
             "status": status,
             "why": fault or why,
-            "process": lock.process if lock else None,
+            "process": lock.process or None if lock else None,
             "host": lock.host if lock else None,
             "run": about,
         }
@@ -159,9 +159,9 @@ def status_of(
     """
     if locked:
         if lock is not None and not lock.lives:
-            what = f"process {lock.process}, which ran it, was killed or its machine was restarted"
+            what = f"{lock}, which ran it, was killed or its machine was restarted"
             return "killed", what
-        return ("starting" if run is None else "running"), ""
+        return ("running" if run and run.setup_seconds else "starting"), ""
     if ended is not None:
         return ended.how, ended.text
     if run is None:

@@ -1,0 +1,76 @@
+"""Limits of the system: told in a line with what to do, and not as faults of tux."""
+
+import errno
+import os
+import resource
+
+import pytest
+
+from tux.base.disk import disk_error, machine_error
+from tux.base.errors import UsageError
+from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files
+
+
+@pytest.fixture
+def files():
+    """Sets the limits of open files, which are put back."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def limit(soft, hard):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[0], before[1]))
+
+
+def test_the_soft_limit_is_raised(files):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files(64, hard)
+    check_files(2)
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+
+
+def test_too_few_open_files_are_refused_with_both_numbers(monkeypatch):
+    most = FILES + 3 * FILES_EACH
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(resource, "getrlimit", lambda *_: (most, most))
+    check_files(3)
+    with pytest.raises(UsageError) as caught:
+        check_files(4)
+    assert caught.value.what == (
+        f"{most + 4} open files are needed for 4 workers, and a process may have {most} here"
+    )
+    assert "ulimit -n" in caught.value.do and allow_many_files() == most
+    monkeypatch.setattr(resource, "getrlimit", lambda *_: (9, resource.RLIM_INFINITY))
+    check_files(1000)
+
+
+def system(number):
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "do"),
+    [
+        (system(errno.EMFILE), "too many files are open", "ulimit -n"),
+        (system(errno.ENFILE), "too many files are open", "ulimit -n"),
+        (system(errno.EAGAIN), "no more processes or threads", "ulimit -u"),
+        (RuntimeError("can't start new thread"), "no more processes or threads", "--threads"),
+        (system(errno.ENOMEM), "out of memory", "smaller parameters"),
+        (
+            ImportError("libx.so.2: failed to map segment from shared object"),
+            "out of memory: a library cannot be loaded",
+            "more memory",
+        ),
+    ],
+)
+def test_what_a_limit_has_caused(error, what, do, monkeypatch):
+    monkeypatch.setattr("tux.base.limits._is_short_of_addresses", lambda: True)
+    told = machine_error(error)
+    assert what in told.what and do in told.do
+
+
+def test_what_no_limit_has_caused():
+    assert machine_error(ImportError("no module")) is None
+    assert machine_error(RuntimeError("x")) is None and machine_error(system(errno.EINVAL)) is None
+    assert "ulimit -n" in disk_error("out", system(errno.EMFILE)).do

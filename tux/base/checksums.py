@@ -1,0 +1,113 @@
+"""The checksums of the files of a folder, in its file `B2SUMS`: lines as `b2sum --length 256`
+writes them, which ``b2sum --check B2SUMS`` compares as well.
+
+A folder has the file only while nothing in it changes: who changes a file removes it first
+(`unseal`). So no process that is killed in between leaves sums of older files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from tux.base.disk import replacing, sync, writing
+from tux.base.errors import DataError
+from tux.base.parallel import spread
+
+SUMS = "B2SUMS"
+LENGTH = 32  # bytes of a sum
+PIECE = 1 << 22  # bytes that are read at a time
+AGAIN = f"copy it again; if you have changed it yourself, remove {SUMS} of its folder"
+
+
+def seal(folder: Path, names: list[str]) -> None:
+    """Write the sums of the files `names`, which lie in or below a folder. Raises DiskError."""
+    with writing(folder / SUMS):
+        sums = spread(lambda name: sum_of(folder / name), names)
+    with replacing(folder / SUMS) as part:
+        lines = (f"{each}  {name}\n" for each, name in zip(sums, names, strict=True))
+        part.write_text("".join(lines), encoding="utf-8")
+
+
+def unseal(folder: Path) -> None:
+    """Remove the sums, as files are about to change. Raises DiskError."""
+    with writing(folder / SUMS), suppress(FileNotFoundError):
+        (folder / SUMS).unlink()
+        sync(folder)
+
+
+def sums_of(folder: Path) -> Mapping[str, str]:
+    """The sum of each file by its name below the folder; none where the folder is not sealed.
+    DataError if the file of the sums cannot be read.
+    """
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"no checksums: {error}", where=str(folder / SUMS), do=AGAIN) from None
+    return {name: each for each, _, name in (line.partition("  ") for line in lines)}
+
+
+def check(folder: Path) -> int:
+    """Compare all files of a folder with their sums; returns how many there are, 0 where the folder
+    is not sealed. DataError names the first that is damaged or missing.
+    """
+    sums = sums_of(folder)
+    faults = [fault for fault in spread(lambda each: _fault(folder, *each), sums.items()) if fault]
+    if faults:
+        more = f" (and {len(faults) - 1:,} more of its folder)" if len(faults) > 1 else ""
+        raise DataError(f"{faults[0].what}{more}", where=faults[0].where, do=faults[0].do)
+    return len(sums)
+
+
+def is_changed(folder: Path, name: str) -> bool:
+    """Whether a file is not what its sum says, if the folder has one of it."""
+    before = sums_of(folder).get(name)
+    # where they differ, another process may have changed the file and sealed the folder meanwhile
+    return before not in (None, sum_of(folder / name)) and before == sums_of(folder).get(name)
+
+
+def read_sealed(folder: Path, name: str) -> bytes:
+    """The content of a file of a folder that may be sealed. DataError if it is not what its sum
+    says; OSError.
+    """
+    if is_changed(folder, name):
+        raise _damaged(folder / name)
+    return (folder / name).read_bytes()
+
+
+def sum_of(path: Path) -> str:
+    """The sum of a file. Raises OSError."""
+    total = blake2b(digest_size=LENGTH)
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE):
+            total.update(piece)
+    return total.hexdigest()
+
+
+def files_below(folder: Path) -> list[str]:
+    """The names of all files below a folder, in order."""
+    return sorted(
+        str(Path(above, name).relative_to(folder))
+        for above, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+def _fault(folder: Path, name: str, expected: str) -> DataError | None:
+    """The error of a file that is not what its sum says."""
+    path = folder / name
+    try:
+        return None if sum_of(path) == expected else _damaged(path)
+    except OSError as error:
+        what = f"{path.name} cannot be read: {error.strerror}"
+        return DataError(what, where=str(path), do=AGAIN)
+
+
+def _damaged(path: Path) -> DataError:
+    what = f"{path.name} is damaged or was changed: its checksum is another"
+    return DataError(what, where=str(path), do=AGAIN)

@@ -1,0 +1,76 @@
+"""What the system lets this process have: open files, processes and memory."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+
+from tux.base.errors import TuxError, UsageError, out_of_memory
+from tux.base.text import plural
+
+MANY = "ulimit -n 4096"
+"""How open files are allowed in a shell."""
+
+FILES, FILES_EACH = 48, 4
+"""Open files that a process of a run of several workers needs, and for each worker. 3 workers ran
+with 48 in all, 6 with 60; the rest is for readers of data."""
+
+MAPPED = ("cannot allocate memory", "failed to map segment", "load shared object")
+"""What the loader of libraries says where memory is short."""
+
+
+def allow_many_files() -> int:
+    """Let this process open as many files as the system allows it at most, and return how many that
+    are; 0 where it is not known.
+    """
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        return 0 if most == resource.RLIM_INFINITY else most
+    return 0
+
+
+def check_files(workers: int) -> None:
+    """Let this process open the files that a run of several workers needs. UsageError if the
+    system does not.
+    """
+    most, needed = allow_many_files(), FILES + FILES_EACH * workers
+    if 0 < most < needed:
+        raise UsageError(
+            f"{needed} open files are needed for {plural(workers, 'worker')}, and a process may "
+            f"have {most} here",
+            do=f"allow more, as by {MANY} or LimitNOFILE of a service; or take fewer workers",
+        )
+
+
+def limit_error(error: BaseException) -> TuxError | None:
+    """What an error means that one of these limits has caused; None for another."""
+    number = error.errno if isinstance(error, OSError) else None
+    said = str(error)
+    if number in (errno.EMFILE, errno.ENFILE):
+        most = allow_many_files()
+        here = f": this process may have {most}" if most and number == errno.EMFILE else ""
+        return TuxError(f"too many files are open{here}", do=f"allow more, as by {MANY}")
+    if number == errno.EAGAIN or "can't start new thread" in said:
+        return TuxError(
+            f"the system starts no more processes or threads: {said}",
+            do="allow more, as by ulimit -u or TasksMax of a service; or take fewer --workers and "
+            "--threads",
+        )
+    if number == errno.ENOMEM:
+        return out_of_memory(said)
+    mapped = any(each in said.lower() for each in MAPPED)
+    if isinstance(error, ImportError | OSError) and mapped and _is_short_of_addresses():
+        return out_of_memory(f"a library cannot be loaded, and ulimit -v limits addresses ({said})")
+    return None
+
+
+def _is_short_of_addresses() -> bool:
+    """Whether the addresses of this process are limited, as by ulimit -v."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return False

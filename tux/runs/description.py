@@ -1,0 +1,61 @@
+"""The record of a run (`run.json`), as far as it is known before its data are loaded and after."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from platform import python_version
+
+from tux import __version__
+from tux.program import sources
+from tux.program.program import Program
+from tux.runs.begin import stored
+from tux.runs.folder import App, Origin, Run
+from tux.runs.inputs import Data, Inputs, cut_folder, origin
+from tux.runs.options import RunOptions
+
+
+def describe_early(
+    program: Program, options: RunOptions, data: Data | None, test: Data | None
+) -> Run:
+    """The record of a run whose data are still to be loaded: all that is needed to begin it again.
+    The digests of the data, their sizes and what the program chooses by them are not known yet.
+    UsageError for options that a folder of `tux partition` contradicts.
+    """
+    record = _record(program, options, Origin(origin(data), ""))
+    record.options = stored(options.of(program), cut_folder(data)).record()
+    if test is not None:
+        record.test = Origin(origin(test), "")
+    return record
+
+
+def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
+    """The run's record; with `digests` of the data, which take about a second a gigabyte of
+    edges.
+    """
+    record = _record(program, options, Origin(inputs.origin, ""))
+    record.id_types = dict(inputs.train.id_types)
+    record.categories = {
+        kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
+        for kind, named in inputs.train.categories.items()
+    }
+    record.data.columns = dict(inputs.train.columns)
+    if digests:
+        record.data.digest = inputs.digest()
+    if inputs.test is not None:
+        digest = inputs.test.digest() if digests else ""
+        record.test = Origin(inputs.test_origin or inputs.origin, digest)
+    record.sizes = inputs.sizes
+    return record
+
+
+def _record(program: Program, options: RunOptions, data: Origin) -> Run:
+    """What both say."""
+    source = sources.of(program)
+    app = App(source.name, source.digest, source.digests)
+    versions = {
+        "python": python_version(),
+        "tux": __version__,  # the metadata of an editable installation may be out of date
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
+    }
+    parameters, command = program.parameters, list(options.command)
+    return Run(app, parameters, options.seed, {}, data, command=command, versions=versions)

@@ -1,0 +1,75 @@
+"""The end of a run whose disk is full or fails: what has been trained is not lost."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tux.base.errors import DiskError
+from tux.base.signals import Deferred
+from tux.base.text import plural
+from tux.engine.worker import Worker
+from tux.runs.folder import Run, columns_of
+from tux.runs.saving import save
+from tux.runs.watcher import Watcher
+
+TRIES = 12
+PAUSE = 5.0  # seconds between two tries
+LOOK = 0.1  # seconds between two looks whether Ctrl-C was pressed
+
+
+def write_patiently(write: Callable[[], object], watch: Watcher, asked: Deferred) -> None:
+    """Call `write`; while the disk is full, again up to `TRIES` times in a minute, which is told
+    once. A signal to end that comes meanwhile, and is deferred (`asked`), ends the waiting. Raises
+    the DiskError of the last try.
+    """
+    for tries_left in reversed(range(TRIES + 1)):
+        try:
+            write()
+            return
+        except DiskError as error:
+            if not (tries_left and is_full(error)) or asked.moment is not None:
+                raise
+            if tries_left == TRIES:
+                watch.warn(
+                    f"{error.what}: free space there; it is tried again for "
+                    f"{plural(round(TRIES * PAUSE), 'second')}, and Ctrl-C ends the waiting"
+                )
+        end = time.monotonic() + PAUSE
+        while time.monotonic() < end and asked.moment is None:
+            time.sleep(LOOK)
+
+
+def is_full(error: DiskError) -> bool:
+    """Whether there was no room on the disk. A limit on the size of a file does not pass."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def keep_elsewhere(
+    error: DiskError, worker: Worker, record: Run, records: list[dict[str, Any]]
+) -> DiskError:
+    """Write the run, with its model and its records, as a folder of its own below the folder for
+    temporary files, or else the user's own. Returns the `error` with that folder's name, or as it
+    was where neither takes it.
+    """
+    columns = {name: given for name, given in columns_of(worker, record.id_types) if given}
+    for place in (Path(tempfile.gettempdir()), Path.home()):
+        above = place / f"tux-run-{secrets.token_hex(4)}"
+        try:
+            above.mkdir(mode=0o700)
+            save(above / "run", record, records, columns, {})
+        except (DiskError, OSError):
+            with suppress(OSError):
+                above.rmdir()
+            continue
+        kept = f"the run with its model is kept in {above / 'run'}: move it to where there is room"
+        error.do = f"{error.do}; {kept}" if error.do else kept
+        break
+    return error
