@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzz import binaries, folders, messages, rounds, texts
+from fuzz import binaries, folders, messages, rounds, tables, texts
 from fuzz.parser import Parser
 
-MODULES = (texts, binaries, folders, messages, rounds)
+MODULES = (texts, tables, binaries, folders, messages, rounds)
 
 
 def parsers(folder: Path) -> dict[str, Parser]:

@@ -29,6 +29,7 @@ from tux.io.first_lines import check_text, first_lines
 from tux.io.input_files import pieces_of
 from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.precision import coarse_notes
+from tux.io.row_one import GAPS
 from tux.io.table_lines import JUDGED, Passed, TableLines
 from tux.io.text import (
     ADVICE,
@@ -83,10 +84,31 @@ def read_edge_table(
         values,
         against=against,
         columns=read.names,
-        notes=(*read.notes, *read.passed.notes("edge"), *coarse_notes(values)),
+        notes=(
+            *read.notes,
+            *read.passed.notes("edge"),
+            *_words_among_numbers({ends[0]: src, ends[1]: dst}),
+            *coarse_notes(values),
+        ),
         skipped=bad.count,
         first_skipped=bad.first,
     )
+
+
+def _words_among_numbers(ids: Mapping[str, arrow.Column]) -> list[str]:
+    """What a user should know of ids such as NA among whole numbers, a sentence for each type."""
+    notes = []
+    for kind, column in ids.items():
+        if not isinstance(column, arrow.Coded) or column.values.dtype != arrow.STRING:
+            continue
+        gaps = np.array([gap for gap in GAPS if gap], arrow.STRING)
+        found = gaps[arrow.places_of(gaps, column.values) >= 0].tolist()
+        if found and all(map(WHOLE.fullmatch, set(column.values.tolist()) - set(found))):
+            notes.append(
+                f"{', '.join(found)} stands among {kind}s that are whole numbers, and is one of "
+                "them; leave the cell empty if the id is missing"
+            )
+    return notes
 
 
 class Read(NamedTuple):

@@ -146,6 +146,9 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
         if str(column.type).startswith("dictionary"):
             column = column.dictionary_decode()
         there = column.is_valid().to_numpy(zero_copy_only=False)
+        if role == "label" and str(column.type) == "null":
+            words[at] = Words(np.full(rows, -1, np.int32), [])
+            continue
         if role == "label":
             labels = SampleLabels.of(
                 column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(

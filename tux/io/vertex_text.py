@@ -18,7 +18,7 @@ from tux.base.errors import DataError
 from tux.io.cells import TextLayout, lines_of, split
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
-from tux.io.row_one import has_names
+from tux.io.row_one import GAPS, has_names
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, short, text_blocks
 
@@ -34,9 +34,9 @@ class Head(NamedTuple):
     rows: list[list[str]]
 
     def numeric(self, at: int) -> bool:
-        """Whether column `at` seems to hold numbers."""
-        cells = [row[at] for row in self.rows if row[at]]
-        return all(map(NUMBER.fullmatch, cells))
+        """Whether column `at` seems to hold numbers, of which some may be missing."""
+        cells = [row[at] for row in self.rows if row[at] not in GAPS]
+        return bool(cells or not self.rows) and all(map(NUMBER.fullmatch, cells))
 
 
 class Read(NamedTuple):
