@@ -49,7 +49,7 @@ def test_bad_rows_can_be_skipped(tux, here):
     code, out, err = tux("run", "mf", "bad.csv", *RUN, "--on-bad-row", "skip", "--out", "out")
     assert code == 0
     assert "warning: 2 bad rows of bad.csv skipped; the first is bad.csv:72: 2 columns" in err
-    assert "warning: 70 rows of bad.csv repeat a (user, item) pair; kept" in err
+    assert "warning: 70 rows of bad.csv repeat a (user, item) pair" in err
     sizes = json.loads((here / "out" / "run.json").read_text())["sizes"]
     assert (sizes["edges"], sizes["duplicates"], sizes["skipped"]) == (140, 70, 2)
 

@@ -159,7 +159,7 @@ def test_patience_without_the_metric_is_told(small):
     told = Told()
     run(MF(rank=4), small, options=RunOptions(epochs=3, patience=1, jit=False), watch=told)
     assert told.warnings == [
-        f"{plural(small.duplicates, 'row')} of the data repeat a (user, item) pair; kept",
+        f"{plural(small.duplicates, 'row')} of the data repeat a (user, item) pair",
         "test_rmse, which MF monitors, has no value after the first evaluation, so no epoch is the "
         "best and --patience does nothing; evaluate() may not set it, or it may need --test FILE",
     ]
@@ -251,7 +251,7 @@ def test_warnings_about_data(tmp_path):
     assert told == [
         f"1 bad row of train.csv skipped; the first is {tmp_path}/train.csv:4: value is 'x', not a "
         "number",
-        "1 row of train.csv repeats a (user, item) pair; kept",
+        "1 row of train.csv repeats a (user, item) pair",
         "1 user of test.csv never occurs in training; of these the model knows nothing",
         "1 item of test.csv never occurs in training; of these the model knows nothing",
     ]

@@ -4,7 +4,7 @@ reads them, as the driver of a run on other machines does::
     {"told":"phase","name":"load"}
     {"told":"share","done":0.5}
     {"told":"line","text":"data: ratings.csv: 200 users, 100 items, 5,000 ratings"}
-    {"told":"warning","text":"560 rows of ratings.csv repeat a (user, item) pair; kept"}
+    {"told":"warning","text":"560 rows of ratings.csv repeat a (user, item) pair"}
     {"told":"epoch","record":{"epoch":1,"clock":5,"seconds":0.15,"train_rmse":1.8},"most":5}
     {"told":"end","results":{"epochs":5,"seconds":0.19}}
 """

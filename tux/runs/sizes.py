@@ -100,7 +100,7 @@ def oddities(
         first, second = program.edge.roles
         yield (
             f"{plural(repeated, 'row')} of {train} repeat{'s' * (repeated == 1)} a ({first}, "
-            f"{second}) pair; kept"
+            f"{second}) pair"
         )
     for kind, count in (held_out.unseen if held_out else {}).items():
         if count:
