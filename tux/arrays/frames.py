@@ -151,6 +151,8 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
             if level
             else data.iloc[:, place - len(levels)]
         )
+        if type(values.dtype).__name__ == "SparseDtype":
+            values = np.asarray(values)
         with about(what, names[place]):
             return pa.array(values, from_pandas=True)
 

@@ -133,7 +133,8 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         raise ProgramError(
             f"{type(program).__name__} looks at neighbours of one type, but its edges join two"
         )
-    n = len(edges.ids[edges.ends[0]])
+    n, weights = len(edges.ids[edges.ends[0]]), edges.fields.get("weight")
+    _check_weights(edges, weights)
     position_of = np.empty(n, np.int32)
     position_of[order_of(edges, edges.ends[0], seed)] = np.arange(n, dtype=np.int32)
     topology = Topology.of(
@@ -141,9 +142,26 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         position_of[edges.dst],
         n,
         directed=kind == "directed",
-        weights=edges.fields.get("weight"),
+        weights=weights,
     )
     return _with_tables(program, topology)
+
+
+def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
+    """DataError for the first edge whose weight is not above 0, with its ends."""
+    if weights is None or not len(wrong := np.flatnonzero(~(weights > 0))):
+        return
+    at = int(wrong[0])
+    ends = (
+        (end, codes[at : at + 1])
+        for end, codes in zip(edges.ends, (edges.src, edges.dst), strict=True)
+    )
+    source, target = (str(edges.ids[end].decode(code)[0]) for end, code in ends)
+    raise DataError(
+        f"the edge from {source} to {target} has the weight {weights[at]:g}",
+        where=f"edge {at + 1:,}, without bad rows",
+        do="Give weights above 0, or leave such edges out.",
+    )
 
 
 def _with_tables(program: Program, topology: Topology) -> Topology:

@@ -65,11 +65,9 @@ def split(line: str, separator: str) -> list[str]:
     """The cells of a line as they stand there. Raises `csv.Error` if a quote is not closed."""
     if separator == BLANKS:
         return re.findall(r"[^ \t]+", line)
-    return (
-        line.split(separator)
-        if len(separator) > 1
-        else next(csv.reader([line], delimiter=separator, strict=True), [])
-    )
+    if len(separator) > 1 or '"' not in line:
+        return line.split(separator) if line else []
+    return next(csv.reader([line], delimiter=separator, strict=True), [])
 
 
 def lines_of(block: bytes) -> Iterator[str]:

@@ -113,7 +113,9 @@ def find_columns(
             raise DataError(
                 f"no column {name!r}" if asked else f"no column for {name}",
                 where=path,
-                do=f"It has {_shown(header)}; name the right ones with --columns.",
+                do=f"It has {_shown(header)}; name the right ones with --columns."
+                + f" If each pair counts once, add a column {name} of ones."
+                * (at > 1 and not asked),
             )
     if len(set(places.values())) < len(places):
         raise UsageError(f"columns {wanted.columns!r} name one column twice")

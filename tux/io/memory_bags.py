@@ -21,6 +21,7 @@ from tux.io.memory_edges import check_matrix
 from tux.io.memory_samples import from_zero
 from tux.io.sample_matrix import arrays_of, matrix_rows
 from tux.io.text import Bad, OnBadRow, short
+from tux.io.vertex_arrays import absent
 
 
 def read_memory_bags(
@@ -87,7 +88,7 @@ def read_memory_bags(
 
 def absent_text(value: Any) -> bool:
     """Whether an entry of a list of texts stands for a missing one."""
-    return value is None or isinstance(value, float)
+    return absent(value)
 
 
 def _names(words: Any, columns: int, what: str) -> np.ndarray:

@@ -22,6 +22,7 @@ from tux.io.hashed import collisions, hashed_words
 from tux.io.pair_faults import number_fault
 from tux.io.precision import lost_note
 from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
+from tux.io.text import NUMBER
 from tux.io.vertex_columns import INDEX
 
 Role = Literal["number", "word", "label", "target", "weight", "none"]
@@ -171,7 +172,7 @@ class SampleTable:
         self._kinds: dict[str, int] = {}
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
-        self._coarse: dict[int, str] = {}  # what 32 bits lose, by place of the column
+        self._coarse: dict[int, str] = {}  # what is odd about the values, by place of the column
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
@@ -193,6 +194,7 @@ class SampleTable:
             else:
                 codes, texts = words[place]
                 known, signs = self._numbered(texts, place, f"{self.names[place]}=")
+                self._look_at_words(place, texts)
                 code[:, at] = np.append(known, np.int32(-1))[codes]
                 there = np.array([bool(text) for text in texts] + [False])
                 value[:, at] = np.where(there, np.append(signs, 0.0), 0.0)[codes]
@@ -225,6 +227,14 @@ class SampleTable:
             return
         if note := lost_note(f"column {self.names[place]}", numbers):
             self._coarse[place] = note
+
+    def _look_at_words(self, place: int, texts: Sequence[str]) -> None:
+        """Note a column of words that are all numbers, once."""
+        if place not in self._coarse and texts and all(map(NUMBER.fullmatch, filter(None, texts))):
+            self._coarse[place] = (
+                f"column {self.names[place]} holds words that are numbers, a {self.asked.column} "
+                "each; convert it to numbers if these are amounts"
+            )
 
     def _numbered(
         self, names: Sequence[str], place: int, before: str = ""
