@@ -117,7 +117,6 @@ def test_workers_and_tables_of_words(tmp_path):
     [
         ("1 1:1\n2 2:1\n3 1:1\n", "3 kinds"),
         ("1 1:1\n1 2:1\n", "one kind"),
-        ("1 0:1\n0 1:1\n", "x.svm:1"),
         ("1 1:nan\n0 1:1\n", "x.svm:1"),
     ],
 )

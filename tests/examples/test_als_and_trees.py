@@ -211,7 +211,7 @@ def test_trees_are_those_of_scikit_learn():
 
 def test_points_of_one_class_are_refused():
     x, label, _ = points()
-    with pytest.raises(ValueError, match="all points are of one class; --positive is 2"):
+    with pytest.raises(tux.ProgramError, match="all points are of one class; --positive is 2"):
         trained(TREES(**CHOSEN | {"positive": 2}), tux.points(x, label=label), 1, k=1)
 
 

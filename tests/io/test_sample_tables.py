@@ -271,8 +271,9 @@ def test_few_words_among_numbers_are_told(file):
         "column age is read as words" in note
         and "28 of its first 29 values are numbers, but 'unknown' is not" in note
     )
-    (note,) = read_samples(file("size,y\nNone,1\nNone,0\nL,1\n2,0\n", "s.csv")).edges.notes
-    assert "column size holds None, as words like any other" in note
+    notes = read_samples(file("size,y\nNone,1\nNone,0\nL,1\n2,0\n", "s.csv")).edges.notes
+    assert "1 of its first 2 values are numbers, but 'L' is not" in notes[0]
+    assert "column size holds None, as words like any other" in notes[1]
 
 
 def test_columns_hold_what_they_held_in_training(file):

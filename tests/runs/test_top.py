@@ -135,7 +135,8 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
     agrees(found, expected, 9)
     assert len(found["user"]) == sum(len(each) for each in expected.values()) < 18
     assert warned == [
-        "1 user of users.csv never occurred in training, and nothing is recommended to them: new"
+        "1 user of users.csv never occurred in training, and nothing is recommended to them: new",
+        "train.csv: columns that are not used: rating",
     ]
 
 

@@ -294,7 +294,7 @@ def test_a_partitioned_folder_holds_the_tables(here, capsys, flags):
         ("id,age,town\n1,2,a\n", [], "2 sources of the data have no row"),
         ("id,age,town\n1,2,a\n2,,a\n5,6,a\n", [], "age is missing"),
         (USERS, ["--vertices", "user=users.csv"], "this graph has no vertex type 'user'"),
-        (USERS, ["--out", ""], "--vertices without --out"),
+        (USERS, ["--out", ""], "'' is no name of an output"),
     ],
 )
 def test_what_a_folder_cannot_hold_or_lacks_is_told(here, capsys, table, flags, why):

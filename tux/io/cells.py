@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
-SEPARATORS = ("::", "\t", ",", ";", "|", BLANKS)  # in order of preference
+SEPARATORS = ("\t", ",", ";", "::", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
@@ -80,7 +80,8 @@ def lines_of(block: bytes) -> Iterator[str]:
 
 def is_marked(line: str) -> bool:
     """Whether a line begins with # or %, as comments do. Behind a tab it is the second cell."""
-    return line.lstrip(" ")[:1] in ("#", "%")
+    text = line.lstrip(" ")
+    return text[:1] in ("#", "%") and not text.startswith("#N/A")
 
 
 def separator_of(lines: list[str], needed: int) -> tuple[str, int]:
@@ -91,17 +92,20 @@ def separator_of(lines: list[str], needed: int) -> tuple[str, int]:
     for rank, separator in enumerate(SEPARATORS):
         widths = Counter(len(cells_of(line, separator)) for line in lines)
         width, times = widths.most_common(1)[0]
+        if separator == "::" and width == 2:  # it stands within words, as in std::map
+            rank = len(SEPARATORS)
         best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
-    if best[1] == "," and (width := _decimal_width(lines, best[0][0])) >= needed:
-        return ";", width
+    for separator in (";", "\t", BLANKS) if best[1] == "," else ():
+        if (width := _decimal_width(lines, best[0][0], separator)) >= needed:
+            return separator, width
     return best[1], best[2]
 
 
-def _decimal_width(lines: list[str], times: int) -> int:
-    """The columns that semicolons make of as many lines as commas do, where all commas of these,
-    but for a header, are decimal commas; else 0.
+def _decimal_width(lines: list[str], times: int, separator: str) -> int:
+    """The columns that another separator makes of as many lines as commas do, where all commas of
+    these, but for a header, are decimal commas; else 0.
     """
-    rows = [cells_of(line, ";") for line in lines]
+    rows = [cells_of(line, separator) for line in lines]
     width, same = Counter(map(len, rows)).most_common(1)[0]
     commas = [cell for row in rows[len(rows) > 1 :] for cell in row if "," in cell]
     decimal = commas and all(DECIMAL.fullmatch(cell) for cell in commas)

@@ -54,7 +54,8 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     notes = unused(places, layout.picks)
     if what is RowOne.UNSURE:
         doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it is one of names"
-        notes = (*notes, f"{doubt}, name them with --columns")
+        numbers = any(map(NUMERIC.fullmatch, first))
+        notes = (*notes, f"{doubt}, {'remove it' if numbers else 'name them with --columns'}")
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
 

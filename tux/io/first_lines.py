@@ -16,6 +16,7 @@ from tux.io.text import line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time
 MOST = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
+RULED = re.compile(rb"^[ \t]*[|+]?[ \t]*[-=]{3}[-=+|: \t]*\r?\n", re.MULTILINE)  # ---+---
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # how text in UTF-16 begins
 LONGEST = 1000  # lines of one row
 OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote
@@ -73,7 +74,8 @@ def begins_row(line: bytes) -> bool:
     separator.
     """
     text = line.decode(errors="replace")
-    return bool(text.strip()) and not is_marked(text) and not EXCEL.fullmatch(line)
+    blank = not text.strip() or EXCEL.fullmatch(line) or RULED.fullmatch(line)
+    return not blank and not is_marked(text)
 
 
 def check_text(block: bytes, path: str) -> None:

@@ -114,7 +114,8 @@ FEATURE = re.compile(r"[^\s:|]+:[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE)
 BLOCK, RATED = re.compile(r"\d+:"), re.compile(r"\d+(,\d+(\.\d+)?)?(,\d{4}-\d\d-\d\d)?")
 NETFLIX = Kind(
     "a file of the Netflix Prize (a line 'movie:' before its ratings)",
-    "Write the movie into each row: awk -F, '/:$/ {m = $1 + 0; next} {print m \",\" $0}' FILE",
+    "Write a user, a movie and a rating into each row: "
+    'awk -F, \'/:$/ {m = $1 + 0; next} {print $1 "," m "," $2}\' FILE',
 )
 VOWPAL = Kind(
     "a file of Vowpal Wabbit",

@@ -64,8 +64,10 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     rest = [row for row in table[1:] if len(row) == len(first) and not _repeats(row, first)]
     if any(map(NUMERIC.fullmatch, first)):
         below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
-        matrix = len(first) > WIDE and _of_matrix(first, below)
-        return RowOne.NAMES if matrix else RowOne.ROW
+        if len(first) > WIDE and _of_matrix(first, below):
+            return RowOne.NAMES
+        counted = list(first) == [str(at) for at in range(len(first))]  # as pandas numbers columns
+        return RowOne.UNSURE if counted and len(first) > 2 and rest else RowOne.ROW
     if _has_gap(first):
         return RowOne.ROW
     if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):

@@ -54,8 +54,9 @@ from tux.io.text import (
 
 ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a row
 TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
-FEW = 0.5  # of the values of a column of words: where fewer are no numbers, the user is told
 F8 = np.dtype("f8")
+EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}  # a column of these alone is one of numbers
+SIGNED = re.compile(r"\D{0,3}\d[\d.,]*\s?\D{0,3}")  # a number with a sign or a unit: $1.50, 10%
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
@@ -129,7 +130,8 @@ def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], f
             return start + row.end
         numbers = any(role in NUMBERS for role in roles)
         known = any(NUMBER.fullmatch(cell) or cell in (*GAPS, *TRUTHS) for cell in cells)
-        if path != first and numbers and not known:
+        same = sorted(cells) == sorted(names)  # in another order
+        if path != first and (same or (numbers and not known)):
             raise DataError(
                 f"the columns of {path} are {cut(','.join(cells))}, but {first} begins with "
                 f"{cut(','.join(names))}",
@@ -162,7 +164,10 @@ class _Text:
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
         notes = [_doubt(names[at], columns[at]) for at in words if at not in told]
-        notes += [_words_of_gaps(names[at], columns[at]) for at in words]
+        labels = [
+            at for at, role in enumerate(roles) if role == "label" and _kind(columns[at]) == "word"
+        ]
+        notes += [_words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
         picks = [at for at, role in enumerate(roles) if role != "none"]
         layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
@@ -321,7 +326,7 @@ class _Text:
 def _kind(cells: list[str]) -> Role:
     """What a column holds, by those of its cells that are not empty."""
     known = [cell for cell in cells if cell not in GAPS]
-    if not known and cells:
+    if not known and set(cells) - EMPTY_COLUMN:
         return "word"  # such as "None" alone
     return (
         "number"
@@ -361,18 +366,20 @@ def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -
 
 
 def _doubt(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words that are mostly numbers, or nothing."""
+    """What a user should know of a column of words of which some are numbers, or all with a sign
+    or a unit; or nothing.
+    """
     known = [cell for cell in cells if cell not in GAPS]
     others = [cell for cell in known if not NUMBER.fullmatch(cell)]
-    if not others or len(others) >= FEW * len(known):
+    if not others:
         return ""
-    what = (
-        f"column {name} is read as words, one feature each: {len(known) - len(others):,} of its "
-        f"first {len(known):,} values are numbers"
-    )
+    what = f"column {name} is read as words, one feature each"
+    if len(others) == len(known):
+        signed = all(map(SIGNED.fullmatch, others)) and len(set(others)) > 1
+        return f"{what}, such as {short(others[0])}; write numbers without signs" if signed else ""
     return (
-        f"{what}, but {short(others[0])} is not; leave the cell empty if it stands for a missing "
-        "number"
+        f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
+        f"{short(others[0])} is not; leave the cell empty if it stands for a missing number"
     )
 
 

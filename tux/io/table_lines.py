@@ -7,6 +7,7 @@ samples and of vertices.
   blanks. Else it is a row: #rain is an id. Before the first row such lines are rows if their first
   cell stands in another row, too.
 - ``sep=;`` before the first row names the separator, as Excel writes it.
+- A line of dashes, equals signs, bars and crosses alone is none: programs draw tables with them.
 - The line of names is no row where it stands again, as in files that were put together.
 - A line break within quotes is part of a cell (RFC 4180).
 
@@ -25,13 +26,21 @@ import numpy as np
 from tux.arrays.arrow import BREAK
 from tux.base.text import plural
 from tux.io.cells import TextLayout, cells_of, has_quotes, is_marked, separator_of
-from tux.io.first_lines import EXCEL, LONGEST, FirstLines, begins_row, first_lines, rows_of
+from tux.io.first_lines import (
+    EXCEL,
+    LONGEST,
+    RULED,
+    FirstLines,
+    begins_row,
+    first_lines,
+    rows_of,
+)
 from tux.io.text import NUMERIC, SAMPLE
 
 JUDGED = 1000  # rows that show what the columns hold
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
-MARKED = re.compile(rb"^[ \t]*[#%].*\n", re.MULTILINE)
-MARKED_CELL = re.compile(rb"^ *[#%].*\n", re.MULTILINE)  # the same where tabs cut cells
+MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
+MARKED_CELL = re.compile(rb"^ *(?!#N/A)[#%].*\n", re.MULTILINE)  # the same where tabs cut cells
 
 
 class FirstRows(NamedTuple):
@@ -106,6 +115,9 @@ def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
     first, *rest = table
     if not rest or {len(row) for row in rest} != {len(first) + 1}:
         return [[*row] for row in table]
+    ends = {row[-1] for row in rest}
+    if ends != {""} and len({row[0] for row in rest}) < len(rest):  # no names of rows
+        return [[*row] for row in table]
     return [[*first, ""] if not any(row[-1] for row in rest) else ["", *first], *map(list, rest)]
 
 
@@ -117,6 +129,7 @@ class Passed(NamedTuple):
     comments: int = 0
     marked: int = 0
     repeated: int = 0
+    ruled: int = 0  # lines of dashes
 
     def notes(self, row: str) -> tuple[str, ...]:
         """What a user should know of these, a sentence each; messages call a row `row`."""
@@ -129,6 +142,8 @@ class Passed(NamedTuple):
         if self.repeated:
             what = f"the line of names stands there {plural(self.repeated, 'more time')}"
             said.append(f"{what}; it is no {row}")
+        if self.ruled:
+            said.append(f"{plural(self.ruled, 'line')} of dashes")
         return tuple(said)
 
 
@@ -140,7 +155,7 @@ class TableLines:
     def __init__(self, layout: TextLayout) -> None:
         self.layout = layout
         self.title = b""  # the line of names, if there is one
-        self.comments = self.marked = self.repeated = 0
+        self.comments = self.marked = self.repeated = self.ruled = 0
 
     def blocks(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         """The same blocks, but that a row that runs over several lines becomes one line and blank
@@ -184,7 +199,7 @@ class TableLines:
     @property
     def passed(self) -> Passed:
         """What was passed over so far."""
-        return Passed(self.comments, self.marked, self.repeated)
+        return Passed(self.comments, self.marked, self.repeated, self.ruled)
 
     def _is_marked_row(self, line: bytes) -> bool:
         text = line[:-1].decode(errors="replace")
@@ -195,6 +210,9 @@ class TableLines:
         if b"#" in block or b"%" in block:
             marked = MARKED_CELL if self.layout.separator == "\t" else MARKED
             block = marked.sub(self._judged, block)
+        if b"---" in block or b"===" in block:
+            block, ruled = RULED.subn(b"\n", block)
+            self.ruled += ruled
         if self.title and self.title in block:
             same = re.compile(rb"^" + re.escape(self.title) + rb"\r?\n", re.MULTILINE)
             block, repeated = same.subn(b"\n", block)

@@ -220,6 +220,8 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
             old = b"\r" in data[:-1] and b"\n" not in data  # lines end as on old Macs
             while data:
                 data = data.replace(b"\r", b"\n") if old else data
+                if MARK in data:  # of files that were put together
+                    data = data.replace(b"\n" + MARK, b"\n")
                 ahead = stream.read(size)
                 data += b"" if ahead or data.endswith(b"\n") else b"\n"
                 if cut := data.rfind(b"\n") + 1:

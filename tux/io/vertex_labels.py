@@ -21,6 +21,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.cells import cells_of
 from tux.io.detect import Format, detect
+from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines
 from tux.io.mat import read_mat_labels
 from tux.io.row_one import RowOne, row_one
@@ -29,9 +30,8 @@ from tux.io.text import WHOLE, blocks
 
 MOST = 1 << 32  # vertices times labels
 # of a header
-NAMES = frozenset(
-    ("node", "nodeid", "vertex", "id", "user", "label", "labels", "class", "group", "community")
-)
+KINDS = frozenset(("label", "labels", "class", "group", "community"))
+NAMES = KINDS | {"node", "nodeid", "vertex", "id", "user"}
 
 
 class VertexLabels(NamedTuple):
@@ -107,6 +107,7 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     if (seen := first_rows(first_lines(path, JUDGED), 2)) is None:
         return
     titled = row_one(seen.table, NAMES) is RowOne.NAMES
+    swapped = titled and plain_name(seen.table[0][0]) in KINDS
     lines = TableLines(seen.layout([0, 1])._replace(width=2))
     for number, line in _texts(path, lines.of_file(blocks(os.fspath(path)))):
         cells = cells_of(line, seen.separator)
@@ -122,7 +123,7 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
                 do="Put a tab between id and label if they hold blanks.",
             )
         if not titled:
-            yield cells[0], cells[1]
+            yield (cells[1], cells[0]) if swapped else (cells[0], cells[1])
         titled = False
 
 

@@ -104,8 +104,8 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
         for name, count in inputs.sizes.get("groups", {}).items()
     ]
     if inputs.test is not None:
-        held_out = inputs.sizes["test"]
-        sizes.append(f"{held_out.get('repeated', held_out['edges']):,} held out")
+        held_out = inputs.sizes.get("test", {})  # nothing of edges that the program holds out
+        sizes.append(f"{held_out.get('repeated', len(inputs.test)):,} held out")
     watch.say(
         f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: "
         f"{', '.join(sizes)}"

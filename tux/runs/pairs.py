@@ -99,6 +99,8 @@ def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
 def trained_columns(run: Run) -> list[str]:
     """The names of the columns that training took for the two ends, as far as they are known."""
     asked = run.options.get("columns")
+    if not isinstance(asked, str):  # run.json may have been changed
+        asked = ""
     names = asked.split(",") if asked else list(run.data.columns.values())
     names = [name.strip() for name in names[:2]]
     return [] if any(name.isdecimal() for name in names) else names
