@@ -48,6 +48,12 @@ ROWS = [
     "t v|v x|v y|t x",
     "a b|b c|c d",
     "u v|u w|w v",
+    # ids with numbers, whose words are names in use
+    "u17 i8|u16 i9|u15 i8",
+    "user4 item2|user1 item7|user3 item9",
+    "node1 node2|node3 node4",
+    "u1 i1",
+    "page1 page2",
     "P00000 P00001|P00001 P00004|P00002 P00007",
     "1 2|2 3",
     "New_York Boston|Boston Salem",

@@ -64,6 +64,31 @@ def test_marked_lines_of_edges(file, text, edges):
     assert ("of comments" in told) == (left > 0) and ("no comments" in told) == (kept > 0)
 
 
+@pytest.mark.parametrize("mark", ["# c", "# user,item,rating"])
+def test_more_comments_than_rows_are_looked_at(file, mark):
+    edges = read_edges(file("# c\n" * 1500 + f"{mark}\nu,i,1\nv,j,2\n"), ENDS, VALUE)
+    assert pairs(edges) == [("u", "i"), ("v", "j")]
+    assert edges.notes == ("1,501 lines of comments, which begin with # or %",)
+
+
+@pytest.mark.parametrize("size", [16 << 20, 8])
+def test_comments_before_the_first_row_are_comments_in_blocks_of_any_size(file, monkeypatch, size):
+    monkeypatch.setattr(io_text, "BLOCK", size)
+    head = "#x,y,1\n" * 9
+    edges = read_edges(file(head + "user,item,rating\nu,i,1\n"), ENDS, VALUE)
+    assert pairs(edges) == [("u", "i")] and edges.notes[0].startswith("9 lines of comments")
+    table = read_vertices(file(head + "id,x,y\na,1,2\n", "v.csv"), "page", [Wanted("x")])
+    assert len(table.ids.codes) == 1 and table.notes[1].startswith("9 lines of comments")
+
+
+@pytest.mark.parametrize("names", ["user,item,rating,", ""])
+def test_a_first_row_of_any_length(file, names):
+    cells = ",".join(["x"] * 200_000)
+    title = f"{names}{cells}\n" if names else ""
+    edges = read_edges(file(f"{title}u,i,1,{cells}\nv,j,2,{cells}\n"), ENDS, VALUE)
+    assert pairs(edges) == [("u", "i"), ("v", "j")]
+
+
 def test_half_of_the_rows_are_hashtags(file):
     tags = ["#rain", "#snow", "%wet", "wind"] * 12
     text = "item,user,rating\n" + "".join(f"{tag},u{at},{at % 5}\n" for at, tag in enumerate(tags))
@@ -188,6 +213,13 @@ def test_first_lines_of_excel_and_ends_of_lines_of_old_macs(file, text):
     edges = read_edges(file(text, "x.csv"), ENDS, VALUE)
     assert pairs(edges) == [(1, 2), (4, 5)] and edges.fields["rating"].tolist() == [3, 6]
     assert edges.notes == ()
+
+
+def test_a_last_row_of_another_width_below_the_line_of_excel(file):
+    path = file("sep=;\nuser;item;rating\n1;2;3\n4;5;6\nin all\n")
+    with pytest.raises(DataError, match="1 columns instead of 3") as error:
+        read_edges(path, ENDS, VALUE)
+    assert error.value.where == f"{path}:5"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

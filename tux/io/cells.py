@@ -84,18 +84,22 @@ def is_marked(line: str) -> bool:
     return text[:1] in ("#", "%") and not text.startswith("#N/A")
 
 
-def separator_of(lines: list[str], needed: int) -> tuple[str, int]:
+def separator_of(
+    lines: list[str], needed: int, among: Sequence[str] = SEPARATORS
+) -> tuple[str, int]:
     """The separator that cuts most lines into one number of columns, enough of them if any does;
-    and that number. A comma is none where it is a decimal comma between semicolons.
+    and that number. A comma is none where it is a decimal comma between semicolons, if these are
+    `among` the separators, too.
     """
     best = ((0, False, 0), BLANKS, 1)
-    for rank, separator in enumerate(SEPARATORS):
+    for rank, separator in enumerate(among):
         widths = Counter(len(cells_of(line, separator)) for line in lines)
         width, times = widths.most_common(1)[0]
         if separator == "::" and width == 2:  # it stands within words, as in std::map
             rank = len(SEPARATORS)
         best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
-    for separator in (";", "\t", BLANKS) if best[1] == "," else ():
+    others = [other for other in (";", "\t", BLANKS) if other in among]
+    for separator in others if best[1] == "," else ():
         if (width := _decimal_width(lines, best[0][0], separator)) >= needed:
             return separator, width
     return best[1], best[2]

@@ -15,7 +15,7 @@ from tux.io.row_one import RowOne, is_in_use, row_one
 from tux.io.table_lines import FirstRows, TableLines, first_rows
 from tux.io.text import NUMERIC, SAMPLE, Begin, cut
 
-HEAD = 1 << 18  # bytes in which the first rows of a file are
+HEAD = 1 << 18  # bytes in which the first rows of a file are, but for a longer first one
 
 
 class EdgeLayout(NamedTuple):
@@ -119,7 +119,8 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
     def begin(block: bytes, path: str) -> int | None:
         if (start := lines.begin(block)) is None:
             return None
-        rows = rows_of(block[start : start + HEAD], SAMPLE, marked=True)
+        end = max(start + HEAD, block.find(b"\n", start) + 1)
+        rows = rows_of(block[start:end], SAMPLE, marked=True)
         table = [_as_wide(cells_of(row.line, layout.separator), layout) for row in rows]
         if layout.header and table[0] == list(layout.header):
             return start + rows[0].end

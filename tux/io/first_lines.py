@@ -93,20 +93,26 @@ def check_text(block: bytes, path: str) -> None:
 
 def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
     """The first rows of a block of whole lines, at most `count`; with `marked` those that begin
-    with # or %, too. Where a cell's quote is not closed in a line, those up to the one that closes
-    it are one row.
+    with # or %, too: the first `count`, and the last of them. Where a cell's quote is not closed in
+    a line, those up to the one that closes it are one row.
     """
     rows: list[Row] = []
-    start = 0
-    while len(rows) < count and (end := block.find(b"\n", start) + 1):
+    start = plain = 0
+    while plain < count and (end := block.find(b"\n", start) + 1):
         line = block[start:end]
         if line.count(b'"') & 1 and OPENED.search(line):
             end = _closed(block, end) or end
             line = block[start:end]
-        if begins_row(line) or (marked and is_marked(line.decode(errors="replace"))):
-            text = line[:-1].decode(errors="replace").removesuffix("\r")
-            rows.append(Row(text.replace("\n", BREAK.decode()), end))
-        start = end
+        start, text = end, line[:-1].decode(errors="replace").removesuffix("\r")
+        row = Row(text.replace("\n", BREAK.decode()), end)
+        if begins_row(line):
+            plain += 1
+        elif not marked or not is_marked(text):
+            continue
+        elif len(rows) - plain > count:
+            rows[-1] = row if is_marked(rows[-1].line) else rows[-1]
+            continue
+        rows.append(row)
     return rows
 
 

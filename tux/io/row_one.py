@@ -15,6 +15,7 @@ from tux.io.text import NUMERIC
 GAPS = ("", "NA", "N/A", "null", "NULL", "?", "None", "<NA>", "#N/A", "n/a")
 """How a number that is missing is written in text."""
 WIDE = 4  # columns that a table of edges may have at most where some names are numbers
+DIGIT = re.compile(r"\d")
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name: fromNode_id2
 IN_USE = frozenset(
@@ -56,7 +57,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
 
     - a number stands in all other rows of some column, or of both where there are two, or
     - two of its cells are `known`, and not both stand in other rows, or
-    - none of its cells stands in another row, and two, or half of them, are names in use, or
+    - none of its cells stands in another row, and two, or half of them, are names in use, and no
+      ids with numbers, as u17 is where u3 stands below, or no other row is, or
     - none does, and two cells differ in a number or letter at their end alone, as node_1 and
       node_2, while no cell of another row begins so.
     """
@@ -78,8 +80,10 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
         return RowOne.NAMES
     if others.intersection(filter(None, first)):
         return RowOne.ROW
-    used = sum(plain_name(cell) in known or is_in_use(cell) for cell in first)
-    if used > 1 or 2 * used >= len(first) or _differ_at_end(first, rest):
+    forms = {_form(cell) for cell in others}
+    ids = {cell for cell in first if DIGIT.search(cell) and (not rest or _form(cell) in forms)}
+    used = sum(plain_name(cell) in known or is_in_use(cell) for cell in first if cell not in ids)
+    if used > 1 or 2 * used >= len(first) or (rest and _differ_at_end(first, rest)):
         return RowOne.NAMES
     return RowOne.UNSURE if rest and not _alike(first, rest) else RowOne.ROW
 
@@ -160,8 +164,13 @@ def _alike(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     have some.
     """
     shapes = {_shape(cell) for row in rest for cell in row}
-    return all(_shape(cell) in shapes and re.search(r"\d", cell) for cell in first)
+    return all(_shape(cell) in shapes and DIGIT.search(cell) for cell in first)
 
 
 def _shape(cell: str) -> str:
-    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", cell))
+    return _form(re.sub(r"[^\W\d_]+", "a", cell))
+
+
+def _form(cell: str) -> str:
+    """A cell without the values of its numbers: the same of u3 and u17."""
+    return re.sub(r"\d+", "9", cell)

@@ -25,7 +25,14 @@ import numpy as np
 
 from tux.arrays.arrow import BREAK
 from tux.base.text import plural
-from tux.io.cells import TextLayout, cells_of, has_quotes, is_marked, separator_of
+from tux.io.cells import (
+    SEPARATORS,
+    TextLayout,
+    cells_of,
+    has_quotes,
+    is_marked,
+    separator_of,
+)
 from tux.io.first_lines import (
     EXCEL,
     LONGEST,
@@ -68,9 +75,7 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
     if not plain:
         return None
     named = _named_separator(lines.text)
-    separator, width = separator_of(plain[:SAMPLE], needed)
-    if named:
-        separator, width = named, len(cells_of(plain[-1], named))
+    separator, width = separator_of(plain[:SAMPLE], needed, (named,) if named else SEPARATORS)
     table = [cells_of(line, separator) for line in plain]
     if {len(row) for row in table[1:]} == {len(table[0]) + 1}:  # see `with_row_names`
         width = len(table[0]) + 1
@@ -178,21 +183,22 @@ class TableLines:
     def _without_head(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         start: int | None = None
         for block in texts:
-            if start is None and (start := self.begin(block)):
-                block = b"\n" * block.count(b"\n", 0, start) + block[start:]
+            if start is None:
+                start = self.begin(block)
+                cut = len(block) if start is None else start
+                block = b"\n" * block.count(b"\n", 0, cut) + block[cut:]
             yield block
 
     def begin(self, block: bytes) -> int | None:
-        """Where the first row of a file begins, of which this is the first block; None if there is
-        none in it. What stands before it is counted.
+        """Where the first row of a file begins, in this block or, if it returns None, in a later
+        one. Comments before it are counted.
         """
-        start = comments = 0
+        start = 0
         while end := block.find(b"\n", start) + 1:
             line = block[start:end]
             if begins_row(line) or self._is_marked_row(line):
-                self.comments += comments
                 return start
-            comments += is_marked(line.decode(errors="replace"))
+            self.comments += is_marked(line.decode(errors="replace"))
             start = end
         return None
 
@@ -236,11 +242,11 @@ class TableLines:
             return block, b""
         text = np.frombuffer(block, np.uint8)
         ends = np.flatnonzero(text == 10) + 1
-        before = np.searchsorted(np.flatnonzero(text == 34), ends)
-        odd = np.flatnonzero(np.diff(before, prepend=0) & 1).tolist()
+        begins = np.concatenate([[0], ends[:-1]])
+        quotes = (text == 34).view(np.uint8)
+        odd = np.flatnonzero(np.bitwise_xor.reduceat(quotes, begins)).tolist()
         if not odd:
             return block, b""
-        begins = np.concatenate([[0], ends[:-1]])
         pieces: list[bytes] = []
         done = at = 0
         while at < len(odd):

@@ -131,10 +131,10 @@ def blocks(
     by a newline; no byte order mark. Of `Files`, the texts of all one after the other.
 
     ``begin(block, path)`` is called with the first lines of each file, until one of them is a row:
-    it returns how many bytes of these are passed over, or None if there is no row. `places` is told
-    where each file begins, and what is passed over. One piece is unpacked ahead, beside the
-    caller's work on the last, and so are the first ones of the next files. Raises `DataError` if a
-    file is damaged.
+    it returns how many bytes of these are passed over, or None if there is no row, and all are.
+    `places` is told where each file begins, and what is passed over. One piece is unpacked ahead,
+    beside the caller's work on the last, and so are the first ones of the next files. Raises
+    `DataError` if a file is damaged.
     """
     parts = pieces_of(path)
     if len(parts) == 1 and begin is None and parts[0] == Piece(parts[0].path):
@@ -159,12 +159,14 @@ def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) 
         for at, block in enumerate(pieces):
             if not at and b"\0" in block and len(parts) > 1:
                 raise DataError(f"{part.path} is not a text file", do=TEXT)
-            if not begun and begin is not None and (cut := begin(block, part.path)) is not None:
-                begun = True
+            if not begun and begin is not None:
+                start = begin(block, part.path)
+                begun, cut = start is not None, len(block) if start is None else start
+                line += block.count(b"\n", 0, cut)
                 if cut and places is not None:
-                    places.begin(number, part, line + block.count(b"\n", 0, cut))
+                    places.begin(number, part, line)
                 block = block[cut:] if cut else block
-            if len(parts) > 1 or not begun:
+            if len(parts) > 1:
                 lines = lines_ending(block)
                 number, line = number + lines, line + lines
             gathered.append(block)
