@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from operator import index
 from typing import Any
@@ -96,6 +97,8 @@ def _seen(pairs: Any, model: Trained, users: int, items: int) -> Excluded:
     """
     edges = pairs_of(model, pairs)
     known = (edges.src < users) & (edges.dst < items)
+    if not known.any():
+        warnings.warn("exclude has no pair that the model knows: nothing is excluded", stacklevel=4)
     return excluded(edges.src[known], edges.dst[known], users)
 
 

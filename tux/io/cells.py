@@ -80,7 +80,9 @@ def lines_of(block: bytes) -> Iterator[str]:
 
 def is_marked(line: str) -> bool:
     """Whether a line begins with # or %, as comments do. Behind a tab it is the second cell."""
-    text = line.lstrip(" ")
+    text, behind = line.lstrip(" "), line.lstrip(" \t")
+    if text.startswith("\t") and behind[1:2].isspace():  # "# words" behind a tab are no cell
+        text = behind
     return text[:1] in ("#", "%") and not text.startswith("#N/A")
 
 

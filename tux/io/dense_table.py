@@ -9,6 +9,8 @@ from tux.base.errors import DataError
 from tux.io.edge_columns import LEFT, SQUARE, Wanted, matrix_error
 from tux.io.text import NUMBER, WHOLE
 
+QUOTED = re.compile("['\u201c\u2018`].*['\u201d\u2019`]", re.DOTALL)  # but not by double ones
+
 
 def check_edges(
     rows: Sequence[Sequence[str]],
@@ -42,6 +44,31 @@ def check_edges(
     square = len(rows) == width >= SQUARE
     if not named and all(numeric) and (square or width > len(picks) + LEFT):
         raise matrix_error(wanted, width, where)
+
+
+def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: str) -> None:
+    """DataError if the ids of all first rows carry signs of another kind of file: brackets, as
+    Python prints tuples; a colon behind the first, as in lists of neighbours; single quotes.
+    """
+    if len(rows) < 2 or any(len(row) <= max(picks) for row in rows):
+        return
+    first, last = [row[0] for row in rows], [row[-1] for row in rows]
+    ids = [row[at] for row in rows for at in picks[:2]]
+    why = ""
+    if all(cell.startswith(("(", "[", "{")) for cell in first) and all(
+        cell.endswith((")", "]", "}")) for cell in last
+    ):
+        why = "all rows stand in brackets, as Python prints them"
+    elif all(cell.endswith(":") for cell in first):
+        why = "all first ids end in a colon, as in lists of neighbours"
+    elif all(map(QUOTED.fullmatch, ids)):
+        why = "all ids stand in quotes that are not double ones"
+    if why:
+        raise DataError(
+            f"{why}, which would be a part of the ids",
+            where=where,
+            do="Write a row for each edge, its cells cut by commas, quoted by double quotes.",
+        )
 
 
 def _decimal(cell: str) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tux.base.errors import DataError
 from tux.io.cells import TextLayout, cells_of
-from tux.io.dense_table import check_edges
+from tux.io.dense_table import check_edges, check_written
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
 from tux.io.first_lines import FirstLines, rows_of
 from tux.io.row_one import RowOne, is_in_use, row_one
@@ -49,6 +49,7 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     else:
         layout = seen.layout(list(range(len(wanted.kinds))))
         check_edges(seen.table, layout.picks, wanted, lines.path)
+        check_written(seen.table, layout.picks, lines.path)
     places = [f"column {place + 1}" for place in range(seen.width)]
     names = taken(places, layout.picks, wanted) if seen.width > needed else {}
     notes = unused(places, layout.picks)
@@ -72,6 +73,7 @@ def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> Edg
     names = taken(header, picks, wanted)
     if wanted.columns is None and names:  # the columns are not called as the ends of the edges
         check_edges(rest, picks, wanted, path, named=True)
+    check_written(rest, picks, path)
     layout = seen.layout(picks)._replace(width=width, header=header, names=names)
     return EdgeLayout(layout, notes=unused(header, picks))
 

@@ -14,6 +14,7 @@ import csv
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,12 +45,18 @@ from tux.io.text import (
     blocks,
     cut,
     not_number,
+    short,
 )
 
 Tell = Callable[[int, float], None]
 """Takes how much is read: bytes of text, unpacked, and pieces of files."""
 
 BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
+MARKED_ROWS = (
+    "Its lines begin with # or %, as comments do; below a line of names, such as source,target, "
+    "they are rows."
+)
+ODD = 3  # words among ids that are whole numbers, at most
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
@@ -73,7 +80,7 @@ def read_edge_table(
             f"{path} holds no edge"
             if not bad.count
             else f"no row of {path} is usable; the first: {bad.first}",
-            do="" if bad.count else NO_ROW,
+            do="" if bad.count else MARKED_ROWS if read.passed.comments else NO_ROW,
         )
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))
@@ -96,18 +103,24 @@ def read_edge_table(
 
 
 def _words_among_numbers(ids: Mapping[str, arrow.Column]) -> list[str]:
-    """What a user should know of ids such as NA among whole numbers, a sentence for each type."""
+    """What a user should know of ids that are words among whole numbers, or words such as NA, or
+    numbers that are written in several ways; a sentence for each type.
+    """
     notes = []
     for kind, column in ids.items():
         if not isinstance(column, arrow.Coded) or column.values.dtype != arrow.STRING:
             continue
         gaps = np.array([gap for gap in GAPS if gap], arrow.STRING)
         found = gaps[arrow.places_of(gaps, column.values) >= 0].tolist()
-        if found and all(map(WHOLE.fullmatch, set(column.values.tolist()) - set(found))):
-            notes.append(
-                f"{', '.join(found)} stands among {kind}s that are whole numbers, and is one of "
-                "them; leave the cell empty if the id is missing"
-            )
+        others = islice((x for x in column.values.tolist() if not WHOLE.fullmatch(x)), ODD + 1)
+        words = [short(word) for word in others]
+        if 0 < len(words) <= ODD and len(words) < len(column.values) - len(words):
+            what = f"{', '.join(words)} among {kind}s that are whole numbers"
+            notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
+        elif found:
+            notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
+        elif len(words) > ODD and all(map(NUMBER.fullmatch, column.values.tolist())):
+            notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
     return notes
 
 
@@ -129,7 +142,7 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) 
     pieces = arrow.Pieces(wanted.kinds)
     first = first_lines(whole, JUDGED)
     if (table := edge_layout(first, wanted)) is None:
-        return Read(pieces, {})
+        return Read(pieces, {}, passed=Passed(comments=first.text.count(b"\n")))
     lines = TableLines(table.layout)
     lines.title = table.title.encode(errors="replace")
     number, size = 1, 0  # of the block's first line; of what is read
@@ -162,7 +175,7 @@ def _add(
     halves, and a small one by its good lines.
     """
     text = layout.cut(block)
-    if not text or text.isspace():
+    if layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
         return
     if (plain := plain_rows(text, layout, wanted.kinds)) is not None:
         for columns in plain:

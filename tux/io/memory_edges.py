@@ -165,6 +165,7 @@ def read_matrix_edges(
         numbers,
         against=against,
         vertices={ends[0]: np.arange(rows), ends[1]: np.arange(columns)},
+        notes=tuple(coarse_notes(numbers)),
         skipped=bad.count,
         first_skipped=bad.first,
     )

@@ -13,6 +13,7 @@ FEW = 1 << 16
 """Steps of 32 bits between the least and the largest number: with more, what two numbers lose is
 little beside what all others differ by.
 """
+LOOKED_AT, SHOWN = 100, 3  # columns with large numbers, at most
 FROM = float(1 << 24)  # whole numbers up to here lose nothing
 
 
@@ -59,6 +60,20 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
             what = f"32 bits tell numbers such as {top:.15g} apart by {step:.15g} only"
             notes.append(f"{name}: {what}; subtract one near to them")
     return notes
+
+
+def coarse_columns(codes: np.ndarray, values: np.ndarray, names: np.ndarray | None) -> list[str]:
+    """The same of entries: `values` (m,) of the columns `codes` (m,), which are numbers of columns,
+    or places in their `names`. Tells the first ones.
+    """
+    if values.dtype != np.float32 or not (large := np.abs(values) > FROM).any():
+        return []
+    notes: list[str] = []
+    for code in np.unique(codes[large])[:LOOKED_AT].tolist():
+        name = code if names is None else names[code]
+        notes += coarse_notes({f"column {name}": values[codes == code]})
+    more = f" and of {len(notes) - SHOWN:,} more columns" if len(notes) > SHOWN else ""
+    return [*notes[: SHOWN - 1], f"{notes[SHOWN - 1]}{more}"] if len(notes) >= SHOWN else notes
 
 
 def _step(number: float) -> float:

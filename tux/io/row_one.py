@@ -57,8 +57,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
 
     - a number stands in all other rows of some column, or of both where there are two, or
     - two of its cells are `known`, and not both stand in other rows, or
-    - none of its cells stands in another row, and two, or half of them, are names in use, and no
-      ids with numbers, as u17 is where u3 stands below, or no other row is, or
+    - none of its cells stands in another row, and one of them is `known`, or two are names in use,
+      and no ids with numbers, as u17 is where u3 stands below, or no other row is, or
     - none does, and two cells differ in a number or letter at their end alone, as node_1 and
       node_2, while no cell of another row begins so.
     """
@@ -82,8 +82,9 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
         return RowOne.ROW
     forms = {_form(cell) for cell in others}
     ids = {cell for cell in first if DIGIT.search(cell) and (not rest or _form(cell) in forms)}
+    named = [cell for cell in named if cell not in ids]
     used = sum(plain_name(cell) in known or is_in_use(cell) for cell in first if cell not in ids)
-    if used > 1 or 2 * used >= len(first) or (rest and _differ_at_end(first, rest)):
+    if used > 1 or named or (rest and _differ_at_end(first, rest)):
         return RowOne.NAMES
     return RowOne.UNSURE if rest and not _alike(first, rest) else RowOne.ROW
 

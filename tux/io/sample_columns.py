@@ -25,6 +25,7 @@ from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_labe
 from tux.io.text import NUMBER
 from tux.io.vertex_columns import INDEX
 
+SHOWN = 10  # names of columns in a sentence
 Role = Literal["number", "word", "label", "target", "weight", "none"]
 """What a column is; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
@@ -111,6 +112,25 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
     return roles
 
 
+def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
+    """What a user should know of the names of columns, a sentence each: several that may be that of
+    the labels, and columns of other samples, of which `known` are the features, that are missing.
+    """
+    said = []
+    usual = [name for name in names if name.lower() in USUAL]
+    label = next((names[at] for at, role in enumerate(roles) if role in ("label", "target")), None)
+    if label in usual and len(usual) > 1:
+        others = ", ".join(name for name in usual if name != label)
+        said.append(f"labels are those of column {label}, so {others} is a feature; see --label")
+    if known is not None and known.values.dtype == STRING:
+        before = dict.fromkeys(text.partition("=")[0] for text in known.values.tolist())
+        if missing := [name for name in before if name not in names]:
+            more = ", ..." if len(missing) > SHOWN else ""
+            shown = ", ".join(missing[:SHOWN])
+            said.append(f"columns of training that are missing here: {shown}{more}")
+    return said
+
+
 def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
     """What columns held in other samples, by their places, where the `known` features of these
     show it.
@@ -173,6 +193,7 @@ class SampleTable:
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self._coarse: dict[int, str] = {}  # what is odd about the values, by place of the column
+        self.names_told: list[str] = []  # see `odd_names`
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
@@ -277,5 +298,12 @@ class SampleTable:
         missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
         added = collisions(self.collided, self.asked.row, self.asked.column)
         picks = [at for at, role in enumerate(self.roles) if role != "none"]
-        notes = (*unused(self.names, picks), *self.notes, *self._coarse.values(), *missing, *added)
+        notes = (
+            *self.names_told,
+            *unused(self.names, picks),
+            *self.notes,
+            *self._coarse.values(),
+            *missing,
+            *added,
+        )
         return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)

@@ -25,6 +25,7 @@ from tux.io.sample_columns import (
     fault,
     faulty,
     kinds_before,
+    odd_names,
     roles_of,
 )
 from tux.io.sample_labels import SampleLabels
@@ -41,7 +42,9 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
     for piece in pieces_of(asked.path):
         with arrow.parquet_file(piece.path) as file:
             names, roles = _roles(list(file.schema_arrow), asked, heads, piece.path)
-            table = table or SampleTable(asked, names, roles)
+            if table is None:
+                table = SampleTable(asked, names, roles)
+                table.names_told = odd_names(names, roles, heads.known)
             if [names, roles] != [table.names, table.roles]:
                 raise DataError(
                     f"the columns of {piece.path} are other ones than those of {first.path}",
@@ -80,6 +83,7 @@ def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
             names, roles = _roles(fields, asked, heads, frame.what)
             picks = [at for at, role in enumerate(roles) if role != "none"]
             table = SampleTable(asked, names, roles)
+            table.names_told = odd_names(names, roles, heads.known)
         step = max(1, CELLS // len(picks))
         for begin in range(0, len(batch[0]), step):
             done = _add_batch(table, [(at, batch[at].slice(begin, step)) for at in picks], done)

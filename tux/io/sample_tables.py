@@ -35,6 +35,7 @@ from tux.io.sample_columns import (
     fault,
     faulty,
     kinds_before,
+    odd_names,
     roles_of,
 )
 from tux.io.sample_labels import line_of
@@ -177,6 +178,7 @@ class _Text:
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles)
         known.notes = [note for note in notes if note]
+        known.names_told = odd_names(names, roles, heads.known)
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
@@ -190,7 +192,7 @@ class _Text:
         halves, a small one by its good lines.
         """
         text = self.layout.cut(block)
-        if not text or text.isspace():
+        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
             return
         try:
             count = self._add(text)

@@ -25,6 +25,7 @@ from tux.io.detect import SAMPLES, Format, detect, ending
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.places import Places
+from tux.io.precision import coarse_columns, lost_note
 from tux.io.sample_columns import Heads
 from tux.io.sample_labels import (
     F4,
@@ -321,6 +322,8 @@ def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()
         label = label if isinstance(label, str) else plain(label)
         rows = _without(rows, lacking, number_label_fault(label, "the label"), bad)
         values = values[~np.isnan(values)]
+    if note := lost_note("labels", values):
+        rows = rows._replace(entries=rows.entries._replace(notes=(*rows.entries.notes, note)))
     return values.astype(F4), (), rows
 
 
@@ -364,6 +367,9 @@ def _edges(
     )
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    codes, names = column if isinstance(column, Coded) else (column, None)
+    notes = coarse_columns(np.asarray(codes), entries.value, names)
+    entries = entries._replace(notes=(*entries.notes, *notes))
     edges = EdgeData.of(
         (asked.row, asked.column),
         entries.row,

@@ -18,6 +18,7 @@ from tux.io.dimacs import read_dimacs
 from tux.io.field_values import field_values
 from tux.io.market import read_market
 from tux.io.metis import read_metis
+from tux.io.precision import coarse_notes
 from tux.io.text import NO_ROW
 
 
@@ -91,7 +92,15 @@ def read_sized(
         }
     )
     vertices = {end: np.arange(1, size + 1) for end, size in zip(ends, sizes, strict=True)}
-    return EdgeData.of(ends, src, dst, numbers, against=against, vertices=vertices, notes=notes)
+    return EdgeData.of(
+        ends,
+        src,
+        dst,
+        numbers,
+        against=against,
+        vertices=vertices,
+        notes=(*notes, *coarse_notes(numbers)),
+    )
 
 
 def _read(path: str | os.PathLike[str], format: Format) -> Sized:

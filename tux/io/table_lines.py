@@ -44,6 +44,7 @@ from tux.io.first_lines import (
 )
 from tux.io.text import NUMERIC, SAMPLE
 
+DIGIT = re.compile(r"\d")
 JUDGED = 1000  # rows that show what the columns hold
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
@@ -80,7 +81,7 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
     if {len(row) for row in table[1:]} == {len(table[0]) + 1}:  # see `with_row_names`
         width = len(table[0]) + 1
     below = [row[0] for row in table[1:] if len(row) == width]
-    numbered = bool(below) and all(map(NUMERIC.fullmatch, below))
+    numbered = bool(below) and all(NUMERIC.fullmatch(each) and DIGIT.search(each) for each in below)
     layout = TextLayout(separator, width, [], numbered=numbered)
     begin = next(at for at, line in enumerate(found) if not is_marked(line))
     known = {cell for line in found[begin:] for cell in cells_of(line, separator)}

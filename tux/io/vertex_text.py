@@ -122,7 +122,7 @@ class _Text:
         halves, and a small one by its good lines.
         """
         text = self.layout.cut(block)
-        if not text or text.isspace():
+        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
             return
         try:
             self._add(text, self._numbers(block, text, number))
