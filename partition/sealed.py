@@ -3,7 +3,8 @@ loaded.
 
 A file that was cut, or in which a bit has changed, is loaded by numba without a word: it computes
 something else, or crashes. And as such files are pickles, whoever writes one runs code as the user
-who loads it. So a file is loaded only if it is whole, and the user's own or root's.
+who loads it. So a file is loaded only if it is whole, and the user's own or root's, and files are
+kept only in folders of the user's own.
 """
 
 from __future__ import annotations
@@ -40,9 +41,24 @@ class _HomeLocator(UserWideCacheLocator):
         return super().from_function(py_func, py_file) if os.path.isabs(home) else None
 
 
+def _owned(kind: Any) -> Any:
+    """`kind` of locator, which passes over folders of others: users who share an installation would
+    compile each other's files anew in turn.
+    """
+
+    class Owned(kind):  # type: ignore[misc]
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Any:
+            found = super().from_function(py_func, py_file)
+            own = found is not None and os.stat(found.get_cache_path()).st_uid == os.getuid()
+            return found if own else None
+
+    return Owned
+
+
 class _Places(CompileResultCacheImpl):
     _locator_classes = [
-        _HomeLocator if each is UserWideCacheLocator else each
+        _owned(_HomeLocator if each is UserWideCacheLocator else each)
         for each in CompileResultCacheImpl._locator_classes
     ]
 

@@ -26,15 +26,17 @@ import tux.rows.edge_slice
 import tux.rows.extreme
 import tux.rows.rng
 import tux.rows.row
+import tux.rows.stores
 import tux.rows.turns
 
 
 @cache
 def engine() -> bytes:
     """The text of the engine's own part of every kernel: rows, slices of edges, values with keys,
-    random streams, turns.
+    random streams, turns, stores that are kept.
     """
-    rows = (tux.rows.row, tux.rows.edge_slice, tux.rows.extreme, tux.rows.rng, tux.rows.turns)
+    own = tux.rows
+    rows = (own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores)
     return b"".join(Path(str(module.__file__)).read_bytes() for module in rows)
 
 

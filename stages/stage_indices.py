@@ -60,14 +60,7 @@ class StageIndices:
 
     def __call__(self) -> bool:
         """Whether an index is out of bounds, as far as the context now says."""
-        try:
-            return any(
-                not -length <= int(number()) < length for number, length in self._found.values()
-            )
-        except IndexError:  # of an entry of tau
-            return True
-        except (ValueError, ArithmeticError):  # not a number, or a division by 0
-            return False
+        return any(_is_outside(number, length) for number, length in self._found.values())
 
     def _indices(self, function: types.FunctionType) -> Iterator[tuple[ast.expr, int]]:
         """Expressions of `tau` that are indices of fields, each with the field's length there."""
@@ -117,6 +110,20 @@ class StageIndices:
 def _plain(number: Any) -> Any:
     """A number as Python's, which does not overflow; an array as it is."""
     return number.item() if isinstance(number, np.generic) else number
+
+
+def _is_outside(number: Number, length: int) -> bool:
+    """Whether a number, or one of an array, is no index of so many entries."""
+    try:
+        index = number()
+        if isinstance(index, np.ndarray):
+            outside = (index < -length) | (index >= length)
+            return index.dtype.kind in "iu" and bool(outside.any())
+        return not -length <= int(index) < length
+    except IndexError:  # of an entry of tau
+        return True
+    except (TypeError, ValueError, ArithmeticError):  # not a number, or a division by 0
+        return False
 
 
 class _Bound(ast.NodeTransformer):

@@ -88,3 +88,20 @@ def test_a_user_without_a_home_has_no_folder_named_so(double, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert sealed._HomeLocator.from_function(double, str(tmp_path / "doubles.py")) is None
     assert not (tmp_path / "~").exists()
+
+
+def test_folders_of_others_are_passed_over(double, tmp_path, monkeypatch):
+    """As those of an installation that several users may write to."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    stat = os.stat
+
+    def of_another(path, **options):
+        found = list(stat(path, **options))
+        if os.fspath(path) == str(tmp_path / "__pycache__"):
+            found[4] += 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "stat", of_another)
+    assert double() == (42, 0)
+    assert double() == (42, 1)
+    assert [*(tmp_path / "home").rglob("*.nbi")]

@@ -5,6 +5,8 @@ changed by hand.
 import json
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -204,3 +206,11 @@ def test_a_run_without_its_record_is_still_told_as_a_run(here):
     Path("out/metrics.jsonl").unlink()
     with pytest.raises(DataError):
         info("out")
+
+
+def test_to_tell_it_nothing_is_loaded_that_only_runs_need():
+    told = (
+        "import sys, tux.cli.info; print([name for name in sys.modules if 'tux.cluster' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

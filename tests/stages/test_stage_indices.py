@@ -106,3 +106,16 @@ def test_an_index_behind_a_condition_is_no_error(entries):
     for i in (1, 2, 0):
         run(entries, steps, i)
     assert np.all(entries.tables["node"].arrays["q"] == 5)
+
+
+def several(node, tau):
+    node.w = node.q[tau.at].sum()
+
+
+def test_an_array_of_indices_is_checked(entries):
+    steps, at = entries.prepare([Apply("node", several)]), entries.tables["tau"].arrays["at"]
+    at[:] = [0, 1, -2, 1]
+    entries.run(steps)
+    at[:] = [0, 1, 2, 1]
+    with pytest.raises(ProgramError, match="index 2 is out of bounds"):
+        entries.run(steps)

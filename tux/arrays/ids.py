@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,22 @@ def believed(vertices: int, entries: int) -> bool:
     must not take memory.
     """
     return vertices <= FEW + SPARSE * entries
+
+
+def believed_sizes(
+    sizes: Sequence[int],
+    ends: Sequence[str],
+    entries: int,
+    against: Mapping[str, Ids] | None,
+) -> bool:
+    """The same of the rows and columns of a matrix of edges. Those that `against` has are known to
+    be so many, as in a matrix of held-out entries.
+    """
+    known = against or {}
+    return all(
+        size <= len(known.get(end, ())) or believed(size, entries)
+        for end, size in zip(ends, sizes, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)

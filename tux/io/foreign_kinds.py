@@ -236,7 +236,7 @@ def xml_root(text: str) -> str:
     if "schemas-microsoft-com:office" in text or "Excel.Sheet" in text:
         root = "workbook"
     sure = prolog or root in (*ROOTS, "graphml") or "=" in (found[3] or "")
-    return root if sure or f"</{found[1]}>" in text else ""
+    return root if sure or text.rstrip().endswith(f"</{found[1]}>") else ""  # <s> may be a word
 
 
 def _is_netflix(begun: Beginning) -> bool:
@@ -262,7 +262,10 @@ def _is_vowpal(row: str) -> bool:
         return False
     words = [space.split() for space in spaces]
     named = [space[:1].isalpha() for space in spaces]
-    features = [word for own, name in zip(words, named, strict=True) for word in own[name:]]
+    # what follows a bar without a blank is the name of a space, or a cell of a table
+    features = [
+        word for own, space in zip(words, spaces, strict=True) for word in own[space[:1] > " " :]
+    ]
     return all(map(len, words)) and (
         any(map(FEATURE.fullmatch, features)) or all(named) and len(features) >= len(spaces)
     )

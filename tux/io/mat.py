@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import MOST, Ids, believed
+from tux.arrays.ids import MOST, Ids, believed_sizes
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
 from tux.io.field_values import field_values
@@ -105,6 +105,8 @@ def read_mat_edges(
     matrix = _read(path, entry)
     if not len(matrix.row):
         raise DataError(f"{entry.name} of {path} holds no edge")
+    if not believed_sizes(entry.sizes, ends, len(matrix.row), against):
+        raise DataError(f"{entry} of {path} has {len(matrix.row):,} entries only", do=RULE)
     vertices = {
         end: np.arange(size) for end, size in zip(ends, (matrix.rows, matrix.columns), strict=True)
     }
@@ -342,8 +344,6 @@ def _read(path: str | os.PathLike[str], entry: Entry) -> Matrix:
             raise DataError(f"{entry} of {path} holds complex numbers")
         matrix = (_sparse if entry.kind == SPARSE else _dense)(data, *entry.sizes)
         data.finish()
-    if not believed(max(entry.sizes), len(matrix.row)):
-        raise DataError(f"{entry} of {path} has {len(matrix.row):,} entries only", do=RULE)
     if not np.isfinite(matrix.values).all():
         raise DataError(f"{entry} of {path} holds numbers that are not finite")
     return matrix

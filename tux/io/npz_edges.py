@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids, believed
+from tux.arrays.ids import Ids, believed_sizes
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError, UsageError
 from tux.io.field_values import field_values
@@ -47,7 +47,7 @@ def read_npz_edges(
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not len(row):
         raise DataError(f"{path} holds no edge")
-    if not believed(max(sizes), len(row)):
+    if not believed_sizes(sizes, ends, len(row), against):
         raise DataError(
             f"{path} is said to be {what}, with {len(row):,} entries",
             do="Leave rows and columns without entries out.",

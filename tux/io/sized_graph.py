@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids, believed
+from tux.arrays.ids import Ids, believed_sizes
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
 from tux.io.dimacs import read_dimacs
@@ -74,7 +74,7 @@ def read_sized(
     if not len(src):
         raise DataError(f"{path} holds no edge", do=NO_ROW)
     # a METIS graph has a line for each vertex
-    if format is not Format.METIS and not believed(max(sizes), len(src)):
+    if format is not Format.METIS and not believed_sizes(sizes, ends, len(src), against):
         raise DataError(
             f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",
             do="Correct the size line.",

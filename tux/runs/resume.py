@@ -204,12 +204,6 @@ def stopped(
     return Stopped(path, run, found, checkpoint, options, source.program(**run.parameters))
 
 
-def can_be_read_again(run: Run) -> bool:
-    """Whether the data of a run are none that were given in memory or by standard input."""
-    named = (origin.path for origin in (run.data, run.test) if origin is not None)
-    return not any(path in (MEMORY, shown(STANDARD)) for path in named)
-
-
 def _check_data(folder: Path, run: Run) -> None:
     """UsageError for a run whose data cannot be read again."""
     for origin in (run.data, run.test):

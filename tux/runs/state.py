@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tux.arrays.piped import STANDARD, shown
 from tux.base.text import plural
 from tux.engine.state import place
 from tux.runs.checkpoints import are_in
 from tux.runs.claim import holder
 from tux.runs.folder import Incarnation, Run
-from tux.runs.resume import can_be_read_again
+from tux.runs.options import MEMORY
 
 
 def state(folder: Path, run: Run, epochs: int) -> str:
@@ -30,7 +31,7 @@ def state(folder: Path, run: Run, epochs: int) -> str:
         how = f"ended with an error; {done}"
     if are_in(folder):
         return f"{how}; to go on: tux run --resume {folder}"
-    if can_be_read_again(run) and not (run.results and (folder / "model").exists()):
+    if _can_be_read_again(run) and not (run.results and (folder / "model").exists()):
         return f"{how}; to begin it again, as it has no checkpoint: tux run --resume {folder}"
     return f"{how}; it cannot go on, as it has no checkpoint: run it anew with another --out"
 
@@ -40,3 +41,9 @@ def went_on(each: Incarnation) -> str:
     start = f"checkpoint {each.checkpoint}, {place(each.epochs, each.clocks)}"
     others = f", on {plural(each.workers, 'worker')}" if each.workers else ""
     return f"from {start if each.checkpoint else 'the beginning'}{others}: {each.why}"
+
+
+def _can_be_read_again(run: Run) -> bool:
+    """Whether the data of a run are none that were given in memory or by standard input."""
+    named = (origin.path for origin in (run.data, run.test) if origin is not None)
+    return not any(path in (MEMORY, shown(STANDARD)) for path in named)
