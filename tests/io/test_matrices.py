@@ -189,10 +189,18 @@ def test_numbers_that_32_bits_lose(values, lost):
 
 def test_lost_numbers_are_told(file):
     text = "when,a,label\n" + "".join(f"{1700000000 + at},{at},{at % 2}\n" for at in range(50))
-    (note,) = read_samples(file(text, "s.csv")).edges.notes
+    note = read_samples(file(text, "s.csv")).edges.notes[0]
     assert note.startswith("column when: 50 different numbers are 1 in 32 bits")
     samples = read_samples(file(text, "s.csv"), label="when", numeric=True)
-    assert "column when: 50 different numbers" in samples.edges.notes[0]
+    assert any("column when: 50 different numbers" in note for note in samples.edges.notes)
+    lines = "".join(f"{1000000001 + at} 1:{1700000000 + 60 * at}\n" for at in range(9))
+    notes = read_samples(file(lines, "s.svm"), numeric=True).edges.notes
+    assert any(note.startswith("labels: 9 different numbers are 1 in 32 bits") for note in notes)
+    assert any("column 1: 32 bits tell numbers such as 1700000512" in note for note in notes)
+    market = (
+        "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1700000000\n2 2 1700000060\n"
+    )
+    assert "32 bits" in read_edges(file(market, "m.mtx"), ENDS, VALUE).notes[0]
     edges = read_edges(file("user,item,rating\n1,2,1700000000\n1,3,1700000060\n"), ENDS, VALUE)
     assert "rating: 32 bits tell numbers such as 1700000000 apart by 128 only" in edges.notes[0]
 

@@ -50,35 +50,9 @@ def read_sized(
     With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two,
     one in each direction.
     """
-    matrix = format is Format.MARKET
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name",
-            do=f"leave --columns out: this is a {'matrix' if matrix else 'graph'}",
-        )
-    what, src, dst, values, sizes, undirected, sign, notes = _read(path, format)
-    if ends[0] == ends[1] and sizes[0] != sizes[1]:
-        raise DataError(
-            f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
-            f"{ends[1]}"
-        )
-    if ends[0] != ends[1] and (undirected or not matrix):
-        raise DataError(
-            f"{path} holds {what}, which has no edges from {ends[0]} to {ends[1]}",
-            do="Its vertices are of one type.",
-        )
-    if fields and values is None:
-        raise DataError(f"{path} has no {next(iter(fields))}: its edges are without numbers")
-    if len(fields) > 1:
-        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
-    if not len(src):
-        raise DataError(f"{path} holds no edge", do=NO_ROW)
-    # a METIS graph has a line for each vertex
-    if format is not Format.METIS and not believed_sizes(sizes, ends, len(src), against):
-        raise DataError(
-            f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(src):,} entries",
-            do="Correct the size line.",
-        )
+    read = _read(path, format)
+    _check(read, path, format, ends, fields, columns, against)
+    _, src, dst, values, sizes, undirected, sign, notes = read
     if undirected and both:
         apart = np.flatnonzero(src != dst)
         values = values if values is None else np.concatenate([values, sign * values[apart]])
@@ -101,6 +75,48 @@ def read_sized(
         vertices=vertices,
         notes=(*notes, *coarse_notes(numbers)),
     )
+
+
+def _check(
+    read: Sized,
+    path: str | os.PathLike[str],
+    format: Format,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    columns: str | None,
+    against: Mapping[str, Ids] | None,
+) -> None:
+    """DataError for a file that has no edges between such ends, or without their numbers;
+    UsageError for `columns`.
+    """
+    matrix, sizes = format is Format.MARKET, read.sizes
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name",
+            do=f"leave --columns out: this is a {'matrix' if matrix else 'graph'}",
+        )
+    if ends[0] == ends[1] and sizes[0] != sizes[1]:
+        raise DataError(
+            f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
+            f"{ends[1]}"
+        )
+    if ends[0] != ends[1] and (read.undirected or not matrix):
+        raise DataError(
+            f"{path} holds {read.what}, which has no edges from {ends[0]} to {ends[1]}",
+            do="Its vertices are of one type.",
+        )
+    if fields and read.values is None:
+        raise DataError(f"{path} has no {next(iter(fields))}: its edges are without numbers")
+    if len(fields) > 1:
+        raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
+    if not len(read.src):
+        raise DataError(f"{path} holds no edge", do=NO_ROW)
+    # a METIS graph has a line for each vertex
+    if format is not Format.METIS and not believed_sizes(sizes, ends, len(read.src), against):
+        raise DataError(
+            f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(read.src):,} entries",
+            do="Correct the size line.",
+        )
 
 
 def _read(path: str | os.PathLike[str], format: Format) -> Sized:
