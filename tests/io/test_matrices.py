@@ -229,3 +229,53 @@ def test_commas_between_thousands_are_told(file, cell):
     assert "without commas between thousands" in error.value.do
     with pytest.raises(DataError, match="write it as"):
         read_edges(file(f"user,item,rating\n1,2,{cell}\n", "r.csv"), ENDS, VALUE)
+
+
+@pytest.mark.parametrize("gap", ["-", ".", r"\N", "missing", "#DIV/0!", "$5", "n.a."])
+@pytest.mark.parametrize("times", [1, 6])
+def test_other_words_among_numbers_are_told_however_many_they_are(file, gap, times):
+    rows = [(1, 2.5, 3), *[(at % 2, gap, 1) for at in range(times)]]
+    samples = read_samples(file(lines(rows, "label,a,b\n"), "s.csv"))
+    assert any("column a is read as words" in note for note in samples.edges.notes)
+
+
+def test_a_column_that_is_empty_where_it_begins_is_one_of_numbers(file):
+    rows = [(at % 2, "") for at in range(1200)] + [(1, 7), (0, 8)]
+    samples = read_samples(file(lines(rows, "label,a\n"), "s.csv"))
+    assert samples.edges.ids["feature"].values.tolist() == ["a"]
+
+
+@pytest.mark.parametrize("values", [["$1.50", "$2.50"], ["10%", "20%"], ["5 cm", "7 cm"]])
+def test_numbers_with_signs_are_told(file, values):
+    rows = [(at % 2, values[at % 2]) for at in range(4)]
+    (note,) = read_samples(file(lines(rows, "label,a\n"), "s.csv")).edges.notes
+    assert "write numbers without signs" in note
+
+
+def test_names_of_labels_and_of_missing_columns_are_told(file):
+    train = read_samples(file("y,target,a\n1,0,3\n0,1,4\n", "train.csv"))
+    assert "labels are those of column y, so target is a feature; see --label" in train.edges.notes
+    known = {"feature": train.edges.ids["feature"]}
+    new = read_samples(file("y,a\n1,3\n0,4\n", "new.csv"), against=known)
+    assert "columns of training that are missing here: target" in new.edges.notes
+
+
+def test_files_whose_columns_stand_in_another_order_are_refused(folder):
+    here = folder(
+        {"a.csv": "y,town,color\nu,rome,red\nv,oslo,blue\n", "b.csv": "y,color,town\nu,red,oslo\n"}
+    )
+    with pytest.raises(DataError, match="the columns of"):
+        read_samples(here, multiclass=True)
+
+
+def test_dates_are_no_coordinates(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {"a": [1.0, 2], "when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "b": [3, 4]}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    wanted = [Wanted("x", np.dtype("f8"), 0)]
+    for data in (frame, str(tmp_path / "t.parquet")):
+        table = read_vertices(data, "point", wanted, points=True)
+        assert table.fields["x"].tolist() == [[1, 3], [2, 4]]
+        assert table.notes == ("columns that are not used: when",)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tux.base.errors import DataError
 from tux.io.edge_columns import Wanted
 from tux.io.edge_layout import known_names
 from tux.io.read import read_edges
@@ -150,3 +151,84 @@ def test_names_in_a_comment_are_names(file):
     edges = read_edges(path, ("user", "item"), {"rating": "f4"})
     assert edges.ids["user"].values.tolist() == [1, 2]
     assert edges.ids["item"].values.tolist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"user" "item" "rating"\n"1" "ann" "dune" 4\n"2" "bob lee" "the ""x""" 5\n',
+        '"user" "item" "rating"\n"ann" "dune" 4\n"bob lee" "the ""x""" 5\n',
+        '"ann" "dune" 4\n"bob lee" "the ""x""" 5\n',
+        'user\titem\trating\n"ann"\tdune\t4\n"bob lee"\t"the ""x"""\t5\n',
+    ],
+)
+def test_words_in_quotes_between_blanks_as_r_writes_them(file, text):
+    edges = read_edges(file(text, "r.txt"), ("user", "item"), {"rating": "f4"})
+    assert edges.ids["user"].values.tolist() == ["ann", "bob lee"]
+    assert edges.ids["item"].values.tolist() == ["dune", 'the "x"']
+    assert edges.fields["rating"].tolist() == [4, 5]
+
+
+def test_quotes_of_words_between_blanks_stay(file):
+    edges = read_edges(file('5" a\n6" b\n"x" c\n', "r.txt"), PAGE, {})
+    assert set(edges.ids["page"].values.tolist()) == {'5"', '6"', '"x"', "a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("fe80::1,router\nfe80::2,router\n", [("fe80::1", "router"), ("fe80::2", "router")]),
+        ("std::map\tvector\nstd::set\tlist\n", [("std::map", "vector"), ("std::set", "list")]),
+        ("File::Spec Carp\nFile::Copy Carp\n", [("File::Spec", "Carp"), ("File::Copy", "Carp")]),
+        ("a::b\nb::c\n", [("a", "b"), ("b", "c")]),
+        ("ann bob 4,5\nbob cy 3,5\n", [("ann", "bob"), ("bob", "cy")]),
+        ("source | target\n--- | ---\nann | bob\nbob | cy\n", [("ann", "bob"), ("bob", "cy")]),
+        ("source  target\n------  ------\nann     bob\n", [("ann", "bob")]),
+        ("| source | target |\n|---|---|\n| a | b |\n", [("a", "b")]),
+        (
+            "+---+---+\n| from | to |\n+---+---+\n| a | b |\n| b | c |\n+---+---+\n",
+            [("a", "b"), ("b", "c")],
+        ),
+        ("\ufeffsource,target\na,b\n\ufeffsource,target\nb,c\n", [("a", "b"), ("b", "c")]),
+    ],
+)
+def test_separators_and_lines_that_stand_within_words_or_for_nothing(file, text, edges):
+    read = read_edges(file(text, "x.txt"), PAGE, {})
+    ids = read.ids["page"]
+    found = zip(ids.decode(read.src).tolist(), ids.decode(read.dst).tolist(), strict=True)
+    assert list(found) == edges
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("(1, 2)\n(2, 3)\n(3, 1)\n", "brackets"),
+        ("{1, 2}\n{2, 3}\n", "brackets"),
+        ("(a, b)\n(b, c)\n", "brackets"),
+        ("1: 2\n2: 3\n3: 1\n", "colon"),
+        ("1:\t2,3\n2:\t3\n", "colon"),
+        ("'user','item'\n'ann','dune'\n'bob','dune'\n", "double"),
+        ("‘ann’,‘dune’\n‘bob’,‘dune’\n", "double"),
+    ],
+)
+def test_signs_of_other_kinds_of_files_are_told(file, text, says):
+    with pytest.raises(DataError, match=says) as error:
+        read_edges(file(text, "x.txt"), PAGE, {})
+    assert "double quotes" in error.value.do
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        (["1", "2", r"\N", "3"], "among pages that are whole numbers"),
+        (["1", "2", "nan", "3"], "'nan' among pages that are whole numbers"),
+        (["1", "2", "Total", "3"], "'Total' among pages"),
+        (["1", "2", "NA", "-", "3", "4", "5"], "among pages that are whole numbers"),
+        (["ann", "bob", "NULL", "cy"], "NULL among pages"),
+        (["1.0", "2.0", "3.0", "2", "4.0"], "1 and 1.0 are two of them"),
+    ],
+)
+def test_odd_ids_are_told(file, ids, says):
+    text = "source,target\n" + "".join(f"{each},{ids[0]}\n" for each in ids)
+    notes = read_edges(file(text), PAGE, {}).notes
+    assert any(says in note for note in notes)

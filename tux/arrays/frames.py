@@ -212,8 +212,8 @@ def _has_numbers(column: Any) -> bool:
         return kind in "biuf"
     if hasattr(column, "type"):
         return is_number(str(column.type))
-    first = column[0] if isinstance(column, list | tuple) and column else None
-    return isinstance(first, int | float | np.number)
+    known = (each for each in column if each is not None) if isinstance(column, list) else ()
+    return isinstance(next(iter(known), None), int | float | np.number)
 
 
 def _of_rows(rows: list[Any]) -> Frame | None:

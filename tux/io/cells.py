@@ -13,6 +13,7 @@ SEPARATORS = ("\t", ",", ";", "::", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
+BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')  # cut by blanks; quoted, or not
 APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
 
 
@@ -26,11 +27,12 @@ class TextLayout(NamedTuple):
     names: Mapping[str, str] = {}  # see `tux.arrays.edges.EdgeData.columns`
     numbered: bool = False  # the first column holds numbers: # and % are no parts of its cells
     leading: bool = False  # rows that begin with # or % stand before all others
+    quoted: bool = False  # cells that blanks cut stand in double quotes, as R writes words
 
     @property
     def quotes(self) -> bool:
         """Whether a column may stand in double quotes."""
-        return has_quotes(self.separator)
+        return has_quotes(self.separator) or self.quoted
 
     def is_blank(self, line: str) -> bool:
         """Whether nothing stands in a line; tabs that cut it leave cells that are missing."""
@@ -57,14 +59,16 @@ class TextLayout(NamedTuple):
 
 
 def has_quotes(separator: str) -> bool:
-    """Whether cells that are cut by a separator may stand in double quotes."""
+    """Whether cells that are cut by a separator may stand in double quotes, whatever the rows."""
     return len(separator) == 1 and separator != BLANKS
 
 
 def split(line: str, separator: str) -> list[str]:
     """The cells of a line as they stand there. Raises `csv.Error` if a quote is not closed."""
     if separator == BLANKS:
-        return re.findall(r"[^ \t]+", line)
+        if '"' not in line:
+            return re.findall(r"[^ \t]+", line)
+        return [bare or inner.replace('""', '"') for inner, bare in BLANK_CELL.findall(line)]
     if len(separator) > 1 or '"' not in line:
         return line.split(separator) if line else []
     return next(csv.reader([line], delimiter=separator, strict=True), [])

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -94,7 +94,7 @@ def read_edge_table(
         notes=(
             *read.notes,
             *read.passed.notes("edge"),
-            *_words_among_numbers({ends[0]: src, ends[1]: dst}),
+            *_odd_ids(zip(ends, (src, dst), strict=True)),
             *coarse_notes(values),
         ),
         skipped=bad.count,
@@ -102,12 +102,13 @@ def read_edge_table(
     )
 
 
-def _words_among_numbers(ids: Mapping[str, arrow.Column]) -> list[str]:
+def _odd_ids(ids: Iterable[tuple[str, arrow.Column]]) -> list[str]:
     """What a user should know of ids that are words among whole numbers, or words such as NA, or
-    numbers that are written in several ways; a sentence for each type.
+    numbers that are written in several ways; a sentence for each column, of which `ids` has the
+    vertex type and the ids.
     """
     notes = []
-    for kind, column in ids.items():
+    for kind, column in ids:
         if not isinstance(column, arrow.Coded) or column.values.dtype != arrow.STRING:
             continue
         gaps = np.array([gap for gap in GAPS if gap], arrow.STRING)
@@ -121,7 +122,7 @@ def _words_among_numbers(ids: Mapping[str, arrow.Column]) -> list[str]:
             notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
         elif len(words) > ODD and all(map(NUMBER.fullmatch, column.values.tolist())):
             notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 class Read(NamedTuple):

@@ -3,9 +3,9 @@ samples and of vertices.
 
 - A blank line is none.
 - A line that begins with # or % is a comment before the first row, and where it has another number
-  of cells than a row, or a number should stand where it begins, or the mark stands alone between
-  blanks. Else it is a row: #rain is an id. Before the first row such lines are rows if their first
-  cell stands in another row, too.
+  of cells than a row, or a number should stand where it begins (as in most other rows), or the mark
+  stands alone between blanks. Else it is a row: #rain is an id. Before the first row such lines are
+  rows if their first cell stands in another row, too.
 - ``sep=;`` before the first row names the separator, as Excel writes it.
 - A line of dashes, equals signs, bars and crosses alone is none: programs draw tables with them.
 - The line of names is no row where it stands again, as in files that were put together.
@@ -26,6 +26,8 @@ import numpy as np
 from tux.arrays.arrow import BREAK
 from tux.base.text import plural
 from tux.io.cells import (
+    BLANK_CELL,
+    BLANKS,
     SEPARATORS,
     TextLayout,
     cells_of,
@@ -61,11 +63,17 @@ class FirstRows(NamedTuple):
     leading: bool
     several: bool  # a row runs over several lines
     title: list[str]  # the cells of the last comment before them, without its mark
+    quoted: bool = False  # see `TextLayout`
 
     def layout(self, picks: list[int]) -> TextLayout:
         """The layout of lines of which the columns at `picks` are wanted."""
         return TextLayout(
-            self.separator, self.width, picks, numbered=self.numbered, leading=self.leading
+            self.separator,
+            self.width,
+            picks,
+            numbered=self.numbered,
+            leading=self.leading,
+            quoted=self.quoted,
         )
 
 
@@ -81,9 +89,12 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
     if {len(row) for row in table[1:]} == {len(table[0]) + 1}:  # see `with_row_names`
         width = len(table[0]) + 1
     below = [row[0] for row in table[1:] if len(row) == width]
-    numbered = bool(below) and all(NUMERIC.fullmatch(each) and DIGIT.search(each) for each in below)
-    layout = TextLayout(separator, width, [], numbered=numbered)
     begin = next(at for at, line in enumerate(found) if not is_marked(line))
+    layout = TextLayout(separator, width, [])
+    marked = [cells_of(x, separator)[0] for x in found[begin:] if is_marked(x) and layout.fits(x)]
+    words = [cell for cell in marked if not _is_number(cell.lstrip("#% "))]  # no rows left out
+    numbered = len(below) > len(words) and all(map(_is_number, below))
+    layout = layout._replace(numbered=numbered)
     known = {cell for line in found[begin:] for cell in cells_of(line, separator)}
     leading = any(
         layout.fits(line) and cells_of(line, separator)[0] in known for line in found[:begin]
@@ -99,6 +110,21 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
         leading,
         any(BREAK.decode() in line for line in found),
         cells_of(last, separator),
+        separator == BLANKS and _in_quotes(plain),
+    )
+
+
+def _is_number(cell: str) -> bool:
+    return NUMERIC.fullmatch(cell) is not None and DIGIT.search(cell) is not None
+
+
+def _in_quotes(lines: Sequence[str]) -> bool:
+    """Whether lines that blanks cut have cells in double quotes, and none but such quotes."""
+    some = [line for line in lines if '"' in line]
+    return bool(some) and all(
+        inner or not bare or '"' not in bare
+        for line in some
+        for inner, bare in BLANK_CELL.findall(line)
     )
 
 

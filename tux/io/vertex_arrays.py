@@ -28,6 +28,7 @@ class Column(NamedTuple):
 
     values: np.ndarray | Coded | Lists
     missing: np.ndarray
+    measured: bool = True  # numbers are amounts; dates as integers, for ids, are none
 
     @property
     def rows(self) -> int:
@@ -67,7 +68,7 @@ def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
     if format is Format.PARQUET:
         with arrow.parquet_file(path) as file:
             table = arrow.whole(file.read())
-        return _of_arrow(table, os.fspath(path))
+        return _of_arrow(table, os.fspath(path), dates=True)
     if format is Format.NPZ:
         arrays = read_npz(path, None, most=2)
         return {name: _of_array(array, f"{path}:{name}") for name, array in arrays.items()}
@@ -117,18 +118,19 @@ def check_lengths(columns: Mapping[str, Column], where: str) -> int:
 
 
 def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Column]:
-    """The columns of a table of Arrow; those of types that nothing here reads are left out. With
+    """The columns of a table of Arrow; those of types that nothing here reads have no value. With
     `dates`, these are integers, as ids are.
     """
-    columns = {}
+    columns, rows = {}, table.num_rows
     for at, name in enumerate(table.column_names):
         try:
             column = table.column(at)
             held = held_dates(column) if dates else None
-            columns[name] = Column(*(held or arrow.table_column(column)))
+            columns[name] = Column(*(held or arrow.table_column(column)), held is None)
         except DataError:
-            continue
-    if not columns:
+            nothing = Coded(np.zeros(rows, np.int32), np.array([""], STRING))
+            columns[name] = Column(nothing, np.ones(rows, np.bool_), measured=False)
+    if all(column.missing.all() and not column.measured for column in columns.values()):
         raise DataError("no column of numbers, strings or lists of numbers", where=where)
     return columns
 
@@ -157,7 +159,7 @@ def _of_array(array: np.ndarray, where: str) -> Column:
         text = np.char.decode(array) if array.dtype.kind == "S" else array
         return _of_words(text.astype(STRING))
     if array.dtype.kind == "M" and array.ndim == 1:
-        return Column(nanoseconds(array), np.isnat(array))
+        return Column(nanoseconds(array), np.isnat(array), measured=False)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{array.dtype} is neither numbers nor text", where=where)
     array = array.astype(np.int8) if array.dtype.kind == "b" else array

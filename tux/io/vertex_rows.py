@@ -14,6 +14,8 @@ from tux.io.text import NUMBER, Bad, short
 from tux.io.vertex_arrays import Column
 from tux.io.vertex_columns import Picked, Wanted, wrong_width
 
+EXACT = 2**53  # up to here whole numbers are exact in 64 bits with a point
+
 
 class Columns(NamedTuple):
     """The columns that are used, and the place of each row in the file."""
@@ -56,6 +58,12 @@ class Rows:
                     f"which are no ids of {self._kind}s",
                     where=self._bad.path,
                     do="Call the column of ids id, or put it first.",
+                )
+            if len(whole) and np.abs(whole).max() > EXACT:
+                raise DataError(
+                    f"column {name!r} holds numbers beyond {EXACT:,}, which no decimals tell apart",
+                    where=self._bad.path,
+                    do=f"Write the ids of {self._kind}s as whole numbers or words.",
                 )
             values = np.where(missing, 0, values).astype(np.int64)
         if column.wide:

@@ -124,7 +124,11 @@ def _read(
         vectors = [each.name for each in wanted if each.width is not None]
         columns = {vectors[0]: only} if only.wide and len(vectors) == 1 else columns
     lists = [name for name, column in columns.items() if column.wide]
-    numeric = {name for name, column in columns.items() if not isinstance(column.values, Coded)}
+    numeric = {
+        name
+        for name, column in columns.items()
+        if column.measured and not isinstance(column.values, Coded)
+    }
     picked = pick(
         [*columns],
         kind,

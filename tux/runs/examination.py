@@ -22,6 +22,7 @@ from tux.io.edge_layout import edge_layout
 from tux.io.first_lines import FirstLines, first_lines
 from tux.io.input_files import Source, input_files
 from tux.io.row_one import RowOne, has_names, row_one
+from tux.io.sample_columns import USUAL
 from tux.io.table_lines import JUDGED, FirstRows, first_rows
 from tux.program.input import Points, Samples
 from tux.program.program import Program
@@ -79,6 +80,10 @@ def _text(source: str, program: Program | None, reading: Reading) -> Findings:
         cells = ", ".join(cell[:MOST] for cell in row[:WIDEST])
         more = ", ..." if len(row) > WIDEST else ""
         yield f"row {at}", f"{'names of columns: ' if names else ''}{cells}{more}"
+    if program is not None and isinstance(program.input, Samples) and reading.labels is None:
+        usual = (name for each in USUAL for name in seen.table[0] if name.lower() == each)
+        if label := reading.label or next(usual, ""):
+            yield "labels in", f"column {label}"
 
 
 def _is_titled(
