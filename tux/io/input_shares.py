@@ -2,8 +2,7 @@
 
 Shares are made of whole rows, and one after the other they are the whole input: text is cut at ends
 of lines, Parquet between row groups. Packed files, and text whose first rows run over several
-lines, are not cut. Only a few bytes are read to
-find the cuts.
+lines, are not cut. Only a few bytes are read to find the cuts.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def read_edges(
     .npz `tux.io.npz_edges`.
     `format` is the file's, if the caller has detected it already.
 
-    Blank lines and lines that begin with # or % are passed over. A row of another width, without an
+    Which lines of text are rows is told in `tux.io.table_lines`. A row of another width, without an
     id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
     counted. A number of a matrix or a METIS graph that its field cannot hold is an error. Raises
     `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.
