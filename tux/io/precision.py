@@ -56,7 +56,7 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
         least, most = float(values.min()), float(values.max())
         top = max(abs(least), abs(most))
         step = _step(top)
-        if FROM < top < np.inf and most - least <= FEW * step:
+        if FROM <= top < np.inf and most - least <= FEW * step:
             what = f"32 bits tell numbers such as {top:.15g} apart by {step:.15g} only"
             notes.append(f"{name}: {what}; subtract one near to them")
     return notes
@@ -66,7 +66,7 @@ def coarse_columns(codes: np.ndarray, values: np.ndarray, names: np.ndarray | No
     """The same of entries: `values` (m,) of the columns `codes` (m,), which are numbers of columns,
     or places in their `names`. Tells the first ones.
     """
-    if values.dtype != np.float32 or not (large := np.abs(values) > FROM).any():
+    if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
         return []
     notes: list[str] = []
     for code in np.unique(codes[large])[:LOOKED_AT].tolist():
