@@ -115,14 +115,19 @@ def _odd_ids(ids: Iterable[tuple[str, arrow.Column]]) -> list[str]:
         found = gaps[arrow.places_of(gaps, column.values) >= 0].tolist()
         others = islice((x for x in column.values.tolist() if not WHOLE.fullmatch(x)), ODD + 1)
         words = [short(word) for word in others]
-        if 0 < len(words) <= ODD and len(words) < len(column.values) - len(words):
+        if words and all(map(_is_written, column.values.tolist())):
+            notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
+        elif 0 < len(words) <= ODD and 2 * len(words) <= len(column.values):
             what = f"{', '.join(words)} among {kind}s that are whole numbers"
             notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
         elif found:
             notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
-        elif len(words) > ODD and all(map(NUMBER.fullmatch, column.values.tolist())):
-            notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
     return list(dict.fromkeys(notes))
+
+
+def _is_written(word: str) -> bool:
+    """Whether a word is a number with digits, which nan is not, nor 007."""
+    return NUMBER.fullmatch(word) is not None and word[-1:].isdigit() and word[:1] != "0"
 
 
 class Read(NamedTuple):

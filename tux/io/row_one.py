@@ -20,6 +20,8 @@ WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name: fromNode_id2
 IN_USE = frozenset(
     """
+    boss borrower callee caller coauthor employer employee exporter importer leader lender linked
+    links loser manager mentee mentor seller winner
     actor age amount artist asset author authority begin book business buyer category child cited
     citing class classification community contact count country created customer date day depth
     dest destination destnode dist distance doc document domain donor dst edge email employee end
