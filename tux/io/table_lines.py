@@ -193,13 +193,19 @@ class TableLines:
         """The same blocks, but that a row that runs over several lines becomes one line and blank
         ones, in the block in which it begins.
         """
-        rest = b""
+        begun: list[bytes] = []  # a row that is not ended, and lines in which no quote stands
+        size = 0
         for text in texts:
-            block, rest = self._joined(rest + text, last=False) if rest else self._joined(text)
+            if begun and b'"' not in text and size + len(text) <= HELD:
+                begun.append(text)
+                size += len(text)
+                continue
+            block, rest = self._joined(b"".join([*begun, text]))
+            begun, size = [rest] * bool(rest), len(rest)
             if block:
                 yield self._rows(block)
-        if rest:
-            yield self._rows(self._joined(rest, last=True)[0])
+        if begun:
+            yield self._rows(self._joined(b"".join(begun), last=True)[0])
 
     def of_file(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         """The same of the text of one file, in which what stands before the first row is blank
