@@ -13,8 +13,8 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +28,9 @@ from tux.io.edge_columns import Wanted, find_columns, taken, unused
 from tux.io.edge_layout import beginning, edge_layout
 from tux.io.first_lines import check_text, first_lines
 from tux.io.input_files import pieces_of
+from tux.io.odd_ids import odd_ids
 from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.precision import coarse_notes
-from tux.io.row_one import GAPS
 from tux.io.table_lines import JUDGED, Passed, TableLines
 from tux.io.text import (
     ADVICE,
@@ -45,7 +45,6 @@ from tux.io.text import (
     blocks,
     cut,
     not_number,
-    short,
 )
 
 Tell = Callable[[int, float], None]
@@ -56,7 +55,6 @@ MARKED_ROWS = (
     "Its lines begin with # or %, as comments do; below a line of names, such as source,target, "
     "they are rows."
 )
-ODD = 3  # words among ids that are whole numbers, at most
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
@@ -84,50 +82,19 @@ def read_edge_table(
         )
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))
-    return EdgeData.of(
+    edges = EdgeData.of(
         ends,
         src,
         dst,
         values,
         against=against,
         columns=read.names,
-        notes=(
-            *read.notes,
-            *read.passed.notes("edge"),
-            *_odd_ids(zip(ends, (src, dst), strict=True)),
-            *coarse_notes(values),
-        ),
         skipped=bad.count,
         first_skipped=bad.first,
     )
-
-
-def _odd_ids(ids: Iterable[tuple[str, arrow.Column]]) -> list[str]:
-    """What a user should know of ids that are words among whole numbers, or words such as NA, or
-    numbers that are written in several ways; a sentence for each column, of which `ids` has the
-    vertex type and the ids.
-    """
-    notes = []
-    for kind, column in ids:
-        if not isinstance(column, arrow.Coded) or column.values.dtype != arrow.STRING:
-            continue
-        gaps = np.array([gap for gap in GAPS if gap], arrow.STRING)
-        found = gaps[arrow.places_of(gaps, column.values) >= 0].tolist()
-        others = islice((x for x in column.values.tolist() if not WHOLE.fullmatch(x)), ODD + 1)
-        words = [short(word) for word in others]
-        if words and all(map(_is_written, column.values.tolist())):
-            notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
-        elif 0 < len(words) <= ODD and 2 * len(words) <= len(column.values):
-            what = f"{', '.join(words)} among {kind}s that are whole numbers"
-            notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
-        elif found:
-            notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
-    return list(dict.fromkeys(notes))
-
-
-def _is_written(word: str) -> bool:
-    """Whether a word is a number with digits, which nan is not, nor 007."""
-    return NUMBER.fullmatch(word) is not None and word[-1:].isdigit() and word[:1] != "0"
+    odd = () if against else odd_ids(edges.ids)
+    notes = (*read.notes, *read.passed.notes("edge"), *odd, *coarse_notes(values))
+    return replace(edges, notes=notes)
 
 
 class Read(NamedTuple):

@@ -26,6 +26,7 @@ from tux.graph.partitioned import how_cut, whole_types, without_edges
 from tux.io.detect import Format
 from tux.io.input_files import InputFile, Piece, Source, input_files, listed, pieces_of, shown
 from tux.io.input_shares import shares
+from tux.io.odd_ids import odd_ids
 from tux.io.text import OnBadRow
 from tux.loading.plan import Plan
 from tux.program import sources
@@ -244,14 +245,15 @@ def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
     files; without an edge. The folder may be removed before the ids are.
     """
     bare = without_edges(folder, program.edge.ends, program.edge.columns)
+    known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
     return replace(
         bare,
-        ids={name: Ids(ids.values) for name, ids in bare.ids.items()},
+        ids=known,
         columns=graph.names,
         rows=sum(graph.edges),
         skipped=graph.skipped,
         first_skipped=graph.first_skipped,
-        notes=graph.notes,
+        notes=(*graph.notes, *odd_ids(known)),
     )
 
 
