@@ -81,7 +81,7 @@ def main(out, source, every, die, text):
     program = find(of["app"]).program(**of["parameters"])
     options = RunOptions(workers=2, **of["options"])
     inputs, program = load_for(program, of["data"], of["test"], options, Silent())
-    plan = stored(options.of(program), inputs)
+    plan = stored(options.of(program), inputs.folder)
     with start_workers(program, inputs, plan, None, Phases(Silent()), kept) as launcher:
         records = list(launcher.epochs(plan.epochs))
     worker = launcher.worker
