@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tux.arrays.frames import SMALLEST
 from tux.base.errors import DataError
-from tux.io.edge_columns import LEFT, SQUARE, Wanted, matrix_error
+from tux.io.edge_columns import LEFT, Wanted, matrix_error
 from tux.io.text import NUMBER, WHOLE
 
 QUOTED = re.compile("['\u201c\u2018`].*['\u201d\u2019`]", re.DOTALL)  # but not by double ones
@@ -41,7 +42,7 @@ def check_edges(
             "of their ends with --columns.",
         )
     width = len(columns)
-    square = len(rows) == width >= SQUARE
+    square = len(rows) == width >= SMALLEST
     if not named and all(numeric) and (square or width > len(picks) + LEFT):
         raise matrix_error(wanted, width, where)
 

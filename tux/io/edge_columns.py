@@ -33,7 +33,6 @@ NEVER = re.compile(r".*(time|timestamp|date)|ts|index||indexlevel\d+|unnamed\d+"
 WORD = re.compile(r"[a-z]+")
 SHOWN = 10  # names of columns that an error lists, at most
 LEFT = 2  # columns of numbers without names that edges may have besides those that are taken
-SQUARE = 4  # rows and columns of the smallest table that can only be a matrix
 MATRIX = (
     "Give a matrix as its entries, a row for each, as pandas' melt and stack make them; or as a "
     "sparse matrix of scipy, in memory or as .npz, or in Matrix Market's format."

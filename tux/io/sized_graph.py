@@ -50,8 +50,13 @@ def read_sized(
     With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two,
     one in each direction.
     """
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name",
+            do=f"leave --columns out: this is a {'matrix' if format is Format.MARKET else 'graph'}",
+        )
     read = _read(path, format)
-    _check(read, path, format, ends, fields, columns, against)
+    _check(read, path, format, ends, fields, against)
     _, src, dst, values, sizes, undirected, sign, notes = read
     if undirected and both:
         apart = np.flatnonzero(src != dst)
@@ -83,18 +88,10 @@ def _check(
     format: Format,
     ends: tuple[str, str],
     fields: Mapping[str, Any],
-    columns: str | None,
     against: Mapping[str, Ids] | None,
 ) -> None:
-    """DataError for a file that has no edges between such ends, or without their numbers;
-    UsageError for `columns`.
-    """
+    """DataError for a file that has no edges between such ends, or without their numbers."""
     matrix, sizes = format is Format.MARKET, read.sizes
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name",
-            do=f"leave --columns out: this is a {'matrix' if matrix else 'graph'}",
-        )
     if ends[0] == ends[1] and sizes[0] != sizes[1]:
         raise DataError(
             f"{path} is a {sizes[0]:,} x {sizes[1]:,} matrix: it has no edges from {ends[0]} to "
