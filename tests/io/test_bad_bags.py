@@ -203,6 +203,11 @@ def test_vocabularies(file):
         ("a\n\nb\n", "blank line", 2),
         ("a\nb\na\n", "'a' is on line 1 too", 3),
         (b"a\n\xff\n", "UTF-8", 2),
+        ('"cat"\n"dog"\n', "no line is a word alone", 1),
+        ("1,cat\n2,dog\n", "no line is a word alone", 1),
+        ("0 cat\n1 dog\n", "no line is a word alone", 1),
+        ("cat\t12\ndog\t3\n", "no line is a word alone", 1),
+        ("cat,12\ndog,3\n", "no line is a word alone", 1),
     ):
         path = file(text)
         with pytest.raises(DataError, match=says) as told:

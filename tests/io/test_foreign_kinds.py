@@ -182,6 +182,13 @@ def test_every_reader_names_them(tmp_path, read):
         (gzip.compress(b"a.csv".ljust(257, b"\0") + b"ustar\x0000", mtime=0), "tar"),
         (b"ORC\0\0", "ORC"),
         (b"Obj\1\4", "Avro"),
+        ('{"text": "the cat sat"}\n{"text": "the dog"}\n', "JSON"),
+        ('id,text\n1,"the cat sat"\n2,"the dog, ran"\n', "columns id, text"),
+        ("id\ttext\n1\tthe cat\n2\tthe dog\n", "columns id, text"),
+        ('"label";"review"\n1;"good, so good"\n', "columns label, review"),
+        ("document|word|count\n1|cat|2\n", "columns document, word, count"),
+        ("cat:2 dog:1\ndog:3 fish:2\n", "words and their counts"),
+        ("the:12\na:3 cat_1:1\n", "words and their counts"),
     ],
 )
 def test_no_documents(tmp_path, content, name):
@@ -195,7 +202,10 @@ def test_no_documents(tmp_path, content, name):
     "text",
     [
         "<html><p>one document</p></html>\n<html><p>two</p></html>\n",
-        '{"text": "the cat sat"}\n{"text": "the dog"}\n',
+        "text, and more text\nthe cat, and the dog\n",
+        "user name and place\nthe cat\n",
+        "at 10:30 the cat sat\nat 11:15 it ran\n",
+        "see {x}\n{x} is here\n",
         "<p>the cat</p>\n<p>the dog</p>\n",
         "create table manners\ninsert into this\n",
         "graph theory { and more }\n",
@@ -205,6 +215,14 @@ def test_documents_of_any_text(tmp_path, text):
     path = tmp_path / "docs.txt"
     path.write_text(text)
     assert len(read_bags(path, form="text").rows) == text.count("\n")
+
+
+def test_a_name_before_documents_is_told(tmp_path):
+    path = tmp_path / "docs.txt"
+    path.write_text("text\nthe cat sat\nthe dog\n")
+    assert read_bags(path, form="text").edges.notes == (
+        "row 1, text, is read as a document; if it is a name, remove it",
+    )
 
 
 def test_one_of_many_files(tmp_path):

@@ -128,7 +128,7 @@ def test_uris_of_files_folders_and_patterns(bucket, folder):
         read("s3://bucket/none.csv")
     with pytest.raises(DataError, match="holds folders, such as d"):
         read("s3://bucket/x")
-    with pytest.raises(DataError, match="1 columns instead of 3") as error:
+    with pytest.raises(DataError, match="1 column instead of 3") as error:
         (bucket / "x" / "p-0.csv").write_text("only\n")
         read("s3://bucket/x/p-*")
     assert error.value.where == "s3://bucket/x/p-0.csv:1"

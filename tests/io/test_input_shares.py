@@ -99,13 +99,13 @@ def test_a_bad_row_of_a_share_has_its_file_and_line(folder):
         rows, read = rows_of(here, count, on_bad_row="skip")
         assert sum(share.skipped for share in read) == 3 and len(rows) == 180
         told = [share.first_skipped for share in read if share.skipped]
-        places = [f"{here}/{name}:{at}: 1 columns instead of 3" for name, at in bad.items()]
+        places = [f"{here}/{name}:{at}: 1 column instead of 3" for name, at in bad.items()]
         assert told[0] == places[0] and set(told) <= set(places)
         for share in shares(here, count):
             try:
                 read_share(share, here, ENDS, FIELDS)
             except DataError as error:
-                assert f"{error.where}: 1 columns instead of 3" in places
+                assert f"{error.where}: 1 column instead of 3" in places
 
 
 def test_a_comment_is_passed_over_whatever_stands_beside_it(folder):

@@ -5,8 +5,11 @@ lose are told.
 import numpy as np
 import pytest
 
+from tux.apps.gbdt import GBDT
+from tux.apps.kmeans import PointKMeans
 from tux.apps.mf import MF
 from tux.base.errors import DataError
+from tux.io.bags import read_bags
 from tux.io.precision import lost_values
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
@@ -203,6 +206,8 @@ def test_lost_numbers_are_told(file):
     assert "32 bits" in read_edges(file(market, "m.mtx"), ENDS, VALUE).notes[0]
     edges = read_edges(file("user,item,rating\n1,2,1700000000\n1,3,1700000060\n"), ENDS, VALUE)
     assert "rating: 32 bits tell numbers such as 1700000000 apart by 128 only" in edges.notes[0]
+    bags = read_bags(file(lines, "s.svm"), fields={"value": np.dtype("f4")})
+    assert any("column 1: 32 bits tell" in note for note in bags.edges.notes)
 
 
 # ---- words that stand for nothing elsewhere
@@ -245,7 +250,10 @@ def test_a_column_that_is_empty_where_it_begins_is_one_of_numbers(file):
     assert samples.edges.ids["feature"].values.tolist() == ["a"]
 
 
-@pytest.mark.parametrize("values", [["$1.50", "$2.50"], ["10%", "20%"], ["5 cm", "7 cm"]])
+@pytest.mark.parametrize(
+    "values",
+    [["$1.50", "$2.50"], ["10%", "20%"], ["5 cm", "7 cm"], ["1d-3", "2D5"], ["3d+2", "1.5d0"]],
+)
 def test_numbers_with_signs_are_told(file, values):
     rows = [(at % 2, values[at % 2]) for at in range(4)]
     (note,) = read_samples(file(lines(rows, "label,a\n"), "s.csv")).edges.notes
@@ -258,6 +266,64 @@ def test_names_of_labels_and_of_missing_columns_are_told(file):
     known = {"feature": train.edges.ids["feature"]}
     new = read_samples(file("y,a\n1,3\n0,4\n", "new.csv"), against=known)
     assert "columns of training that are missing here: target" in new.edges.notes
+
+
+@pytest.mark.parametrize("names", ["x,y,kind", "X,Y,kind", "id,y,x"])
+def test_labels_that_may_be_coordinates_are_told(file, names):
+    notes = read_samples(file(f"{names}\n1,0,3\n3,1,4\n", "s.csv")).edges.notes
+    assert any("beside x; see --label" in note for note in notes)
+    assert not read_samples(file("x,y\n1,0\n3,1\n", "s.csv")).edges.notes
+
+
+@pytest.mark.parametrize("labels", [("1,2", "0"), ("3", "1,2,3"), ("0,1", "1,0")])
+def test_several_labels_of_a_row_are_refused(file, labels):
+    text = "".join(f"{label} {at}:1\n" for at, label in enumerate(labels, 1))
+    for multiclass in (False, True):
+        with pytest.raises(DataError, match="several labels, such as") as error:
+            read_samples(file(text, "s.svm"), multiclass=multiclass)
+        assert error.value.where.endswith(f":{1 + (',' not in labels[0])}")
+
+
+@pytest.mark.parametrize(
+    ("first", "do"), [("label", "'label', may be a name: remove it"), ("1", ""), ("-1.5", "")]
+)
+def test_a_name_before_labels_is_told(file, first, do):
+    labels = file(f"{first}\n1\n0\n", "y.txt")
+    with pytest.raises(DataError, match="3 labels, but 2 samples") as error:
+        read_samples(file("1:1\n2:1\n", "x.svm"), labels=labels)
+    assert do in error.value.do and bool(do) == bool(error.value.do)
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    polars = pytest.importorskip("polars")
+    frame = polars.LazyFrame({"user": [1], "item": [2], "value": [3.0]})
+    with pytest.raises(DataError, match="LazyFrame is nothing that MF reads") as error:
+        load(MF(), frame, None)
+    assert "collect()" in error.value.do
+
+
+@pytest.mark.parametrize("read", ["samples", "labels", "weights", "points"])
+def test_masked_values_are_refused(read):
+    x = np.array([[1.0, 9], [2, 3], [3, 4]])
+    y, w = np.array([1, 0, 1]), np.array([1.0, 2, 3])
+    hidden = np.ma.masked_greater_equal
+    with pytest.raises(DataError, match="masked value"):
+        if read == "points":
+            load(PointKMeans(), hidden(x, 9), None)
+        elif read == "samples":
+            load(GBDT(), (hidden(x, 9), y), None)
+        elif read == "labels":
+            load(GBDT(), (x, hidden(y, 1)), None)
+        else:
+            load(GBDT(), (x, y, hidden(w, 3)), None)
+    assert load(PointKMeans(), hidden(x, 99), None).train is not None
+
+
+def test_the_columns_of_an_array_are_told():
+    ratings = np.array([[5, 0, 1], [3, 4, 0], [0, 1, 1.0]])
+    columns = {"user": "column 1", "item": "column 2", "value": "column 3"}
+    assert load(MF(), ratings, None).train.columns == columns
+    assert not load(MF(), tuple(ratings.T), None).train.columns
 
 
 def test_files_whose_columns_stand_in_another_order_are_refused(folder):

@@ -185,6 +185,8 @@ def test_quotes_of_words_between_blanks_stay(file):
         ("source | target\n--- | ---\nann | bob\nbob | cy\n", [("ann", "bob"), ("bob", "cy")]),
         ("source  target\n------  ------\nann     bob\n", [("ann", "bob")]),
         ("| source | target |\n|---|---|\n| a | b |\n", [("a", "b")]),
+        ("source,target\n-------,-------\nann,bob\n", [("ann", "bob")]),
+        ("source;target\n======;======\nann;bob\n", [("ann", "bob")]),
         (
             "+---+---+\n| from | to |\n+---+---+\n| a | b |\n| b | c |\n+---+---+\n",
             [("a", "b"), ("b", "c")],
@@ -209,6 +211,8 @@ def test_separators_and_lines_that_stand_within_words_or_for_nothing(file, text,
         ("1:\t2,3\n2:\t3\n", "colon"),
         ("'user','item'\n'ann','dune'\n'bob','dune'\n", "double"),
         ("‘ann’,‘dune’\n‘bob’,‘dune’\n", "double"),
+        ('="007",="0012"\n="08",="0012"\n', "Excel"),
+        ('"=""007""","=""0012"""\n"=""08""","=""0012"""\n', "Excel"),
     ],
 )
 def test_signs_of_other_kinds_of_files_are_told(file, text, says):
@@ -226,9 +230,79 @@ def test_signs_of_other_kinds_of_files_are_told(file, text, says):
         (["1", "2", "NA", "-", "3", "4", "5"], "among pages that are whole numbers"),
         (["ann", "bob", "NULL", "cy"], "NULL among pages"),
         (["1.0", "2.0", "3.0", "2", "4.0"], "1 and 1.0 are two of them"),
+        *(
+            (["ann", f"{mark} bob", "cy"], f"begin as comments do elsewhere, '{mark} bob'")
+            for mark in ("//", ";", "--", "!", "@", "*", "/*", "REM")
+        ),
+        (["ann", "//bob", "--cy"], "begin as comments do elsewhere, '--cy', '//bob'"),
+        (["“ann”", "bob"], "quotes that are not double ones, '“ann”'"),
+        (["ann", "...", "-"], "without a letter and a digit, '-', '...'"),
+        (["ann", '"4,5"', '"3,25"'], "with a comma, '3,25', '4,5'"),
     ],
 )
 def test_odd_ids_are_told(file, ids, says):
-    text = "source,target\n" + "".join(f"{each},{ids[0]}\n" for each in ids)
+    text = "source,target\n" + "".join(f"{each},{ids[0]}\n" for each in sorted(ids))
     notes = read_edges(file(text), PAGE, {}).notes
     assert any(says in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["@ann", "*bob*", "cy!", "-5", "a;b", "x--y", "!cat"],
+        ["Ünal", "Ёж", "你好", "émile", "42a", "_x", "a,b", "1,2,3", "REMBRANDT"],
+    ],
+)
+def test_plain_words_are_not_told(file, words):
+    text = "source\ttarget\n" + "".join(f"{each}\t{words[0]}\n" for each in words)
+    assert read_edges(file(text), PAGE, {}).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('user,item\n" ann ",p\nann,q\n', "1 id with blanks around"),
+        ("user,item\nann\u00a0,p\nann,q\n", "1 id with blanks around"),
+        ("user,item\nann, p\nbob,q\ncy, p\n", "2 ids with blanks around"),
+        ("user, item\nann, p\nbob, q\n", ""),
+    ],
+)
+def test_blanks_around_some_ids_are_told(file, text, told):
+    notes = read_edges(file(text), ("user", "item"), {}).notes
+    assert notes == ((f"{told}, which are left out",) if told else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "told"),
+    [
+        ("3 3\n1 2\n2 3\n3 1\n", {}, True),
+        ("4,2\n1,2\n4,3\n", {}, True),
+        ("3 4 5\n1 1 3\n1 2 4\n3 1 2\n2 4 5\n1 4 3\n", {"value": "f4"}, True),
+        ("2000 5000\n" + "".join(f"{at} {at + 1}\n" for at in range(1500)), {}, True),
+        ("3 4\n1 2\n2 3\n3 1\n", {}, False),
+        ("2 3\n1 2\n2 3\n3 1\n", {}, False),
+        ("3 4 2\n1 1 3\n1 9 4\n", {"value": "f4"}, False),
+        ("5 2\n", {}, False),
+        ("a 3\nb 2\nb 3\nb 1\n", {}, False),
+        ("2000 500\n" + "".join(f"{at} {at + 1}\n" for at in range(1500)), {}, False),
+    ],
+)
+def test_sizes_before_edges_are_told(file, text, fields, told):
+    ends = ("user", "item") if fields else PAGE
+    notes = read_edges(file(text, "x.txt"), ends, fields).notes
+    assert any("numbers of vertices and edges" in note for note in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0,1\n5,6\n6,7\n7,5\n", True),
+        ("0,1\nann,bob\nbob,cy\n", True),
+        ("0,1\n1,2\n2,0\n", False),
+        ("0,1\n5,6\n6,0\n", False),
+        ("0,1\n", False),
+    ],
+)
+def test_columns_that_pandas_counts_are_told(file, text, told):
+    notes = read_edges(file(text), PAGE, {}).notes
+    assert any("if it is one of names, remove it" in note for note in notes) == told

@@ -49,7 +49,7 @@ def test_mistakes(tmp_path):
     write_parquet(tmp_path / "lists.parquet", {"id": np.ones((2, 3))})
     for name, words in (
         ("empty.csv", "is empty"),
-        ("wide.csv", "1 columns instead of 2"),
+        ("wide.csv", "1 column instead of 2"),
         ("lists.parquet", "has lists where ids"),
         ("none.csv", "none.csv"),
     ):

@@ -173,22 +173,22 @@ class Pieces:
     def __init__(self, kinds: Sequence[np.dtype | None]) -> None:
         self.kinds = kinds
         self.rows = 0
+        self.padded = 0  # ids with blanks around them, where others of their column have none
         self.each = [ColumnPieces(kind) for kind in kinds]
 
     def add(self, table: Any) -> None:
         """Append the rows of an Arrow table. Raises `Unreadable`, appending nothing, for an
         empty id or a number that is not finite.
         """
-        import pyarrow as pa
-
         new: list[list[Any]] = []
         for kind, column in zip(self.kinds, table.columns, strict=True):
-            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-            new.append([_ids(chunk) if kind is None else _numbers(chunk, kind) for chunk in chunks])
+            each = _chunks(column)
+            new.append([_ids(chunk) if kind is None else _numbers(chunk, kind) for chunk in each])
         for own, pieces in zip(self.each, new, strict=True):
             for piece in pieces:
                 own.append(piece)
         self.rows += table.num_rows
+        self.padded += sum(_padded(each) for column in table.columns for each in _chunks(column))
 
     def append(self, columns: Sequence[np.ndarray]) -> None:
         """Append rows that are known to be good: numbers of the `kinds`, and ids as integers."""
@@ -201,6 +201,25 @@ class Pieces:
         time, so use it once.
         """
         return [own.whole() for own in self.each]
+
+
+def _chunks(column: Any) -> list[Any]:
+    """The pieces of a column of a table or of a batch."""
+    import pyarrow as pa
+
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _padded(chunk: Any) -> int:
+    """How many strings of a chunk have blanks around them, if others have none; else 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(chunk.type):
+        return 0
+    padded = pc.not_equal(pc.utf8_trim_whitespace(chunk.dictionary), chunk.dictionary)
+    few = pc.any(padded).as_py() and not pc.all(padded).as_py()
+    return int(pc.sum(padded.take(chunk.indices)).as_py()) if few else 0
 
 
 def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Frame:
     The first `levels` of the columns are named levels of pandas' index. `advice`: what to do about
     an index without a name, where a column is missing. ``has_numbers(place)``: whether a column
     holds numbers. `square`: whether its rows are called as its columns, as those of an adjacency
-    matrix.
+    matrix. `array`: whether it is an array of two dimensions, which could be a matrix as well.
     """
 
     what: str
@@ -43,6 +43,7 @@ class Frame:
     advice: str = ""
     has_numbers: Callable[[int], bool] = lambda place: False
     square: bool = False
+    array: bool = False
 
 
 def frame_of(data: Any, *, index: bool = True) -> Frame | None:
@@ -68,7 +69,7 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
         if data.dtype.names is not None and data.ndim == 1:
             return _of_columns({name: data[name] for name in data.dtype.names}, "the numpy array")
         if data.ndim == 2:
-            return _of_columns(list(data.T), "the numpy array")
+            return replace(_of_columns(list(data.T), "the numpy array"), array=True)
         return None
     if isinstance(data, Mapping):
         return _of_columns({str(name): column for name, column in data.items()}, "the columns")

@@ -14,6 +14,7 @@ import numpy as np
 
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
+from tux.base.text import plural
 
 PLAIN = ("int64", "str")
 """Types of ids that need not be noted: they are given back as they are held."""
@@ -84,3 +85,12 @@ def common(first: str, second: str) -> str:
         both = np.result_type(*kinds)
         return both.name if both.kind in "iu" and both.name not in PLAIN else ""
     return ""
+
+
+def check_unmasked(array: Any) -> None:
+    """DataError for an array of numpy of which values are masked: they are not what it holds."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise DataError(
+            f"an array has {plural(int(np.ma.count_masked(array)), 'masked value')}",
+            do="Fill them: numpy.ma.filled(x, 0); or leave their rows out.",
+        )

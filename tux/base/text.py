@@ -11,6 +11,7 @@ IRREGULAR = {
     **{"vertex": "vertices", "index": "indices", "matrix": "matrices", "epoch": "epochs"},
     **{"alias": "aliases", "bias": "biases", "gas": "gases", "canvas": "canvases"},
 }
+NEAR = 0.5  # how alike words are, by `difflib`, of which one may be meant
 LONGEST = 2000  # characters of a line of a message
 _FLAG = re.compile(
     r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
@@ -40,18 +41,18 @@ def as_arguments(text: str) -> str:
     return _FLAG.sub(argument, text)
 
 
-def closest(word: str, among: Iterable[str]) -> str:
+def closest(word: str, among: Iterable[str], near: float = NEAR) -> str:
     """``did you mean X?`` for the closest of the known words, or nothing."""
-    return f"did you mean {near}? " if (near := nearest(word, among)) else ""
+    return f"did you mean {found}? " if (found := nearest(word, among, near)) else ""
 
 
-def nearest(word: str, among: Iterable[str]) -> str:
+def nearest(word: str, among: Iterable[str], near: float = NEAR) -> str:
     """The closest of the known words; "" if none is close. The dashes of flags do not make them
     alike.
     """
     known = {name.lstrip("-"): name for name in among}
-    near = difflib.get_close_matches(word.lstrip("-"), known, 1, 0.5)
-    return known[near[0]] if near else ""
+    found = difflib.get_close_matches(word.lstrip("-"), known, 1, near)
+    return known[found[0]] if found else ""
 
 
 def named(data: object) -> str:

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest, many
+from tux.base.text import many
+from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import joined, room, wrapped
 from tux.program.naming import place_of_member
 from tux.program.params import Param
@@ -123,10 +124,8 @@ class Flags(argparse.ArgumentParser):
         for word in sorted(extra, key=lambda word: not word.startswith("-")):
             flag = word.split("=")[0]
             kind = "flag" if word.startswith("-") else "argument"
-            raise UsageError(
-                f"unknown {kind} {flag}",
-                do=f"{closest(flag, self._option_string_actions)}see {self.prog} --help",
-            )
+            meant = meant_flag(flag, self._option_string_actions)
+            raise UsageError(f"unknown {kind} {flag}", do=f"{meant}see {self.prog} --help")
         return args
 
     def error(self, message: str) -> NoReturn:

@@ -9,6 +9,7 @@ or value; a row without entries is a vertex without edges.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -25,8 +26,11 @@ from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files
-from tux.io.text import Bad, OnBadRow, blocks, text_blocks
+from tux.io.precision import coarse_columns
+from tux.io.row_one import is_in_use
+from tux.io.text import Bad, OnBadRow, blocks, short, text_blocks
 
+NO_WORD = re.compile(r"\".*\"|.*\t.*|\d+\s*[,; ].+|.+[,; ]\s*\d+")  # a line of a vocabulary
 LIGHT = "the weights of rows, as in label:weight, are left out"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
@@ -106,6 +110,7 @@ def bags_of(
     """
     known = [against[asked.column]] if against and unknown == "skip" else []
     entries, column, left_out = _of_known(asked, entries, words, known, named=named)
+    notes = (*entries.notes, *coarse_columns(column, entries.value))
     edges = EdgeData.of(
         (asked.row, asked.column),
         entries.row,
@@ -113,7 +118,7 @@ def bags_of(
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={asked.row: entries.rows},
-        notes=entries.notes + ((LIGHT,) if entries.weights is not None else ()),
+        notes=notes + ((LIGHT,) if entries.weights is not None else ()),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
@@ -158,8 +163,8 @@ def read_held_out(
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
-    """The words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
-    and a word that stands there twice.
+    """The words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line, a
+    word that stands there twice, and a table.
     """
     words: list[str] = []
     for block in text_blocks(path):
@@ -174,6 +179,12 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
         words.pop()
     if not words:
         raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
+    if all(map(NO_WORD.fullmatch, words)):
+        raise DataError(
+            f"no line is a word alone; the first is {short(words[0])}",
+            where=f"{path}:1",
+            do="A vocabulary is one word a line, without quotes, numbers and other columns.",
+        )
     lines: dict[str, int] = {}
     for number, word in enumerate(words, 1):
         if not word:
@@ -219,8 +230,13 @@ def _checked(
 
 def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """The entries of a file. Raises `DataError` if no row is usable."""
+    note = ""
     if form == "text":
-        check_documents(asked.path, next(blocks(asked.path), b""))
+        begun = next(blocks(asked.path), b"")
+        check_documents(asked.path, begun)
+        title = begun[: begun.find(b"\n")].decode(errors="replace").strip()
+        if title and is_in_use(title):
+            note = f"row 1, {title}, is read as a {asked.row}; if it is a name, remove it"
     if form == "docword":
         entries = read_docword(asked)
     else:
@@ -228,7 +244,7 @@ def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> En
     if not len(entries.rows):
         first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
         raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
-    return entries
+    return entries._replace(notes=(*entries.notes, note)) if note else entries
 
 
 def _of_known(

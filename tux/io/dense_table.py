@@ -11,6 +11,7 @@ from tux.io.edge_columns import LEFT, Wanted, matrix_error
 from tux.io.text import NUMBER, WHOLE
 
 QUOTED = re.compile("['\u201c\u2018`].*['\u201d\u2019`]", re.DOTALL)  # but not by double ones
+FORMULA = re.compile('="?[^"]*"?')  # ="007", as Excel keeps zeros
 
 
 def check_edges(
@@ -49,7 +50,8 @@ def check_edges(
 
 def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: str) -> None:
     """DataError if the ids of all first rows carry signs of another kind of file: brackets, as
-    Python prints tuples; a colon behind the first, as in lists of neighbours; single quotes.
+    Python prints tuples; a colon behind the first, as in lists of neighbours; single quotes; the
+    equals sign of Excel.
     """
     if len(rows) < 2 or any(len(row) <= max(picks) for row in rows):
         return
@@ -64,6 +66,8 @@ def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: st
         why = "all first ids end in a colon, as in lists of neighbours"
     elif all(map(QUOTED.fullmatch, ids)):
         why = "all ids stand in quotes that are not double ones"
+    elif all(map(FORMULA.fullmatch, ids)):
+        why = "all ids are formulas of Excel, with an equals sign before them"
     if why:
         raise DataError(
             f"{why}, which would be a part of the ids",

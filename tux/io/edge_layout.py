@@ -11,8 +11,8 @@ from tux.io.cells import TextLayout, cells_of
 from tux.io.dense_table import check_edges, check_written
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
 from tux.io.first_lines import FirstLines, rows_of
-from tux.io.row_one import RowOne, is_in_use, row_one
-from tux.io.table_lines import FirstRows, TableLines, first_rows
+from tux.io.row_one import RowOne, has_sizes, is_in_use, row_one
+from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.text import NUMERIC, SAMPLE, Begin, cut
 
 HEAD = 1 << 18  # bytes in which the first rows of a file are, but for a longer first one
@@ -53,10 +53,13 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     places = [f"column {place + 1}" for place in range(seen.width)]
     names = taken(places, layout.picks, wanted) if seen.width > needed else {}
     notes = unused(places, layout.picks)
+    doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it"
     if what is RowOne.UNSURE:
-        doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it is one of names"
         numbers = any(map(NUMERIC.fullmatch, first))
-        notes = (*notes, f"{doubt}, {'remove it' if numbers else 'name them with --columns'}")
+        do = "remove it" if numbers else "name them with --columns"
+        notes = (*notes, f"{doubt} is one of names, {do}")
+    elif has_sizes(seen.table, JUDGED):
+        notes = (*notes, f"{doubt} has the numbers of vertices and edges, remove it")
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
 

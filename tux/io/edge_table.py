@@ -23,6 +23,7 @@ from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.cells import TextLayout, split
 from tux.io.edge_columns import Wanted, find_columns, taken, unused
 from tux.io.edge_layout import beginning, edge_layout
@@ -128,7 +129,8 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) 
         size += len(block)
         if tell:
             tell(size, bad.places.pieces - 1)
-    return Read(pieces, table.layout.names, table.notes, lines.passed)
+    passed = lines.passed._replace(padded=pieces.padded)
+    return Read(pieces, table.layout.names, table.notes, passed)
 
 
 def _check_beginning(block: bytes, path: str, whole: str) -> None:
@@ -198,7 +200,7 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
 def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
     """What is wrong with a row, or nothing."""
     if len(cells) != layout.width:
-        return f"{len(cells)} columns instead of {layout.width}"
+        return f"{plural(len(cells), 'column')} instead of {layout.width}"
     for place, kind, label in zip(layout.picks, wanted.kinds, wanted.labels, strict=True):
         cell = cells[place].strip()
         if not cell:

@@ -16,8 +16,8 @@ from tux.io.text import line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time
 MOST = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
-RULED = re.compile(rb"^[ \t|+]*[-=]{3}[-=+|: \t]*\r?\n", re.MULTILINE)  # ---+---
-WIDE = (b"\xff\xfe", b"\xfe\xff")  # how text in UTF-16 begins
+RULED = re.compile(rb"^[ \t|+]*[-=]{3}[-=+|:,; \t]*\r?\n", re.MULTILINE)  # ---+---
+WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how text in UTF-16 or UTF-32 begins
 LONGEST = 1000  # lines of one row
 OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote
 EXCEL = re.compile(rb'"?sep=(.|\\t)"?\r?\n', re.IGNORECASE)  # a first line that names the separator
@@ -81,9 +81,10 @@ def begins_row(line: bytes) -> bool:
 def check_text(block: bytes, path: str) -> None:
     """DataError for what is no text."""
     if block.startswith(WIDE):
+        bits = 32 if b"\0\0" in block[:4] else 16
         raise DataError(
-            f"{path} is text in UTF-16, as Excel writes Unicode text",
-            do="Save it as CSV UTF-8, or convert it: iconv -f UTF-16 -t UTF-8.",
+            f"{path} is text in UTF-{bits}" + ", as Excel writes Unicode text" * (bits == 16),
+            do=f"Save it as CSV UTF-8, or convert it: iconv -f UTF-{bits} -t UTF-8.",
         )
     if b"\0" in block:
         raise DataError(

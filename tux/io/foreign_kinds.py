@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tux.base.errors import DataError
-from tux.io.cells import MARK
+from tux.io.cells import MARK, SEPARATORS
+from tux.io.row_one import is_in_use
 
 LINES, FEW = 50, 5  # that are looked at
 MOST = 1 << 16  # bytes of text likewise
@@ -123,6 +124,18 @@ VOWPAL = Kind(
 )
 
 
+JSON_LINE = re.compile(r"\{\s*\".*\}")
+COUNTED = re.compile(r"(\S*[^\W\d]\S*:\d+\s+)*\S*[^\W\d]\S*:\d+")  # cat:2 dog:1
+DOCUMENTS = (
+    "Write the text of each document on a line of its own; or read it with pandas, and give the "
+    "list of texts to tux.run."
+)
+COUNTS = Kind(
+    "a list of words and their counts (word:count)",
+    "Write a row for each word of a document: document,word,count.",
+)
+
+
 class Beginning(NamedTuple):
     """The first lines of a text, without comments and blank lines."""
 
@@ -155,7 +168,7 @@ def check_known(path: str | os.PathLike[str], head: bytes, ending: str) -> None:
 
 def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
     """DataError for a file that begins with `head` and is no text that anyone has written as
-    documents: of a kind that is known by its bytes, or what came instead of a file.
+    documents: of a kind that is known by its bytes, or a table, or what came instead of a file.
     """
     begun = Beginning.of(head)
     root, first = xml_root(begun.text), begun.text.split("\n", 1)[0].lower()
@@ -164,7 +177,25 @@ def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
     )
     if kind is None and (root == "error" or root == "html" and "</html>" not in first):
         kind = ROOTS[root]
+    if kind is None and begun.most(JSON_LINE.match):
+        kind = Kind("JSON", DOCUMENTS)
+    if kind is None and begun.most(COUNTED.fullmatch):
+        kind = COUNTS
+    if kind is None and (names := _names(begun)):
+        kind = Kind(f"a table with the columns {names}, no text with a document a line", DOCUMENTS)
     _refuse(path, kind)
+
+
+def _names(begun: Beginning) -> str:
+    """The line of names with which a text begins that is a table of several columns; nothing of
+    another text.
+    """
+    first, *rest = begun.rows or [""]
+    for separator in SEPARATORS[:-1]:
+        names = [name.strip('" ') for name in first.split(separator)]
+        if len(names) > 1 and all(map(is_in_use, names)) and any(separator in row for row in rest):
+            return ", ".join(names)
+    return ""
 
 
 def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:

@@ -102,7 +102,7 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
 
 def _says(frame: Frame, picks: list[int]) -> bool:
     """Whether a user should be told which columns were taken."""
-    return frame.titled or len(frame.names) > len(picks)
+    return frame.titled or frame.array or len(frame.names) > len(picks)
 
 
 def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:

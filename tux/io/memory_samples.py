@@ -14,6 +14,7 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.arrays.frames import Frame
+from tux.arrays.given import check_unmasked
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.entries import BagSpec, check_entries
@@ -119,6 +120,7 @@ def label_column(y: Any) -> np.ndarray:
     """Labels of any library as one column of numbers, truth values or strings, (n,); "" where one
     is missing. Raises `DataError` for anything else.
     """
+    check_unmasked(y)
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -136,6 +138,7 @@ def label_column(y: Any) -> np.ndarray:
 
 def _weighted(rows: Rows, weights: Any, asked: BagSpec) -> Rows:
     """Rows with the weights given for all, bad ones too."""
+    check_unmasked(weights)
     array = np.asarray(weights)
     there = len(rows.entries.rows) + asked.bad.count
     if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) != there:

@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.ids import Ids
+from tux.io.cells import DECIMAL
 from tux.io.row_one import GAPS
 from tux.io.text import NUMBER, WHOLE, short
 
 ODD = 3  # words among ids that are whole numbers, at most
+LONGEST_GAP = max(map(len, GAPS))
+SHOWN = 3  # of the ids of one kind
+COMMENT = re.compile(r"(//|/\*|--|[;!@*'\\]\s|REM\s)")
+QUOTE = re.compile("['‘’‚“”„`«»]")
+NO_WORD = re.compile(r"[\W_]+")
+SIGNS = (
+    (COMMENT.match, "that begin as comments do elsewhere", "only # and % begin comments here"),
+    (QUOTE.match, "behind quotes that are not double ones", "these are a part of them"),
+    (NO_WORD.fullmatch, "without a letter and a digit", "they are ids as any others"),
+)
+"""Which ids are odd, how to call them, and what to say of them."""
 
 
 def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
     """What a user should know of ids that are words among whole numbers, or words such as NA, or
-    numbers that are written in several ways; a sentence for each vertex type.
+    numbers that are written in several ways, or that seem to be no ids; a sentence for each kind of
+    these in a vertex type.
     """
     notes = []
     for kind, own in ids.items():
         values = own.values
         if values.dtype != arrow.STRING:
             continue
-        gaps = np.array([gap for gap in GAPS if gap], arrow.STRING)
-        found = gaps[arrow.places_of(gaps, values) >= 0].tolist()
-        others = islice((x for x in values.tolist() if not WHOLE.fullmatch(x)), ODD + 1)
+        brief = {*values[np.strings.str_len(values) <= LONGEST_GAP].tolist()}
+        found = [gap for gap in GAPS if gap in brief]
+        others = islice((word for word in values if not WHOLE.fullmatch(word)), ODD + 1)
         words = [short(word) for word in others]
-        if words and all(map(_is_number, values.tolist())):
+        if words and all(map(_is_number, values)):
             notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
         elif 0 < len(words) <= ODD and 2 * len(words) <= len(values):
             what = f"{', '.join(words)} among {kind}s that are whole numbers"
             notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
         elif found:
             notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
+        notes += _signs_of(kind, values, found)
     return notes
+
+
+def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
+    """What is to be said of ids (n,) of a type by the signs in them, but for those that are told
+    of already.
+    """
+    first = values.astype("U1").view(np.uint32)
+    plain = (first >= ord("0")) & (first <= ord("9")) | (first > ord("@")) & (first < ord("["))
+    plain |= (first >= ord("a")) & (first <= ord("z"))
+    odd = [*values[~plain].tolist(), *values[np.strings.startswith(values, "REM ")].tolist()]
+    odd = [word for word in odd if word not in told]
+    notes = []
+    for fits, such, why in SIGNS:
+        found, odd = [word for word in odd if fits(word)], [word for word in odd if not fits(word)]
+        notes += _note(kind, found, such, why)
+    commas = values[np.strings.find(values, ",") > 0].tolist()
+    found = [word for word in commas if DECIMAL.fullmatch(word)]
+    return notes + _note(kind, found, "with a comma", "words; numbers have a decimal point")
+
+
+def _note(kind: str, found: Sequence[str], such: str, why: str) -> list[str]:
+    """A sentence about some ids of a type, if there are any."""
+    shown = ", ".join(map(short, sorted(found)[:SHOWN]))
+    count = f" ({len(found):,})" * (len(found) > SHOWN)
+    return [f"ids of {kind}s {such}, {shown}{count}: {why}"] if found else []
 
 
 def _is_number(word: str) -> bool:

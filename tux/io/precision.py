@@ -62,10 +62,11 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
     return notes
 
 
-def coarse_columns(codes: np.ndarray, values: np.ndarray, names: np.ndarray | None) -> list[str]:
-    """The same of entries: `values` (m,) of the columns `codes` (m,), which are numbers of columns,
-    or places in their `names`. Tells the first ones.
+def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
+    """The same of entries: `values` (m,) of `columns` (m,), which are numbers or names of columns.
+    Tells the first ones.
     """
+    codes, names = columns if isinstance(columns, Coded) else (columns, None)
     if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
         return []
     notes: list[str] = []

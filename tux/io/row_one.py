@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection, Sequence
 from enum import Enum
 
+import numpy as np
+
 from tux.io.edge_columns import plain_name
 from tux.io.text import NUMERIC
 
@@ -70,8 +72,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
         below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
         if len(first) > WIDE and _of_matrix(first, below):
             return RowOne.NAMES
-        counted = list(first) == [str(at) for at in range(len(first))]  # as pandas numbers columns
-        return RowOne.UNSURE if counted and len(first) > 2 and rest else RowOne.ROW
+        sure = len(first) < 3 and any(cell in row for row in rest for cell in first)
+        return RowOne.UNSURE if is_counted(first) and rest and not sure else RowOne.ROW
     if _has_gap(first):
         return RowOne.ROW
     if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):
@@ -111,6 +113,29 @@ def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
     if _has_gap(first):
         return False
     return _numbers_below(columns) > 0 or 2 * sum(below) < len(first)
+
+
+def is_counted(first: Sequence[str]) -> bool:
+    """Whether a row has the numbers by which pandas calls columns without names."""
+    return list(first) == [str(at) for at in range(len(first))]
+
+
+def has_sizes(table: Sequence[Sequence[str]], judged: int) -> bool:
+    """Whether the first row of a table of edges may be its sizes, as other programs write them: of
+    two columns the numbers of vertices and of edges, of three those of both kinds of vertices and
+    of edges. The table has `judged` rows at most, as more are not looked at.
+    """
+    first, *rest = table
+    width = len(first)
+    if width not in (2, 3) or any(len(row) != width for row in rest):
+        return False
+    whole = [*first, *(cell for row in rest for cell in row[:2])]
+    if not rest or not all(map(WHOLE.fullmatch, whole)):
+        return False
+    *most, edges = map(int, first)
+    ends = np.array([row[:2] for row in rest], np.int64)
+    counted = edges == len(rest) if len(table) < judged else edges >= len(rest)
+    return counted and bool((ends <= most).all())
 
 
 def is_in_use(name: str) -> bool:

@@ -122,6 +122,8 @@ def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) ->
     if label in usual and len(usual) > 1:
         others = ", ".join(name for name in usual if name != label)
         said.append(f"labels are those of column {label}, so {others} is a feature; see --label")
+    elif label in ("y", "Y") and len(names) > 2 and {"x", "X"}.intersection(names):
+        said.append(f"labels are those of column {label}, beside x; see --label")
     if known is not None and known.values.dtype == STRING:
         before = dict.fromkeys(text.partition("=")[0] for text in known.values.tolist())
         if missing := [name for name in before if name not in names]:

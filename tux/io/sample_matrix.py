@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.arrays.given import check_unmasked
 from tux.arrays.ids import MOST, believed
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
@@ -42,6 +43,7 @@ def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
     """The arrays of a sparse matrix of scipy, as save_npz names them; and those of a dense one,
     an array (n, m).
     """
+    check_unmasked(matrix)
     arrays: dict[str, Any] = {"shape": matrix.shape, "format": "coo"}
     if isinstance(matrix, np.ndarray):
         arrays["row"], arrays["col"] = np.nonzero(matrix)

@@ -17,6 +17,7 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split
 from tux.io.edge_columns import plain_name
 from tux.io.entries import BagSpec
@@ -57,7 +58,7 @@ ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a
 TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}  # a column of these alone is one of numbers
-SIGNED = re.compile(r"\D{0,3}\d[\d.,]*\s?\D{0,3}")  # a number with a sign or a unit: $1.50, 10%
+SIGNED = re.compile(r"\D{0,3}\d[\d.,]*([dD][+-]?\d+|\s?\D{0,3})")  # $1.50, 10%, Fortran's 1D-3
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
@@ -319,7 +320,7 @@ class _Text:
         except csv.Error:
             return "a quote is not closed, or not followed by a separator"
         if len(cells) != self.layout.width:
-            return f"{len(cells)} columns instead of {self.layout.width}"
+            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
         numeric = [at for at in self.layout.picks if self.table.roles[at] in NUMBERS]
         faults = (self._fault(at, "" if cells[at] in GAPS else cells[at]) for at in numeric)
         return next((why for why in faults if why), "")

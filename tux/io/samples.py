@@ -44,7 +44,7 @@ from tux.io.sample_labels import (
 from tux.io.sample_matrix import read_matrix
 from tux.io.sample_parquet import read_parquet_table
 from tux.io.sample_tables import read_text_table
-from tux.io.text import ADVICE, CORRECT, Bad, OnBadRow
+from tux.io.text import ADVICE, CORRECT, NUMBER, Bad, OnBadRow, short
 
 Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
@@ -52,6 +52,7 @@ RULES = {"svm": "Begin each line with one, or give a file of labels."}
 FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 # where a line of a libsvm file begins that is a sample
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
+SEVERAL = re.compile(r"\d+(,\d+)+")  # labels of one row
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
 UNLABELLED = {
     Format.DOCWORD: "docword",
@@ -260,6 +261,13 @@ def _read(
     if heads.numeric:
         return Rows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
+    if several := next(filter(SEVERAL.fullmatch, labels.texts), ""):
+        row = int(entries.rows[labels.first()[labels.texts.index(several)]])
+        raise DataError(
+            f"{asked.row}s have several labels, such as {several}",
+            where=where(row),
+            do="Write a file for each label, in which it is 1 or 0.",
+        )
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (
             line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
@@ -275,7 +283,9 @@ def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart):
         what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
-        raise DataError(what, where=places.path)
+        first = str(apart[0]) if len(apart) == there + 1 else ""
+        named = f"Its first one, {short(first)}, may be a name: remove it." if first else ""
+        raise DataError(what, where=places.path, do="" if NUMBER.fullmatch(first) else named)
     column = apart[rows.entries.rows - 1]
     if heads.numeric:
         return rows._replace(numbers=column, where=places.of)
@@ -367,9 +377,7 @@ def _edges(
     )
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
-    codes, names = column if isinstance(column, Coded) else (column, None)
-    notes = coarse_columns(np.asarray(codes), entries.value, names)
-    entries = entries._replace(notes=(*entries.notes, *notes))
+    entries = entries._replace(notes=(*entries.notes, *coarse_columns(column, entries.value)))
     edges = EdgeData.of(
         (asked.row, asked.column),
         entries.row,

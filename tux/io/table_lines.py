@@ -162,6 +162,7 @@ class Passed(NamedTuple):
     marked: int = 0
     repeated: int = 0
     ruled: int = 0  # lines of dashes
+    padded: int = 0  # ids with blanks around them, where others have none
 
     def notes(self, row: str) -> tuple[str, ...]:
         """What a user should know of these, a sentence each; messages call a row `row`."""
@@ -176,6 +177,8 @@ class Passed(NamedTuple):
             said.append(f"{what}; it is no {row}")
         if self.ruled:
             said.append(f"{plural(self.ruled, 'line')} of dashes")
+        if self.padded:
+            said.append(f"{plural(self.padded, 'id')} with blanks around, which are left out")
         return tuple(said)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded
 from tux.arrays.frames import arrow_table, frame_of, has_arrow, held_dates, levels_of
-from tux.arrays.given import nanoseconds
+from tux.arrays.given import check_unmasked, nanoseconds
 from tux.arrays.npy import read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
@@ -147,6 +147,7 @@ def _array(values: Any) -> np.ndarray:
 
 def _of_array(array: np.ndarray, where: str) -> Column:
     """An array of numbers, text or objects as a column."""
+    check_unmasked(array)
     if array.ndim not in (1, 2):
         raise DataError(
             f"an array of shape {array.shape} is no column",

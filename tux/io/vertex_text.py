@@ -15,12 +15,13 @@ import numpy as np
 
 from tux.arrays import arrow
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.cells import TextLayout, lines_of, split
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
-from tux.io.row_one import GAPS, has_names
+from tux.io.row_one import GAPS, has_names, is_counted
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
-from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, short, text_blocks
+from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, cut, short, text_blocks
 
 F8 = np.dtype("f8")
 
@@ -84,10 +85,14 @@ def read_text(
         text.add(block, number)
         number += block.count(b"\n")
     lines.repeated -= titled
+    notes = lines.passed.notes(row)
+    if not titled and is_counted(seen.table[0]):
+        doubt = f"row 1, {cut(', '.join(seen.table[0]))}, is read as a {row}"
+        notes = (*notes, f"{doubt}; if it is one of names, remove it")
     return Read(
         dict(zip(text.kinds, text.pieces.columns(), strict=True)),
         np.concatenate([np.empty(0, np.int64), *text.lines]),
-        lines.passed.notes(row),
+        notes,
     )
 
 
@@ -180,7 +185,7 @@ class _Text:
         """What is wrong with a row, or nothing."""
         cells = [cell.strip() for cell in split(line, self.layout.separator)]
         if len(cells) != self.layout.width:
-            return f"{len(cells)} columns instead of {self.layout.width}"
+            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
         for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
             if not cells[at]:
                 return f"{name} is missing"

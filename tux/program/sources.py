@@ -111,11 +111,13 @@ def find(app: str) -> Source:
         program = _choose(_load(path), chosen, file)
         return Source(program, f"{path}:{program.__name__}", path)
     if app not in (known := builtin()):
+        data = os.path.exists(app)
+        swapped = "it is a file: app and data may stand in the wrong order; " if data else ""
         raise UsageError(
             f"unknown app {app!r}",
             do=(
-                f"{closest(app, known)}built-in apps: {', '.join(known)}; your own: file.py or "
-                "file.py:Class"
+                f"{swapped or closest(app, known)}built-in apps: {', '.join(known)}; your own: "
+                "file.py or file.py:Class"
             ),
         )
     module = importlib.import_module(_modules()[app])

@@ -219,9 +219,10 @@ def unreadable(data: Held, program: Program) -> DataError:
     words = words or f"{TABLES}, a sparse matrix of scipy, or a graph of networkx"
     ndim = getattr(data.first, "ndim", None)
     shape = f" of {ndim} dimension{'s' * (ndim != 1)}" if isinstance(ndim, int) else ""
+    lazy = callable(getattr(data.first, "collect", None))
     return DataError(
         f"{data.what}{shape} is nothing that {type(program).__name__} reads",
-        do=f"Give names of files, {words}.",
+        do="Collect it: data.collect()." if lazy else f"Give names of files, {words}.",
     )
 
 
