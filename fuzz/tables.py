@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from tux.io.memory_edges import read_frame
 from tux.io.memory_samples import read_memory_samples
 from tux.io.read import read_edges
 from tux.io.row_one import GAPS
+from tux.io.sample_tables import EMPTY_COLUMN
 from tux.io.samples import read_samples
 from tux.io.text import NUMBER
 from tux.io.vertex_columns import Wanted
@@ -39,8 +41,12 @@ NAMES = (
     *("user", "item", "rating", "label", "x", "y", "note", "timestamp", "a b", "Unnamed: 0", "id"),
     *("source", "target", "word", "n", "weight", "price (EUR)", "score", "date", "u", "v", "2019x"),
 )
-TOLD = ("of comments", "which are no ids", "holds numbers beyond", "that are whole numbers")
-"""Words of notes: '# 1' above 2 is a comment of text, and .5 and NA are ids of text alone."""
+TOLD = (
+    *("of comments", "which are no ids", "holds numbers beyond", "that are whole numbers"),
+    "an id as any other",
+)
+"""Words of notes: #1 above 2 is a comment of text, and .5 and NA are ids of text alone."""
+MARK, COMMENT = re.compile("[#%]"), re.compile(r"[#%]+(\s|$)")
 Cell = int | float | str | None
 Table = dict[str, list[Cell]]
 
@@ -89,11 +95,19 @@ def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def as_text(table: Table) -> str:
-    """The table as the csv module writes it."""
+    """The table as the csv module writes it, but that first cells which are comments by
+    `tux.io.table_lines` stand in quotes.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(map(_written, cells) for cells in table.values()), strict=True))
+    columns = [[*map(_written, cells)] for cells in table.values()]
+    comment = MARK if any(map(NUMBER.fullmatch, columns[0])) else COMMENT
+    for first, *rest in [[*table], *zip(*columns, strict=True)]:
+        if comment.match(first):
+            out.write(f'"{first}"' + "," * bool(rest))
+            writer.writerow(rest)
+        else:
+            writer.writerow([first, *rest])
     return out.getvalue()
 
 
@@ -110,9 +124,9 @@ def _written(cell: Cell) -> str:
 
 def _typed(cells: list[Cell]) -> list[Any]:
     """A column of numbers, or of words."""
-    known = [cell for cell in map(_written, cells) if cell not in GAPS]
-    if known and all(map(NUMBER.fullmatch, known)):
-        written = [_written(cell) for cell in cells]
+    written = [_written(cell) for cell in cells]
+    known = [cell for cell in written if cell not in GAPS]
+    if all(map(NUMBER.fullmatch, known)) if known else EMPTY_COLUMN.issuperset(written):
         return [None if cell in GAPS else float(cell) for cell in written]
     return [None if cell is None else _written(cell) for cell in cells]
 

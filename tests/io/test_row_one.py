@@ -192,6 +192,8 @@ def test_quotes_of_words_between_blanks_stay(file):
             [("a", "b"), ("b", "c")],
         ),
         ("\ufeffsource,target\na,b\n\ufeffsource,target\nb,c\n", [("a", "b"), ("b", "c")]),
+        ("mark,source,target\nx:,a,b\ny:,b,c\n", [("a", "b"), ("b", "c")]),
+        ("source,target\n::,b\n::,c\n", [("::", "b"), ("::", "c")]),
     ],
 )
 def test_separators_and_lines_that_stand_within_words_or_for_nothing(file, text, edges):

@@ -250,3 +250,14 @@ def test_a_block_with_a_bad_line_is_read_but_for_that_line(tmp_path):
     assert f"{path}:3003" in told(path, [AGE])
     read = read_vertices(path, "point", [AGE], on_bad_row="skip")
     assert read.fields["age"].tolist() == [n / 2 for n in range(4000) if n != 3000]
+
+
+def test_a_name_with_a_blank_above_one_column(tmp_path):
+    table = read_vertices(file(tmp_path, "a b\n1\n2\n"), "point", [Wanted("x", F4, 0)], points=True)
+    assert table.fields["x"].tolist() == [[1], [2]]
+
+
+def test_odd_ids_of_points_are_told(tmp_path):
+    path = file(tmp_path, "id,x,y\n1,2,3\n2,3,4\nN/A,4,5\n")
+    table = read_vertices(path, "point", [Wanted("x", F4, 0)], points=True)
+    assert any("'N/A' among points that are whole numbers" in note for note in table.notes)

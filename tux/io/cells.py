@@ -109,6 +109,8 @@ def separator_of(
     for separator in others if best[1] == "," else ():
         if (width := _decimal_width(lines, best[0][0], separator)) >= needed:
             return separator, width
+    if best[2] == 1 and any(len(cells_of(line, BLANKS)) > 1 for line in lines):
+        return ",", 1  # a name with a blank above one column
     return best[1], best[2]
 
 

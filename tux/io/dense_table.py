@@ -62,7 +62,7 @@ def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: st
         cell.endswith((")", "]", "}")) for cell in last
     ):
         why = "all rows stand in brackets, as Python prints them"
-    elif all(cell.endswith(":") for cell in first):
+    elif 0 in picks[:2] and all(cell.endswith(":") and cell.strip(":") for cell in first):
         why = "all first ids end in a colon, as in lists of neighbours"
     elif all(map(QUOTED.fullmatch, ids)):
         why = "all ids stand in quotes that are not double ones"

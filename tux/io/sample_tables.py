@@ -57,7 +57,8 @@ from tux.io.text import (
 ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a row
 TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
 F8 = np.dtype("f8")
-EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}  # a column of these alone is one of numbers
+EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
+"""What a column of numbers may hold alone, of which all are missing."""
 SIGNED = re.compile(r"\D{0,3}\d[\d.,]*([dD][+-]?\d+|\s?\D{0,3})")  # $1.50, 10%, Fortran's 1D-3
 
 

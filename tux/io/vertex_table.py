@@ -18,6 +18,7 @@ from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.edge_columns import unused
+from tux.io.odd_ids import odd_ids
 from tux.io.text import Bad, OnBadRow, short
 from tux.io.vertex_arrays import Column, check_lengths, file_columns, memory_columns
 from tux.io.vertex_columns import Picked, Wanted, pick, taken
@@ -100,9 +101,10 @@ def read_vertices(
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:
         raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
-    return VertexTable(
-        bad.path, kept(ids, keep), fields, words, bad.count, bad.first, read.taken, read.notes
-    )
+    good = kept(ids, keep)
+    odd = odd_ids({kind: Ids(good.values)}) if points and path and isinstance(good, Coded) else []
+    notes = (*read.notes, *odd)
+    return VertexTable(bad.path, good, fields, words, bad.count, bad.first, read.taken, notes)
 
 
 # ---- columns
