@@ -13,6 +13,7 @@ from tux.arrays import arrow
 from tux.arrays.arrow import STRING, Coded, Column, ColumnPieces
 from tux.arrays.integers import LAST, distinct, of_python
 from tux.arrays.lookup import looked_up
+from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 
 MOST = 2**31 - 1  # vertices of one type: indices are int32
@@ -165,7 +166,7 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(column, ColumnPieces):
         return _distinct_of_pieces(column)
     if isinstance(column, Coded):
-        values, rank = np.unique(_whole(_checked(column.values)), return_inverse=True)
+        values, rank = distinct_values(_whole(_checked(column.values)))
         return values, looked_up(rank.astype(np.int32), column.codes)
     array = _checked(column)
     if len(array) == 0:
@@ -257,7 +258,7 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
     values = parts[0]
     for part in parts[1:]:
         both = np.concatenate(_alike(values, part))
-        values = np.unique(both) if both.dtype.kind == "T" else distinct(both)
+        values = distinct_values(both)[0] if both.dtype.kind == "T" else distinct(both)
     return values
 
 

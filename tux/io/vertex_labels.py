@@ -18,6 +18,7 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, WRITTEN
 from tux.arrays.ids import Ids
+from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 from tux.io.cells import cells_of
 from tux.io.detect import Format, detect
@@ -62,7 +63,7 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
         vertices, kinds = (_column([row[at] for row in rows]) for at in range(2))
     if not len(vertices):
         raise DataError(f"{path} holds no label")
-    names, label = np.unique(kinds, return_inverse=True)
+    names, label = distinct_values(kinds)
     if len(ids) * len(names) > MOST:
         raise DataError(
             f"{path} has {len(names):,} different labels, too many for {len(ids):,} vertices",
