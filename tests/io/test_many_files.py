@@ -1,5 +1,6 @@
 """Many files of each format as one input, and the formats of which each file is a whole."""
 
+import gc
 import io
 
 import numpy as np
@@ -10,6 +11,7 @@ from same_edges import alike
 
 from tux.base.errors import DataError
 from tux.io import sample_tables
+from tux.io import text as io_text
 from tux.io.bags import read_bags
 from tux.io.detect import Format, detect
 from tux.io.input_files import input_files
@@ -124,3 +126,24 @@ def test_the_format_of_a_text_is_that_of_the_whole(folder):
     assert (
         detect(input_files(folder({str(at): each for at, each in enumerate(lines)}))) is Format.SVM
     )
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_reader_that_is_given_up_waits_for_no_thread(folder, monkeypatch, files):
+    """A generator is closed wherever garbage is collected, as in the start of another thread."""
+    waits = []
+
+    class Pool(io_text.ThreadPoolExecutor):
+        def shutdown(self, wait=True, **how):
+            waits.append(wait)
+            super().shutdown(wait, **how)
+
+    monkeypatch.setattr(io_text, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(io_text, "BLOCK", 8)
+    monkeypatch.setattr(io_text, "threads", lambda: 4)
+    here = folder({f"{at}.csv": "1,2,3\n" * 9 for at in range(files)})
+    text = io_text.blocks(input_files(here))
+    assert next(text)
+    text.close()
+    gc.collect()
+    assert waits and not any(waits)

@@ -4,7 +4,6 @@ program predicts; the best items for each user; or an id's nearest.
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from contextlib import nullcontext
 
@@ -84,11 +83,6 @@ def _check(args: Namespace) -> None:
             raise UsageError(f"{flag} without {of}", do=f"it belongs to {of}; leave it out")
     if args.top is None:
         return
-    if args.users and "://" not in args.users and not os.path.exists(args.users):
-        raise UsageError(
-            f"--for {args.users}: there is no such file",
-            do="name a file of the users' ids, one a row",
-        )
     given = {"--vertices": args.vertices, "--form": args.form, "--vocab": args.vocab}
     given |= {"--stop": args.stop, "--on-bad-row": args.on_bad_row != "stop" or None}
     if flags := [flag for flag, value in given.items() if value is not None]:

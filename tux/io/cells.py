@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 BLANKS = " "  # stands for runs of blanks and tabs
@@ -15,6 +16,7 @@ DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
 LONG = 1 << 16  # characters of a line, beyond which quotes between blanks are not looked for
 BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')  # cut by blanks; quoted, or not
+ADDRESSES = re.compile(r"\S\s+\w+://")  # one behind a blank, and what stands before it
 APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
 
 
@@ -56,7 +58,9 @@ class TextLayout(NamedTuple):
             while b"  " in text:
                 text = text.replace(b"  ", b" ")
             return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
-        return text.replace(b"::", b"\x1f") if self.separator == "::" else text
+        if self.separator == "::":
+            return text.replace(b"::", b"\x1f")
+        return without_padding(text, self.separator)
 
 
 def has_quotes(separator: str) -> bool:
@@ -72,7 +76,28 @@ def split(line: str, separator: str) -> list[str]:
         return [bare or inner.replace('""', '"') for inner, bare in BLANK_CELL.findall(line)]
     if len(separator) > 1 or '"' not in line:
         return line.split(separator) if line else []
+    plain = without_padding(line.encode(errors="surrogateescape"), separator)
+    line = plain.decode(errors="surrogateescape")
     return next(csv.reader([line], delimiter=separator, strict=True), [])
+
+
+def without_padding(text: bytes, separator: str) -> bytes:
+    """Whole lines without the blanks between a separator and the quotes of a cell, as in
+    ``ann, "tea, green", 4``; where a quote does not close the cell it is one of its letters.
+    """
+    if b' "' not in text and b'" ' not in text and b'\t"' not in text and b'"\t' not in text:
+        return text
+    return _quoted(separator).sub(rb"\1\2", text)
+
+
+@cache
+def _quoted(separator: str) -> re.Pattern[bytes]:
+    """Cells in quotes, with the separator before them, and blanks around; with or without blanks,
+    as what looks like another such cell may stand within the quotes of one.
+    """
+    mark, blanks = re.escape(separator.encode()), b" " if separator == "\t" else b" \t"
+    cell = rb"(^|%b)[%b]*(\"(?:[^\"\n]|\"\")*\")[%b]*(?=%b|\r?$)" % (mark, blanks, blanks, mark)
+    return re.compile(cell, re.MULTILINE)
 
 
 def lines_of(block: bytes) -> Iterator[str]:
@@ -100,11 +125,13 @@ def separator_of(
     """
     best = ((0, False, 0), BLANKS, 1)
     for rank, separator in enumerate(among):
-        widths = Counter(len(cells_of(line, separator)) for line in lines)
+        widths = Counter(len(_whole_cells(line, separator)) for line in lines)
         width, times = widths.most_common(1)[0]
         if separator == "::" and width == 2:  # it stands within words, as in std::map
             rank = len(SEPARATORS)
         best = max(best, ((times if width >= needed else 0, width > 1, -rank), separator, width))
+    if best[1] == "\t" and (other := _before_tabs(lines, best[2], among)):
+        return other, best[2]
     others = [other for other in (";", "\t", BLANKS) if other in among]
     for separator in others if best[1] == "," else ():
         if (width := _decimal_width(lines, best[0][0], separator)) >= needed:
@@ -112,6 +139,22 @@ def separator_of(
     if best[2] == 1 and any(len(cells_of(line, BLANKS)) > 1 for line in lines):
         return ",", 1  # a name with a blank above one column
     return best[1], best[2]
+
+
+def _whole_cells(line: str, separator: str) -> list[str]:
+    """The cells of a line; none if the separator cuts words, as a comma in the address before
+    another one does.
+    """
+    cells = cells_of(line, separator)
+    cuts = separator != BLANKS and "://" in line and any(map(ADDRESSES.search, cells))
+    return [] if cuts else cells
+
+
+def _before_tabs(lines: list[str], width: int, among: Sequence[str]) -> str:
+    """The separator that stands before all tabs of lines of so many cells; nothing if none does."""
+    rows = [row for row in (cells_of(line, "\t") for line in lines) if len(row) == width]
+    before = {cell[-1:] for row in rows for cell in row[:-1]}
+    return next((other for other in (",", ";", "|") if before == {other} and other in among), "")
 
 
 def _decimal_width(lines: list[str], times: int, separator: str) -> int:

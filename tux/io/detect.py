@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from enum import Enum
 from itertools import islice
 from typing import Literal
@@ -192,6 +193,8 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
             return Format.DOCWORD
     if not named and b":" not in head:
         return Format.TEXT  # which a look at each line would find, too
+    if not named and _is_cut(lines):
+        return Format.TEXT
     words = (
         QUERY.sub(b"", line, count=1).split(b"#")[0].split()
         for line in lines
@@ -205,6 +208,19 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
     if not whole and len(lines) == 1:
         rows = [rows[0][:-1]] if rows else []  # cut in the middle of its last pair
     return _pairs(rows, named, cut=not whole and len(lines) == 1)
+
+
+def _is_cut(lines: list[bytes]) -> bool:
+    """Whether most lines have as many commas, semicolons or bars, so that a pair at their end is
+    the time of day, as in 1,10,4,2020-01-01 10:00, or another cell of a table.
+    """
+    rows = [line for line in islice(lines, SAMPLE) if not line.lstrip().startswith(b"#")]
+    for separator in (b",", b";", b"|"):
+        times = Counter(line.count(separator) for line in rows)
+        count, most = times.most_common(1)[0] if times else (0, 0)
+        if count and most >= SHARE * len(rows):
+            return True
+    return False
 
 
 def _bare(row: list[bytes]) -> bool:

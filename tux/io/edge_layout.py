@@ -44,8 +44,8 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
         )
     if asked:
         layout = seen.layout([int(name) - 1 for name in asked])
-    elif len(seen.title) == seen.width and _names_columns(seen.title, wanted):
-        return _named(seen, seen.title, wanted, lines.path)  # as numpy's savetxt writes names
+    elif title := _title(seen, wanted):
+        return _named(seen, title, wanted, lines.path)  # as numpy's savetxt writes names
     else:
         layout = seen.layout(list(range(len(wanted.kinds))))
         check_edges(seen.table, layout.picks, wanted, lines.path)
@@ -102,10 +102,16 @@ def known_names(wanted: Wanted) -> set[str]:
     )
 
 
-def _names_columns(cells: list[str], wanted: Wanted) -> bool:
-    """Whether the cells of a comment are names of columns: two are looked for, or all in use."""
-    used = [plain_name(name) in known_names(wanted) or is_in_use(name) for name in cells]
-    return _known(cells, wanted) > 1 or (len(used) > 1 and all(used))
+def _title(seen: FirstRows, wanted: Wanted) -> list[str] | None:
+    """The cells of the comment before the rows that has the names of columns: all are in use, or,
+    of the last such comment, two are looked for.
+    """
+    known = known_names(wanted)
+    for at, cells in enumerate(seen.titles):
+        used = [plain_name(name) in known or is_in_use(name) for name in cells]
+        if len(used) > 1 and all(used) or at == 0 and _known(cells, wanted) > 1:
+            return cells
+    return None
 
 
 def _known(cells: list[str], wanted: Wanted) -> int:

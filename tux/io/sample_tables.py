@@ -103,8 +103,8 @@ def _with_names(
     said = heads.label in cells and _is_new(heads.label, seen)
     if len(cells) > 1 and (said or has_names(seen.table, known)):
         return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
-    if len(seen.title) == seen.width > 1 and known.intersection(map(plain_name, seen.title)):
-        return seen._replace(table=[seen.title, *seen.table]), b""
+    if seen.width > 1 and (title := seen.title_of(known)):
+        return seen._replace(table=[title, *seen.table]), b""
     rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
     raise DataError(
         f"{short(','.join(cells))} is no line of column names", where=first.place, do=rule

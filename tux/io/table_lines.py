@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from tux.io.cells import (
     is_marked,
     separator_of,
 )
+from tux.io.edge_columns import plain_name
 from tux.io.first_lines import (
     EXCEL,
     LONGEST,
@@ -62,8 +63,16 @@ class FirstRows(NamedTuple):
     numbered: bool  # see `TextLayout`
     leading: bool
     several: bool  # a row runs over several lines
-    title: list[str]  # the cells of the last comment before them, without its mark
+    titles: list[list[str]]  # comments before them of as many cells, without marks, last first
     quoted: bool = False  # see `TextLayout`
+
+    def title_of(self, known: Collection[str]) -> list[str] | None:
+        """The last comment before the rows that has one of the `known` names, as
+        `tux.io.edge_columns.plain_name` writes them.
+        """
+        return next(
+            (each for each in self.titles if not {*known}.isdisjoint(map(plain_name, each))), None
+        )
 
     def layout(self, picks: list[int]) -> TextLayout:
         """The layout of lines of which the columns at `picks` are wanted."""
@@ -101,7 +110,7 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
     )
     kept = found if leading else found[begin:]
     rows = [line for line in kept if not is_marked(line) or layout.fits(line)]
-    last = found[begin - 1].strip().lstrip("#%") if begin and not leading else ""
+    comments = [] if leading else found[:begin]
     return FirstRows(
         separator,
         width,
@@ -109,9 +118,23 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
         numbered,
         leading,
         any(BREAK.decode() in line for line in found),
-        cells_of(last, separator),
+        _titles(comments, separator, width),
         separator == BLANKS and _in_quotes(plain),
     )
+
+
+def _titles(comments: Sequence[str], separator: str, width: int) -> list[list[str]]:
+    """The cells of comments that have `width` of them, the last one first; "Format:" may stand
+    before them.
+    """
+    titles = []
+    for line in reversed(comments):
+        text = line.strip().lstrip("#%").strip()
+        for part in (re.sub(r"^\w+:\s+", "", text), text):
+            if len(cells := cells_of(part, separator)) == width:
+                titles.append(cells)
+                break
+    return titles
 
 
 def _is_number(cell: str) -> bool:

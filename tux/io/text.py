@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal
@@ -141,11 +142,24 @@ def blocks(
         pieces = line_blocks(parts[0])
     else:
         pieces = _joined(parts, places, begin)
-    with ThreadPoolExecutor(1) as pool:
+    with reading_threads(1) as pool:
         coming = pool.submit(next, pieces, b"")
         while block := coming.result():
             coming = pool.submit(next, pieces, b"")
             yield block
+
+
+@contextmanager
+def reading_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads of a generator that reads ahead. At its end nothing waits for them: a generator that
+    was given up is closed wherever Python collects garbage, as while it starts another thread and
+    holds a lock that a thread takes to end.
+    """
+    pool = ThreadPoolExecutor(count, "tux-files")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) -> Iterator[bytes]:
@@ -187,7 +201,7 @@ def _ahead(parts: Sequence[Piece]) -> Iterator[Iterator[bytes]]:
     if count < 2 or len(parts) < 2:
         yield from texts
         return
-    with ThreadPoolExecutor(count, "tux-files") as pool:
+    with reading_threads(count) as pool:
         coming = deque(pool.submit(_first, text) for text in texts[:count])
         for at, text in enumerate(texts):
             first = coming.popleft().result()

@@ -70,12 +70,8 @@ def read_text(
         raise DataError(f"{bad.path} {what}", do="A table has a line of names.")
     names = {plain_name(name) for name in known}
     titled = has_names(seen.table, names)
-    if (
-        not titled
-        and len(seen.title) == seen.width
-        and names.intersection(map(plain_name, seen.title))
-    ):
-        text = _begun(seen._replace(table=[seen.title, *seen.table]), True, bad, choose)
+    if not titled and (title := seen.title_of(names)):
+        text = _begun(seen._replace(table=[title, *seen.table]), True, bad, choose)
     else:
         text = _begun(seen, titled, bad, choose)
     lines, number = TableLines(text.layout), 1  # the latter of the block's first line

@@ -6,6 +6,7 @@ What training has seen shows it here: the names of its columns, and its ids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,9 @@ def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
     return first if unknown else []
 
 
+POSITION = re.compile(r"(column )?\d+")  # of a column without a name
+
+
 def trained_columns(run: Run) -> list[str]:
     """The names of the columns that training took for the two ends, as far as they are known."""
     asked = run.options.get("columns")
@@ -103,7 +107,7 @@ def trained_columns(run: Run) -> list[str]:
         asked = ""
     names = asked.split(",") if asked else list(run.data.columns.values())
     names = [name.strip() for name in names[:2]]
-    return [] if any(name.isdecimal() for name in names) else names
+    return [] if any(POSITION.fullmatch(name) for name in names) else names
 
 
 def _titled(header: list[str], rows: list[list[str]], program: Program) -> bool:
