@@ -98,3 +98,13 @@ def test_new_samples_in_memory():
     assert np.array_equal(run.predict(edges), found)
     every = run.predict(x)
     assert every[y == "yes"].mean() > every[y == "no"].mean()
+
+
+def test_arrays_after_training_on_an_array():
+    ratings = np.array([[1, 2, 5.0], [2, 3, 4], [1, 3, 2], [2, 2, 3]])
+    run = tux.run(tux.MF(rank=2), ratings, progress=False, jit=False, epochs=2)
+    scores = run.predict(ratings[:, :2])
+    assert len(scores) == 4
+    assert np.array_equal(run.predict((ratings[:, 0], ratings[:, 1])), scores)
+    assert np.array_equal(run.predict({"user": ratings[:, 0], "item": ratings[:, 1]}), scores)
+    assert len(run.recommend(1, exclude=ratings)) == 0

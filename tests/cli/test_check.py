@@ -56,7 +56,7 @@ def test_samples_points_and_documents(check):
     found = dict(check(",a,label\n0,1.5,x\n1,2,y\n", "linear")[1])
     assert found["row 1"] == "names of columns: , a, label"
     assert found["labels"] == "x or y" and found["feature ids"] == "1: strings, such as 'a'"
-    assert found["note"] == "columns that are not used: one without a name"
+    assert found["note"] == "columns that are not used: one without a name, the first"
     found = dict(check("x,y,word\n1,2,a\n3,4,b\n", "kmeans_points")[1])
     assert found["sample.x"] == "2 numbers each"
     assert found["note"] == "columns that are not used: word"

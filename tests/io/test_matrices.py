@@ -137,7 +137,7 @@ def test_columns_that_number_the_rows_are_no_features(file, name):
     samples = read_samples(file(f"{name},a,label\n0,1,x\n1,2,y\n2,3,x\n", "s.csv"))
     assert samples.edges.ids["feature"].values.tolist() == ["a"]
     (note,) = samples.edges.notes
-    assert note == f"columns that are not used: {name or 'one without a name'}"
+    assert note == f"columns that are not used: {name or 'one without a name, the first'}"
 
 
 @pytest.mark.parametrize(

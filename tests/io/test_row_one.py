@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
+from tux.io.detect import Format, detect
 from tux.io.edge_columns import Wanted
 from tux.io.edge_layout import known_names
 from tux.io.read import read_edges
 from tux.io.row_one import RowOne, has_names, row_one
+from tux.io.vertex_columns import Wanted as Field
+from tux.io.vertex_table import read_vertices
 
 PAGE = ("page", "page")
 KNOWN = known_names(Wanted(("user", "item"), {"rating": np.dtype("f4")}, None))
@@ -185,8 +188,7 @@ def test_quotes_of_words_between_blanks_stay(file):
         ("source | target\n--- | ---\nann | bob\nbob | cy\n", [("ann", "bob"), ("bob", "cy")]),
         ("source  target\n------  ------\nann     bob\n", [("ann", "bob")]),
         ("| source | target |\n|---|---|\n| a | b |\n", [("a", "b")]),
-        ("source,target\n-------,-------\nann,bob\n", [("ann", "bob")]),
-        ("source;target\n======;======\nann;bob\n", [("ann", "bob")]),
+        ("| source | target |\n|:---|---:|\n| a | b |\n", [("a", "b")]),
         (
             "+---+---+\n| from | to |\n+---+---+\n| a | b |\n| b | c |\n+---+---+\n",
             [("a", "b"), ("b", "c")],
@@ -210,6 +212,11 @@ def test_separators_and_lines_that_stand_within_words_or_for_nothing(file, text,
         ("{1, 2}\n{2, 3}\n", "brackets"),
         ("(a, b)\n(b, c)\n", "brackets"),
         ("1: 2\n2: 3\n3: 1\n", "colon"),
+        ("<1,2>\n<2,3>\n<3,1>\n", "brackets"),
+        ("{1, 2},\n{2, 3},\n{3, 1},\n", "brackets"),
+        ("[(1, 2),\n (2, 3),\n (3, 1)]\n", "brackets"),
+        ("src=1 dst=2\nsrc=2 dst=3\n", "name of their column"),
+        ('source,target\n="007",a\n="08",b\n', "Excel"),
         ("1:\t2,3\n2:\t3\n", "colon"),
         ("'user','item'\n'ann','dune'\n'bob','dune'\n", "double"),
         ("‘ann’,‘dune’\n‘bob’,‘dune’\n", "double"),
@@ -237,7 +244,8 @@ def test_signs_of_other_kinds_of_files_are_told(file, text, says):
             for mark in ("//", ";", "--", "!", "@", "*", "/*", "REM")
         ),
         (["ann", "//bob", "--cy"], "begin as comments do elsewhere, '--cy', '//bob'"),
-        (["“ann”", "bob"], "quotes that are not double ones, '“ann”'"),
+        (["“ann”", "bob"], "with a quote before or behind them, '“ann”'"),
+        (["ann", "J'"], 'with a quote before or behind them, "J\'"'),
         (["ann", "...", "-"], "without a letter and a digit, '-', '...'"),
         (["ann", '"4,5"', '"3,25"'], "with a comma, '3,25', '4,5'"),
     ],
@@ -263,15 +271,15 @@ def test_plain_words_are_not_told(file, words):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('user,item\n" ann ",p\nann,q\n', "1 id with blanks around"),
-        ("user,item\nann\u00a0,p\nann,q\n", "1 id with blanks around"),
-        ("user,item\nann, p\nbob,q\ncy, p\n", "2 ids with blanks around"),
+        ('user,item\n" ann ",p\nann,q\n', "1 id had blanks around"),
+        ("user,item\nann\u00a0,p\nann,q\n", "1 id had blanks around"),
+        ("user,item\nann, p\nbob,q\ncy, p\n", "2 ids had blanks around"),
         ("user, item\nann, p\nbob, q\n", ""),
     ],
 )
 def test_blanks_around_some_ids_are_told(file, text, told):
     notes = read_edges(file(text), ("user", "item"), {}).notes
-    assert notes == ((f"{told}, which are left out",) if told else ())
+    assert notes == ((f"{told}, which are no part of ids",) if told else ())
 
 
 @pytest.mark.parametrize(
@@ -281,6 +289,10 @@ def test_blanks_around_some_ids_are_told(file, text, told):
         ("4,2\n1,2\n4,3\n", {}, True),
         ("3 4 5\n1 1 3\n1 2 4\n3 1 2\n2 4 5\n1 4 3\n", {"value": "f4"}, True),
         ("2000 5000\n" + "".join(f"{at} {at + 1}\n" for at in range(1500)), {}, True),
+        ("4 3\n1 2\n2 3\n3 1\n1 3\n", {}, True),
+        ("3 4 0\n1 2 5\n2 3 6\n3 1 7\n1 3 8\n", {"value": "f4"}, True),
+        ("4 3\n4 2\n4 1\n4 0\n", {}, False),
+        ("".join(f"{at} {at + 1}\n" for at in range(3000, 0, -1)), {}, False),
         ("3 4\n1 2\n2 3\n3 1\n", {}, False),
         ("2 3\n1 2\n2 3\n3 1\n", {}, False),
         ("3 4 2\n1 1 3\n1 9 4\n", {"value": "f4"}, False),
@@ -302,9 +314,62 @@ def test_sizes_before_edges_are_told(file, text, fields, told):
         ("0,1\nann,bob\nbob,cy\n", True),
         ("0,1\n1,2\n2,0\n", False),
         ("0,1\n5,6\n6,0\n", False),
+        ("0 1\n2 3\n4 5\n", False),
         ("0,1\n", False),
     ],
 )
 def test_columns_that_pandas_counts_are_told(file, text, told):
     notes = read_edges(file(text), PAGE, {}).notes
     assert any("if it is one of names, remove it" in note for note in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0,1\n1.5,2\n3,4\n", True),
+        ("2019,2020\n1.5,2\n3,4\n", True),
+        ("2018,2019,2020\n3,4,5\n6,7,8\n", True),
+        ("1,2,3\n1.5,2,7\n3,4,8\n", True),
+        ("1,2,3\n4,5,6\n7,8,9\n", False),
+        ("0,1\n1,0\n0,0\n1,1\n", False),
+        ("0\n1.5\n3\n", False),
+        ("1,3,5\n2,4,9\n", False),
+    ],
+)
+def test_numbers_that_may_be_names_of_columns_are_told(file, text, told):
+    table = read_vertices(file(text), "point", [Field("x", np.dtype("f8"), 0)], points=True)
+    assert any("if it is one of names, remove it" in note for note in table.notes) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ('user,item\nann, "tea"\nbob, "milk"\n', [("ann", "tea"), ("bob", "milk")]),
+        ('user, item\n"ann", "tea, green"\n', [("ann", "tea, green")]),
+        ('user; item\n1; "a" \n2 ;"b;"\n', [(1, "a"), (2, "b;")]),
+        ('user | item\n1 | "a"\n2 | "b"\n', [(1, "a"), (2, "b")]),
+        ('user,item\n"said, ""hi"" , x",a\n', [('said, "hi" , x', "a")]),
+        ('user,item\nann, "tea" leaf\nbob,5" disk\n', [("ann", '"tea" leaf'), ("bob", '5" disk')]),
+        ("1,\t10\n2,\t11\n", [(1, 10), (2, 11)]),
+        ("user,\titem\nann,\ttea\nbob,\ttea\n", [("ann", "tea"), ("bob", "tea")]),
+        (
+            "http://a.org/x?a=1,2 http://b.org/\nhttp://c.org/?a=3,4 http://b.org/\n",
+            [("http://a.org/x?a=1,2", "http://b.org/"), ("http://c.org/?a=3,4", "http://b.org/")],
+        ),
+        ("# item user\n# made 2020-01-01\n10 1\n11 2\n", [(1, 10), (2, 11)]),
+        ("# item user\n#\n10 1\n11 2\n", [(1, 10), (2, 11)]),
+        ("# Format: item,user\n10,1\n11,2\n", [(1, 10), (2, 11)]),
+        ("user,item,when\n1,10,2020-01-01 10:00\n2,11,2020-01-02 11:30\n", [(1, 10), (2, 11)]),
+        ("user;item;note\n1;10;x\n2;11;at 10:30\n", [(1, 10), (2, 11)]),
+        ("user|item|when\n1|10|1/2/2020 10:00\n2|11|\n", [(1, 10), (2, 11)]),
+    ],
+)
+def test_cells_of_other_programs(file, text, edges):
+    path = file(text)
+    assert detect(path) is Format.TEXT
+    read = read_edges(path, ("user", "item"), {})
+    ends = (
+        read.ids[end].decode(codes).tolist()
+        for end, codes in zip(read.ends, (read.src, read.dst), strict=True)
+    )
+    assert sorted(zip(*ends, strict=True)) == sorted(edges)

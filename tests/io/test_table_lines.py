@@ -111,7 +111,7 @@ def test_shares_are_as_the_whole(folder, monkeypatch):
     read = [read_share(share, here, ENDS, VALUE) for share in shares(here, 3)]
     assert sum(each.rows for each in read) == 60
     passed = [sum(counts) for counts in zip(*(each.passed for each in read), strict=True)]
-    assert passed == [2, 20, 0, 0, 0]
+    assert passed == [2, 20, 0, 0, 60, 0, 0]
 
 
 def test_samples_vertices_ids_and_labels(file):

@@ -173,7 +173,7 @@ class Pieces:
     def __init__(self, kinds: Sequence[np.dtype | None]) -> None:
         self.kinds = kinds
         self.rows = 0
-        self.padded = 0  # ids with blanks around them, where others of their column have none
+        self.padded = [0] * len(kinds)  # ids of each column with blanks around them
         self.each = [ColumnPieces(kind) for kind in kinds]
 
     def add(self, table: Any) -> None:
@@ -188,7 +188,8 @@ class Pieces:
             for piece in pieces:
                 own.append(piece)
         self.rows += table.num_rows
-        self.padded += sum(_padded(each) for column in table.columns for each in _chunks(column))
+        for at, column in enumerate(table.columns):
+            self.padded[at] += sum(map(_count_padded, _chunks(column)))
 
     def append(self, columns: Sequence[np.ndarray]) -> None:
         """Append rows that are known to be good: numbers of the `kinds`, and ids as integers."""
@@ -210,16 +211,15 @@ def _chunks(column: Any) -> list[Any]:
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _padded(chunk: Any) -> int:
-    """How many strings of a chunk have blanks around them, if others have none; else 0."""
+def _count_padded(chunk: Any) -> int:
+    """The number of strings of a chunk of ids that have blanks around them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not pa.types.is_dictionary(chunk.type):
         return 0
     padded = pc.not_equal(pc.utf8_trim_whitespace(chunk.dictionary), chunk.dictionary)
-    few = pc.any(padded).as_py() and not pc.all(padded).as_py()
-    return int(pc.sum(padded.take(chunk.indices)).as_py()) if few else 0
+    return int(pc.sum(padded.take(chunk.indices)).as_py()) if pc.any(padded).as_py() else 0
 
 
 def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:

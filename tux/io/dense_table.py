@@ -11,7 +11,8 @@ from tux.io.edge_columns import LEFT, Wanted, matrix_error
 from tux.io.text import NUMBER, WHOLE
 
 QUOTED = re.compile("['\u201c\u2018`].*['\u201d\u2019`]", re.DOTALL)  # but not by double ones
-FORMULA = re.compile('="?[^"]*"?')  # ="007", as Excel keeps zeros
+FORMULA = re.compile('="[^"]*"')  # ="007", as Excel keeps zeros
+NAMED = re.compile(r"\w+=.")  # src=1
 
 
 def check_edges(
@@ -51,28 +52,37 @@ def check_edges(
 def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: str) -> None:
     """DataError if the ids of all first rows carry signs of another kind of file: brackets, as
     Python prints tuples; a colon behind the first, as in lists of neighbours; single quotes; the
-    equals sign of Excel.
+    equals sign of Excel, or one behind the name of a column.
     """
     if len(rows) < 2 or any(len(row) <= max(picks) for row in rows):
         return
-    first, last = [row[0] for row in rows], [row[-1] for row in rows]
-    ids = [row[at] for row in rows for at in picks[:2]]
+    first = [row[0] for row in rows]
+    last = [next((cell for cell in reversed(row) if cell), "") for row in rows]
+    ids = [[row[at] for row in rows] for at in picks[:2]]
     why = ""
     if all(cell.startswith(("(", "[", "{")) for cell in first) and all(
-        cell.endswith((")", "]", "}")) for cell in last
+        cell.rstrip(",").endswith((")", "]", "}")) for cell in last
     ):
         why = "all rows stand in brackets, as Python prints them"
+    elif all(cell[:1] == "<" and ">" not in cell for cell in first) and all(
+        cell[-1:] == ">" for cell in last
+    ):
+        why = "all rows stand in brackets"
     elif 0 in picks[:2] and all(cell.endswith(":") and cell.strip(":") for cell in first):
         why = "all first ids end in a colon, as in lists of neighbours"
-    elif all(map(QUOTED.fullmatch, ids)):
+    elif all(all(map(QUOTED.fullmatch, column)) for column in ids):
         why = "all ids stand in quotes that are not double ones"
-    elif all(map(FORMULA.fullmatch, ids)):
-        why = "all ids are formulas of Excel, with an equals sign before them"
+    elif any(all(map(FORMULA.fullmatch, column)) for column in ids):
+        why = 'all ids of a column are formulas of Excel, as ="007"'
+    elif all(len({cell.partition("=")[:2] for cell in column}) == 1 for column in ids) and all(
+        NAMED.match(cell) for column in ids for cell in column
+    ):
+        why = f"all ids begin with the name of their column, as {ids[0][0]}"
     if why:
         raise DataError(
             f"{why}, which would be a part of the ids",
             where=where,
-            do="Write a row for each edge, its cells cut by commas, quoted by double quotes.",
+            do="Write a row for each edge: ids alone, cut by commas, in double quotes or none.",
         )
 
 

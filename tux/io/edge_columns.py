@@ -288,7 +288,12 @@ def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] 
 def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
     """A sentence about the columns that are not at the places `picks`; none if there are none."""
     taken = set(picks)
-    left = [name or "one without a name" for at, name in enumerate(names) if at not in taken]
+    places = {0: ", the first", len(names) - 1: ", the last"}
+    left = [
+        name or f"one without a name{places.get(at, '')}"
+        for at, name in enumerate(names)
+        if at not in taken
+    ]
     return (f"columns that are not used: {_shown(left)}",) if left else ()
 
 

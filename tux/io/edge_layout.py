@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tux.base.errors import DataError
+from tux.base.text import plural
 from tux.io.cells import TextLayout, cells_of
 from tux.io.dense_table import check_edges, check_written
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
@@ -15,6 +16,7 @@ from tux.io.row_one import RowOne, has_sizes, is_in_use, row_one
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.text import NUMERIC, SAMPLE, Begin, cut
 
+SEPARATED = "Cells are cut by tabs, commas, semicolons, |, :: or blanks."
 HEAD = 1 << 18  # bytes in which the first rows of a file are, but for a longer first one
 
 
@@ -58,7 +60,7 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
         numbers = any(map(NUMERIC.fullmatch, first))
         do = "remove it" if numbers else "name them with --columns"
         notes = (*notes, f"{doubt} is one of names, {do}")
-    elif has_sizes(seen.table, JUDGED):
+    elif not asked and has_sizes(seen.table, JUDGED):
         notes = (*notes, f"{doubt} has the numbers of vertices and edges, remove it")
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
@@ -83,11 +85,13 @@ def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> Edg
 
 def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
     """The error about a table without all columns that are wanted."""
-    ones = width == 2 and needed == 3 and len(wanted.fields) == 1
+    do = SEPARATED if width == 1 else ""
+    if width == 2 and needed == 3 and len(wanted.fields) == 1:
+        do = f"If each pair counts once, add a column {wanted.labels[-1]} of ones."
     return DataError(
-        f"{width} column{'s' * (width > 1)}, but {needed} are needed ({', '.join(wanted.labels)})",
+        f"{plural(width, 'column')}, but {needed} are needed ({', '.join(wanted.labels)})",
         where=where,
-        do=f"If each pair counts once, add a column {wanted.labels[-1]} of ones." if ones else "",
+        do=do,
     )
 
 

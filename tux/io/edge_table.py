@@ -129,7 +129,8 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) 
         size += len(block)
         if tell:
             tell(size, bad.places.pieces - 1)
-    passed = lines.passed._replace(padded=pieces.padded)
+    src, dst, *_ = pieces.padded
+    passed = lines.passed._replace(rows=pieces.rows, padded_src=src, padded_dst=dst)
     return Read(pieces, table.layout.names, table.notes, passed)
 
 

@@ -16,7 +16,7 @@ from tux.io.text import line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time
 MOST = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
-RULED = re.compile(rb"^[ \t|+]*[-=]{3}[-=+|:,; \t]*\r?\n", re.MULTILINE)  # ---+---
+RULED = re.compile(rb"^[ \t|+:]*[-=]{3}[-=+|: \t]*\r?\n", re.MULTILINE)  # ---+---
 WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how text in UTF-16 or UTF-32 begins
 LONGEST = 1000  # lines of one row
 OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote

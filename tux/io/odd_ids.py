@@ -17,15 +17,17 @@ from tux.io.text import NUMBER, WHOLE, short
 ODD = 3  # words among ids that are whole numbers, at most
 LONGEST_GAP = max(map(len, GAPS))
 SHOWN = 3  # of the ids of one kind
-COMMENT = re.compile(r"(//|/\*|--|[;!@*'\\]\s|REM\s)")
-QUOTE = re.compile("['‘’‚“”„`«»]")
+COMMENT = re.compile(r"(//(?!\S+\.\S)|/\*|--|[;!@*'\\]\s|REM\s)")
+QUOTE = re.compile(r"""['"‘’‚“„`«»].*['"’“”`«»]|[^'"‘‚“„`«]*['"’”»]|['"][^'"]*""", re.DOTALL)
 NO_WORD = re.compile(r"[\W_]+")
+LETTERS = ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A), (0xC0, 0x1FFF), (0x3040, 0xFFFF))
+"""Ranges of characters with which ids begin that have no sign before them."""
 SIGNS = (
     (COMMENT.match, "that begin as comments do elsewhere", "only # and % begin comments here"),
-    (QUOTE.match, "behind quotes that are not double ones", "these are a part of them"),
+    (QUOTE.fullmatch, "with a quote before or behind them", "it is a part of them"),
     (NO_WORD.fullmatch, "without a letter and a digit", "they are ids as any others"),
 )
-"""Which ids are odd, how to call them, and what to say of them."""
+"""Tests of odd ids, words for them, and what to say of them."""
 
 
 def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
@@ -54,14 +56,17 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
 
 
 def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
-    """What is to be said of ids (n,) of a type by the signs in them, but for those that are told
-    of already.
+    """Sentences about ids (n,) of a type by the signs in them, but for those that are told of
+    already.
     """
     first = values.astype("U1").view(np.uint32)
-    plain = (first >= ord("0")) & (first <= ord("9")) | (first > ord("@")) & (first < ord("["))
-    plain |= (first >= ord("a")) & (first <= ord("z"))
-    odd = [*values[~plain].tolist(), *values[np.strings.startswith(values, "REM ")].tolist()]
-    odd = [word for word in odd if word not in told]
+    looked_at = np.ones(len(values), np.bool_)
+    for begin, end in LETTERS:
+        looked_at &= (first < begin) | (first > end)
+    looked_at |= np.strings.startswith(values, "REM ")
+    for quote in ("'", '"'):
+        looked_at |= np.strings.endswith(values, quote)
+    odd = [word for word in values[looked_at].tolist() if word not in told]
     notes = []
     for fits, such, why in SIGNS:
         found, odd = [word for word in odd if fits(word)], [word for word in odd if not fits(word)]

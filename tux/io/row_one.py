@@ -40,6 +40,8 @@ IN_USE = frozenset(
 )
 """Words of names of columns that are in use."""
 ALONE = frozenset("code id ids index key name no nr num number uid".split())
+MORE = 1.2  # edges than vertices, where it is not seen how many rows there are
+YEARS = range(1900, 2101)
 LITTLE = ALONE | frozenset("a b one two".split())
 """Words beside these in a name."""
 
@@ -72,8 +74,9 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
         below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
         if len(first) > WIDE and _of_matrix(first, below):
             return RowOne.NAMES
-        sure = len(first) < 3 and any(cell in row for row in rest for cell in first)
-        return RowOne.UNSURE if is_counted(first) and rest and not sure else RowOne.ROW
+        own = len(first) < 3 and any(cell in row for row in rest for cell in first)
+        counted = first[0] == "0" and not own and may_be_names(table)
+        return RowOne.UNSURE if counted else RowOne.ROW
     if _has_gap(first):
         return RowOne.ROW
     if _numbers_below([*zip(*rest, strict=True)]) > (len(first) < 3):
@@ -115,27 +118,54 @@ def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
     return _numbers_below(columns) > 0 or 2 * sum(below) < len(first)
 
 
-def is_counted(first: Sequence[str]) -> bool:
-    """Whether a row has the numbers by which pandas calls columns without names."""
-    return list(first) == [str(at) for at in range(len(first))]
+def may_be_names(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the numbers of the first row may be names of columns: they count up by one, as
+    pandas calls columns without names, or as years do, and most of them do not stand below; and
+    other rows do not all count so, unless these are years.
+    """
+    first = table[0]
+    rest = [row for row in table[1:] if len(row) == len(first)]
+    columns = [*zip(*rest, strict=True)]
+    if not rest or not _counts_up(first):
+        return False
+    if 2 * sum(cell in column for cell, column in zip(first, columns, strict=True)) >= len(first):
+        return False
+    return int(first[0]) in YEARS or not all(map(_counts_up, rest))
+
+
+def _counts_up(row: Sequence[str]) -> bool:
+    """Whether the cells of a row are whole numbers, each one more than the one before."""
+    if len(row) < 2 or not all(map(WHOLE.fullmatch, row)):
+        return False
+    return [*map(int, row)] == [int(row[0]) + at for at in range(len(row))]
 
 
 def has_sizes(table: Sequence[Sequence[str]], judged: int) -> bool:
-    """Whether the first row of a table of edges may be its sizes, as other programs write them: of
-    two columns the numbers of vertices and of edges, of three those of both kinds of vertices and
-    of edges. The table has `judged` rows at most, as more are not looked at.
+    """Whether the first row of a table of edges may be its sizes, as other programs write them: the
+    numbers of vertices and of edges, or of edges and of vertices; those of both kinds of vertices
+    and of edges; or those of vertices and of edges, and another number. The table has `judged` rows
+    at most, as more are not looked at.
     """
     first, *rest = table
-    width = len(first)
-    if width not in (2, 3) or any(len(row) != width for row in rest):
+    if len(first) not in (2, 3) or not rest or any(len(row) != len(first) for row in rest):
         return False
     whole = [*first, *(cell for row in rest for cell in row[:2])]
-    if not rest or not all(map(WHOLE.fullmatch, whole)):
+    if not all(map(WHOLE.fullmatch, whole)):
         return False
-    *most, edges = map(int, first)
     ends = np.array([row[:2] for row in rest], np.int64)
-    counted = edges == len(rest) if len(table) < judged else edges >= len(rest)
-    return counted and bool((ends <= most).all())
+    most = ends.max(axis=0) + (ends == 0).any(axis=0)  # so many vertices at least
+    both = int(ends.max()) + int((ends == 0).any())
+
+    whole_table = len(table) < judged
+
+    def edges(count: int) -> bool:
+        return count == len(rest) if whole_table else count > max(len(rest), MORE * both)
+
+    one, other, *last = map(int, first)
+    if last and edges(*last) and (most <= (one, other)).all():
+        return True
+    swapped = whole_table and not last and edges(one) and both == other
+    return swapped or edges(other) and both <= one
 
 
 def is_in_use(name: str) -> bool:

@@ -177,15 +177,17 @@ def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 class Passed(NamedTuple):
-    """How many lines were comments, how many rows begin as comments do, and how often the line of
-    names stands in the table again.
+    """How many lines were comments, how many rows begin as comments do, how often the line of
+    names stands in the table again; and of how many rows the ids had blanks around them.
     """
 
     comments: int = 0
     marked: int = 0
     repeated: int = 0
     ruled: int = 0  # lines of dashes
-    padded: int = 0  # ids with blanks around them, where others have none
+    rows: int = 0
+    padded_src: int = 0  # first ends with blanks around them
+    padded_dst: int = 0
 
     def notes(self, row: str) -> tuple[str, ...]:
         """What a user should know of these, a sentence each; messages call a row `row`."""
@@ -200,8 +202,9 @@ class Passed(NamedTuple):
             said.append(f"{what}; it is no {row}")
         if self.ruled:
             said.append(f"{plural(self.ruled, 'line')} of dashes")
-        if self.padded:
-            said.append(f"{plural(self.padded, 'id')} with blanks around, which are left out")
+        padded = [each for each in (self.padded_src, self.padded_dst) if 0 < each < self.rows]
+        if padded:
+            said.append(f"{plural(sum(padded), 'id')} had blanks around, which are no part of ids")
         return tuple(said)
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.cells import TextLayout, lines_of, split
+from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, lines_of, split
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
-from tux.io.row_one import GAPS, has_names, is_counted
+from tux.io.row_one import GAPS, has_names, may_be_names
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, cut, short, text_blocks
 
@@ -82,7 +82,7 @@ def read_text(
         number += block.count(b"\n")
     lines.repeated -= titled
     notes = lines.passed.notes(row)
-    if not titled and is_counted(seen.table[0]):
+    if not titled and may_be_names(seen.table):
         doubt = f"row 1, {cut(', '.join(seen.table[0]))}, is read as a {row}"
         notes = (*notes, f"{doubt}; if it is one of names, remove it")
     return Read(
@@ -102,10 +102,14 @@ def _begun(seen: FirstRows, titled: bool, bad: Bad, choose: Callable[[Head], Kin
     picks = [places.index(name) for name in kinds]
     for at, (name, kind) in zip(picks, kinds.items(), strict=True):
         if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):
+            cells = [row[at] for row in head.rows]
+            commas = all(DECIMAL.fullmatch(cell) or THOUSANDS.fullmatch(cell) for cell in cells)
             raise DataError(
-                f"column {name!r} holds words, such as {short(head.rows[0][at])}, not numbers",
+                f"column {name!r} holds words, such as {short(cells[0])}, not numbers",
                 where=bad.path,
-                do='Declare the field as whole numbers, as in data("i4"), to number the words.',
+                do="Write numbers with a decimal point, and without commas between thousands."
+                if commas
+                else 'Declare the field as whole numbers, as in data("i4"), to number the words.',
             )
     return _Text(bad, seen.layout(picks)._replace(width=width), kinds)
 
