@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from sampled import entries, fails, told, writer
 
+from tux.arrays.frames import frame_of
 from tux.io import sample_parquet, sample_tables
 from tux.io import text as io_text
+from tux.io.memory_samples import read_memory_samples
 from tux.io.samples import read_samples
 
 
@@ -205,6 +207,37 @@ def test_parquet(tmp_path):
                 [-1, 1, 1, -1],
                 classes,
             )
+
+
+@pytest.mark.parametrize("index", ["int8", "uint8", "uint32", "uint64"])
+def test_words_by_codes_of_any_type(tmp_path, index):
+    codes = pa.array([0, None, 1, 0], index)
+    city = pa.DictionaryArray.from_arrays(codes, pa.array(["york", "rome"]))
+    path = parquet(tmp_path / "s.parquet", city=city, y=[0, 1, 1, 0])
+    assert entries(read_samples(path)) == {
+        (1, "city=york", 1),
+        (3, "city=rome", 1),
+        (4, "city=york", 1),
+    }
+    held = frame_of(pa.table({"city": city, "y": [0, 1, 1, 0]}))
+    assert entries(read_memory_samples(held, "a table")) == {
+        (0, "city=york", 1),
+        (2, "city=rome", 1),
+        (3, "city=york", 1),
+    }
+
+
+@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
+def test_words_of_polars(tmp_path, kind):
+    polars = pytest.importorskip("polars")
+    dtype = polars.Categorical() if kind == "Categorical" else polars.Enum(["york", "rome"])
+    city = polars.Series(["york", None, "rome", "york"], dtype=dtype)
+    table = polars.DataFrame({"city": city, "y": [0, 1, 1, 0]})
+    table.write_parquet(path := tmp_path / "s.parquet")
+    of_file = entries(read_samples(path))
+    held = entries(read_memory_samples(frame_of(table), "a table"))
+    assert of_file == {(row + 1, name, value) for row, name, value in held}
+    assert held == {(0, "city=york", 1), (2, "city=rome", 1), (3, "city=york", 1)}
 
 
 def test_bad_rows_of_parquet(tmp_path, monkeypatch):

@@ -56,7 +56,7 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, column: Any) -> Words:
         """The words of a dictionary array of strings of Arrow."""
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
