@@ -29,7 +29,7 @@ from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.precision import coarse_columns
 from tux.io.row_one import is_in_use
-from tux.io.text import Bad, OnBadRow, blocks, cut, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, Bad, OnBadRow, blocks, cut, short, text_blocks
 
 TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
 COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
@@ -175,9 +175,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
             try:
                 words.append(line.decode().strip())
             except UnicodeDecodeError:
-                raise DataError(
-                    "the line is not UTF-8 text", where=f"{path}:{len(words) + 1}"
-                ) from None
+                raise DataError(NOT_UTF_8, where=f"{path}:{len(words) + 1}", do=CONVERT) from None
     while words and not words[-1]:
         words.pop()
     if not words:

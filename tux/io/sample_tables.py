@@ -44,6 +44,7 @@ from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_r
 from tux.io.text import (
     ADVICE,
     EMPTY,
+    NOT_UTF_8,
     NUMBER,
     NUMERIC,
     SMALL,
@@ -303,7 +304,7 @@ class _Text:
             try:
                 text = line.decode().removesuffix("\r")
             except UnicodeDecodeError:
-                text, why = "?", "the line is not UTF-8 text"
+                text, why = "?", NOT_UTF_8
             if self.layout.is_blank(text):
                 continue
             row += 1
