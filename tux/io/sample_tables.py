@@ -60,7 +60,12 @@ TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells c
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """What a column of numbers may hold alone, of which all are missing."""
-SIGNED = re.compile(r"\D{0,3}\d[\d.,]*([dD][+-]?\d+|\s?\D{0,3})")  # $1.50, 10%, Fortran's 1D-3
+SIGNED = re.compile(
+    r"[^\w\s=\"'#/@]{0,3}\s?((USD|EUR|GBP|CHF|JPY|INR|CNY|Rs\.?|kr\.?|[A-Z]{1,2}\$)\s?)?"
+    r"(\d{1,3}(_\d{3})+|\d[\d,]*)(\.[\d,]*)?([dD][+-]?\d+|\s?[^\d.=\"_]{0,3})"
+)
+"""Numbers with a sign or a unit, such as $1.50, 10%, 1_000 and Fortran's 1D-3, but no ids such as
+u-1 and 10.0.0.1."""
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
@@ -379,12 +384,15 @@ def _doubt(name: str, cells: list[str]) -> str:
     if not others:
         return ""
     what = f"column {name} is read as words, one feature each"
+    signed = all(map(SIGNED.fullmatch, others))
     if len(others) == len(known):
-        signed = all(map(SIGNED.fullmatch, others)) and len(set(others)) > 1
-        return f"{what}, such as {short(others[0])}; write numbers without signs" if signed else ""
+        told = signed and len(set(others)) > 1
+        return f"{what}, such as {short(others[0])}; write numbers without signs" if told else ""
+    do = "leave the cell empty if it stands for a missing number"
+    do = "write numbers without signs" if signed else do
     return (
         f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
-        f"{short(others[0])} is not; leave the cell empty if it stands for a missing number"
+        f"{short(others[0])} is not; {do}"
     )
 
 
