@@ -39,6 +39,7 @@ from tux.io.sample_columns import (
     odd_names,
     roles_of,
 )
+from tux.io.sample_doubts import doubt, words_of_gaps
 from tux.io.sample_labels import line_of
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
 from tux.io.text import (
@@ -60,12 +61,6 @@ TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells c
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """What a column of numbers may hold alone, of which all are missing."""
-SIGNED = re.compile(
-    r"[^\w\s=\"'#/@]{0,3}\s?((USD|EUR|GBP|CHF|JPY|INR|CNY|Rs\.?|kr\.?|[A-Z]{1,2}\$)\s?)?"
-    r"(\d{1,3}(_\d{3})+|\d[\d,]*)(\.[\d,]*)?([dD][+-]?\d+|\s?[^\d.=\"_]{0,3})"
-)
-"""Numbers with a sign or a unit, such as $1.50, 10%, 1_000 and Fortran's 1D-3, but no ids such as
-u-1 and 10.0.0.1."""
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
@@ -172,11 +167,11 @@ class _Text:
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
-        notes = [_doubt(names[at], columns[at]) for at in words if at not in told]
+        notes = [doubt(names[at], columns[at]) for at in words if at not in told]
         labels = [
             at for at, role in enumerate(roles) if role == "label" and _kind(columns[at]) == "word"
         ]
-        notes += [_words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
+        notes += [words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
         picks = [at for at, role in enumerate(roles) if role != "none"]
         layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
@@ -373,36 +368,6 @@ def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -
                 where=place(row),
                 do="Write all numbers with a point, and without commas between thousands.",
             )
-
-
-def _doubt(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words of which some are numbers, or all with a sign
-    or a unit; or nothing.
-    """
-    known = [cell for cell in cells if cell not in GAPS]
-    others = [cell for cell in known if not NUMBER.fullmatch(cell)]
-    if not others:
-        return ""
-    what = f"column {name} is read as words, one feature each"
-    signed = all(map(SIGNED.fullmatch, others))
-    if len(others) == len(known):
-        told = signed and len(set(others)) > 1
-        return f"{what}, such as {short(others[0])}; write numbers without signs" if told else ""
-    do = "leave the cell empty if it stands for a missing number"
-    do = "write numbers without signs" if signed else do
-    return (
-        f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
-        f"{short(others[0])} is not; {do}"
-    )
-
-
-def _words_of_gaps(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words such as NA, or nothing."""
-    found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
-    if not found:
-        return ""
-    what = f"column {name} holds {', '.join(found)}, as words like any other"
-    return f"{what}; leave a cell empty if its value is missing"
 
 
 def _value(cell: str) -> float:
