@@ -5,10 +5,12 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils import estimator_checks as checks
 
-from tux.base.errors import UsageError
+from tux.base.errors import DataError, UsageError
 from tux.estimators import (
     AlternatingLeastSquares,
     BoostedTreesClassifier,
@@ -79,6 +81,40 @@ def test_a_check_of_scikit_learn_holds(estimator, check):
 @pytest.mark.parametrize("check", OF_PARAMETERS, ids=lambda check: check.__name__)
 def test_a_check_of_parameters_holds(kind, check):
     check(kind.__name__, kind())
+
+
+X = np.array([[1.0, 9], [2, 3], [3, 4], [0, 1]])
+Y = np.array([1, 0, 1, 0])
+HIDDEN, NONE = np.ma.masked_greater_equal(X, 9), np.ma.masked_greater_equal(X, 99)
+
+
+@pytest.mark.parametrize("estimator", OF_MATRICES, ids=lambda each: type(each).__name__)
+def test_masked_samples_are_refused(estimator):
+    with pytest.raises(DataError, match="an array has 1 masked value"):
+        clone(estimator).fit(HIDDEN, Y)
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, BoostedTreesClassifier])
+def test_masked_labels_weights_and_new_samples_are_refused(kind):
+    hidden = np.ma.masked_equal(Y, 1)
+    with pytest.raises(DataError, match="2 masked values"):
+        kind().fit(X, hidden)
+    with pytest.raises(DataError, match="2 masked values"):
+        kind().fit(X, Y, sample_weight=np.ma.masked_equal([1.0, 2, 1, 2], 2))
+    fitted = kind(max_iter=2).fit(NONE, Y)
+    with pytest.raises(DataError, match="1 masked value"):
+        fitted.predict(HIDDEN)
+    assert fitted.predict(NONE).tolist() == fitted.predict(X).tolist()
+
+
+def test_masked_pairs_are_refused():
+    pairs = np.array([[1, 2], [2, 3]])
+    for given in (
+        (np.ma.masked_equal(pairs, 3), [1.0, 2]),
+        (pairs, np.ma.masked_equal([1.0, 2], 2)),
+    ):
+        with pytest.raises(DataError, match="1 masked value"):
+            MatrixFactorization(n_components=1, max_iter=1).fit(*given)
 
 
 def test_few_checks_are_excepted():

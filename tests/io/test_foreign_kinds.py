@@ -189,6 +189,9 @@ def test_every_reader_names_them(tmp_path, read):
         ("document|word|count\n1|cat|2\n", "columns document, word, count"),
         ("cat:2 dog:1\ndog:3 fish:2\n", "words and their counts"),
         ("the:12\na:3 cat_1:1\n", "words and their counts"),
+        ('[{"text":"a b"},\n{"text":"c"}]', "JSON"),
+        ('[\n{"text": "a b"},\n{"text": "c"}\n]\n', "JSON"),
+        ('[\n  {\n    "text": "a b"\n  }\n]\n', "JSON"),
     ],
 )
 def test_no_documents(tmp_path, content, name):
@@ -209,6 +212,13 @@ def test_no_documents(tmp_path, content, name):
         "<p>the cat</p>\n<p>the dog</p>\n",
         "create table manners\ninsert into this\n",
         "graph theory { and more }\n",
+        "name, place\nthe cat sat, then ran\nmore\n",
+        "title, text\nthe cat, the dog\n",
+        "title,text\nthe cat\nthe dog, and more, and more\n",
+        "John3:16\nLuke2:1\n",
+        "John3:16\nLuke2:1\nMark1:1\nand more\n",
+        "cat:1\n",
+        "cat:2 dog:1\n",
     ],
 )
 def test_documents_of_any_text(tmp_path, text):
@@ -223,6 +233,36 @@ def test_a_name_before_documents_is_told(tmp_path):
     assert read_bags(path, form="text").edges.notes == (
         "row 1, text, is read as a document; if it is a name, remove it",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "row"), [("# by hand\n\ntext\nthe cat\n", 3), ("\nuser_name\nthe cat\n", 2)]
+)
+def test_the_row_of_a_name_is_told(tmp_path, text, row):
+    path = tmp_path / "docs.txt"
+    path.write_text(text)
+    (note,) = read_bags(path, form="text").edges.notes
+    assert note.startswith(f"row {row}, {text.split()[-3]}, is read")
+
+
+@pytest.mark.parametrize("first", ["text.", "the text", "(text)", "text, text", "cat"])
+def test_a_row_that_is_no_name(tmp_path, first):
+    path = tmp_path / "docs.txt"
+    path.write_text(f"{first}\nthe cat sat\n")
+    assert not read_bags(path, form="text").edges.notes
+
+
+def test_a_folder_of_no_documents(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text('{"text": "a"}\n{"text": "b"}\n')
+    with pytest.raises(DataError, match=r"a\.txt is JSON"):
+        read_bags(tmp_path, form="text")
+
+
+def test_long_words_of_documents(tmp_path):
+    path = tmp_path / "docs.txt"
+    path.write_text("a" * 50_000 + "\nb c\n")
+    assert len(read_bags(path, form="text").rows) == 2
 
 
 def test_one_of_many_files(tmp_path):
@@ -243,6 +283,9 @@ def test_one_of_many_files(tmp_path):
         "1|2|12:30\n3|4|12:45\n",
         "1|genre:7|5\n2|genre:9|4\n",
         "<s> the 5\nthe </s> 3\n",
+        "<s> the\nthe cat\ncat </s>\n",
+        "<s> the\nthe <unk>\n<unk> </s>\n",
+        "<s> the\nthe </s>\n<s> a\na </s>\n",
         "user | item | rating\nana | b | 3\n",
         "<Albert>\t<wasBornIn>\t<Ulm>\n<Ulm>\t<isLocatedIn>\t<Germany>\n",
         "<http://a> <http://b>\n<http://b> <http://c>\n",

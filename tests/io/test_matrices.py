@@ -2,7 +2,11 @@
 lose are told.
 """
 
+import decimal
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tux.apps.gbdt import GBDT
@@ -268,30 +272,27 @@ def test_names_of_labels_and_of_missing_columns_are_told(file):
     assert "columns of training that are missing here: target" in new.edges.notes
 
 
-@pytest.mark.parametrize("names", ["x,y,kind", "X,Y,kind", "id,y,x"])
-def test_labels_that_may_be_coordinates_are_told(file, names):
-    notes = read_samples(file(f"{names}\n1,0,3\n3,1,4\n", "s.csv")).edges.notes
-    assert any("beside x; see --label" in note for note in notes)
-    assert not read_samples(file("x,y\n1,0\n3,1\n", "s.csv")).edges.notes
-
-
-@pytest.mark.parametrize("labels", [("1,2", "0"), ("3", "1,2,3"), ("0,1", "1,0")])
-def test_several_labels_of_a_row_are_refused(file, labels):
-    text = "".join(f"{label} {at}:1\n" for at, label in enumerate(labels, 1))
-    for multiclass in (False, True):
-        with pytest.raises(DataError, match="several labels, such as") as error:
-            read_samples(file(text, "s.svm"), multiclass=multiclass)
-        assert error.value.where.endswith(f":{1 + (',' not in labels[0])}")
+@pytest.mark.parametrize("coded", [False, True])
+def test_decimals_of_parquet(tmp_path, coded):
+    value = pa.array([decimal.Decimal("1.25"), None, decimal.Decimal("2.50")])
+    value = value.dictionary_encode() if coded else value
+    table = pa.table({"user": [1, 2, 3], "item": [2, 3, 4], "rating": value})
+    pq.write_table(table, path := tmp_path / "a.parquet")
+    edges = read_edges(path, ENDS, VALUE, on_bad_row="skip")
+    assert edges.fields["rating"].tolist() == [1.25, 2.5] and edges.skipped == 1
+    with pytest.raises(DataError, match="does not fit"):
+        read_edges(path, ENDS, {"rating": "i4"}, on_bad_row="skip")
 
 
 @pytest.mark.parametrize(
-    ("first", "do"), [("label", "'label', may be a name: remove it"), ("1", ""), ("-1.5", "")]
+    ("library", "do"),
+    [("pyspark.sql", "toPandas()"), ("dask.dataframe", "compute()"), ("other", "Give names")],
 )
-def test_a_name_before_labels_is_told(file, first, do):
-    labels = file(f"{first}\n1\n0\n", "y.txt")
-    with pytest.raises(DataError, match="3 labels, but 2 samples") as error:
-        read_samples(file("1:1\n2:1\n", "x.svm"), labels=labels)
-    assert do in error.value.do and bool(do) == bool(error.value.do)
+def test_tables_that_are_not_in_memory(library, do):
+    kind = type("Frame", (), {"__module__": library, "collect": print})
+    with pytest.raises(DataError, match="nothing that MF reads") as error:
+        load(MF(), kind(), None)
+    assert do in error.value.do
 
 
 def test_a_lazy_frame_is_to_be_collected():

@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from sampled import entries, fails, told, writer
 
+from tux.arrays.frames import frame_of
 from tux.io import sample_parquet, sample_tables
 from tux.io import text as io_text
+from tux.io.memory_samples import read_memory_samples
 from tux.io.samples import read_samples
 
 
@@ -207,6 +209,37 @@ def test_parquet(tmp_path):
             )
 
 
+@pytest.mark.parametrize("index", ["int8", "uint8", "uint32", "uint64"])
+def test_words_by_codes_of_any_type(tmp_path, index):
+    codes = pa.array([0, None, 1, 0], index)
+    city = pa.DictionaryArray.from_arrays(codes, pa.array(["york", "rome"]))
+    path = parquet(tmp_path / "s.parquet", city=city, y=[0, 1, 1, 0])
+    assert entries(read_samples(path)) == {
+        (1, "city=york", 1),
+        (3, "city=rome", 1),
+        (4, "city=york", 1),
+    }
+    held = frame_of(pa.table({"city": city, "y": [0, 1, 1, 0]}))
+    assert entries(read_memory_samples(held, "a table")) == {
+        (0, "city=york", 1),
+        (2, "city=rome", 1),
+        (3, "city=york", 1),
+    }
+
+
+@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
+def test_words_of_polars(tmp_path, kind):
+    polars = pytest.importorskip("polars")
+    dtype = polars.Categorical() if kind == "Categorical" else polars.Enum(["york", "rome"])
+    city = polars.Series(["york", None, "rome", "york"], dtype=dtype)
+    table = polars.DataFrame({"city": city, "y": [0, 1, 1, 0]})
+    table.write_parquet(path := tmp_path / "s.parquet")
+    of_file = entries(read_samples(path))
+    held = entries(read_memory_samples(frame_of(table), "a table"))
+    assert of_file == {(row + 1, name, value) for row, name, value in held}
+    assert held == {(0, "city=york", 1), (2, "city=rome", 1), (3, "city=york", 1)}
+
+
 def test_bad_rows_of_parquet(tmp_path, monkeypatch):
     monkeypatch.setattr(sample_parquet, "CELLS", 6)
     path = parquet(
@@ -296,3 +329,72 @@ def test_columns_hold_what_they_held_in_training(file):
         pq.write_table(pa.table(columns), path := file(b"", "new.parquet"))
         kinds = "words, but of numbers" if column == "age" else "numbers, but of words"
         fails(f"column {column!r} is one of {kinds} in training", path, **known)
+
+
+# ---- columns that may be no features
+
+
+def notes_of(tmp_path, columns):
+    """What is told of the same table as text, as Parquet and in memory."""
+    table = pa.table(columns)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    (text := tmp_path / "s.csv").write_text("\n".join(lines) + "\n")
+    pq.write_table(table, path := tmp_path / "s.parquet")
+    held = read_memory_samples(frame_of(table), "a table")
+    return [each.edges.notes for each in (read_samples(text), read_samples(path), held)]
+
+
+@pytest.mark.parametrize("name", ["index", "row.names", "rowname", "row", "X", "x", "no", "nr"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_columns_that_count_the_rows_are_told(tmp_path, name, first):
+    columns = {"a": [5, 7, 5, 8], name: list(range(first, first + 4)), "label": [0, 1, 1, 0]}
+    says = f"column {name} counts the rows, and is a feature; leave it out if it is no value"
+    for notes in notes_of(tmp_path, columns):
+        assert [says in note for note in notes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("x", [1, 2, 4, 5]), ("x", [2, 3, 4, 5]), ("age", [1, 2, 3, 4]), ("x", [4, 3, 2, 1])],
+)
+def test_columns_that_do_not_count_the_rows(tmp_path, name, values):
+    columns = {"a": [5, 7, 5, 8], name: values, "label": [0, 1, 1, 0]}
+    assert not any(notes_of(tmp_path, columns))
+
+
+def test_counts_of_rows_in_blocks(tmp_path, monkeypatch, file):
+    monkeypatch.setattr(io_text, "BLOCK", 20)
+    lines = "".join(f"{at},{at % 7},{at % 2}\n" for at in range(1, 40))
+    bad = lines.replace("5,5,1\n", "5,?x,1\n", 1)
+    for text, how in ((lines, {}), (bad, {"on_bad_row": "skip"})):
+        notes = read_samples(file("no,a,y\n" + text, "s.csv"), **how).edges.notes
+        assert any("column no counts the rows" in note for note in notes)
+    assert not read_samples(file("no,a,y\n" + lines + "7,7,1\n", "s.csv")).edges.notes
+
+
+def test_categories_that_are_numbers_are_told():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": pandas.Categorical([10, 20, 10]), "y": [0, 1, 0]})
+    samples = read_memory_samples(frame_of(table), "a table")
+    (note,) = samples.edges.notes
+    assert note.startswith("column a holds categories that are numbers")
+    assert samples.edges.ids["feature"].values.tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["1_000", "2_000"], ["1_000", "500"], ["-$1.50", "$2"], ["EUR 5", "EUR 6"], ["US$5", "US$6"]],
+)
+def test_numbers_with_signs_and_underscores(file, values):
+    text = "y,a\n" + "".join(f"{at % 2},{values[at % 2]}\n" for at in range(4))
+    (note,) = read_samples(file(text, "s.csv")).edges.notes
+    assert note.endswith("write numbers without signs")
+
+
+@pytest.mark.parametrize(
+    "values", [["u-1", "u-2"], ["10.0.0.1", "10.0.0.2"], ['"=""007"""', '"=""008"""'], ["a1", "b2"]]
+)
+def test_ids_are_no_numbers_with_signs(file, values):
+    text = "y,a\n" + "".join(f"{at % 2},{values[at % 2]}\n" for at in range(4))
+    assert not read_samples(file(text, "s.csv")).edges.notes

@@ -446,7 +446,8 @@ def parquet_edges(
         for batch in map(whole, file.iter_batches(ROWS, groups, columns=list(names))):
             try:
                 columns = [
-                    batch.column(name).cast(type_) for name, type_ in zip(names, types, strict=True)
+                    _without_decimals(batch.column(name)).cast(type_)
+                    for name, type_ in zip(names, types, strict=True)
                 ]
             except pa.ArrowInvalid as error:
                 raise DataError(
@@ -470,7 +471,8 @@ def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | Non
         pa.types.is_integer(given) or pa.types.is_string(given) or pa.types.is_large_string(given)
     ):
         return given
-    if kind is not None and (pa.types.is_integer(given) or pa.types.is_floating(given)):
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    if kind is not None and any(test(given) for test in tests):
         return pa.from_numpy_dtype(kind)
     needed = "integers or strings" if kind is None else "numbers"
     raise DataError(
@@ -478,6 +480,14 @@ def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | Non
         where=str(path),
         do="Name other columns, or convert this one.",
     )
+
+
+def _without_decimals(column: Any) -> Any:
+    """The same column; one of decimals as float64, as in memory."""
+    import pyarrow as pa
+
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return plain.cast(pa.float64()) if pa.types.is_decimal(plain.type) else column
 
 
 def _good(column: Any) -> np.ndarray:

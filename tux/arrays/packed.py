@@ -21,6 +21,7 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
+PARQUET = b"PAR1"
 XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
 ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 LOOKED_AT = 10_000  # names of a folder among which one like a wrong one is looked for
@@ -67,6 +68,13 @@ def packing(head: bytes) -> str | None:
     plain file.
     """
     return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_parquet(head: bytes) -> bool:
+    """Whether the first 5 bytes of a file show that it is one of Parquet: behind the mark stands no
+    byte of text, as in a table whose first cell is PAR1.
+    """
+    return head.startswith(PARQUET) and head[4:5] < b" " and not head[4:5].isspace()
 
 
 def is_packed(head: bytes) -> bool:

@@ -11,13 +11,13 @@ FLAGS = {
     "--label": "target target-column label-column y response",
     "--columns": "names cols fields usecols user-col item-col",
     "--epochs": "n-epochs iterations iters n-iter max-iter num-iterations niter",
+    "--l2": "lambda alpha reg regularization weight-decay",
     "--step": "lr learning-rate eta alpha step-size",
     "--rank": "k factors n-factors dim dimensions components n-components embedding-dim",
     "--topics": "k num-topics n-topics components n-components",
     "--clusters": "k n-clusters num-clusters",
-    "--dim": "k size d dimensions vector-size embedding-dim",
+    "--dimensions": "k size d dim vector-size embedding-dim",
     "--reg": "lambda l2 regularization reg-all weight-decay",
-    "--l2": "lambda alpha reg c regularization weight-decay",
     "--trees": "n-estimators num-trees ntrees n-trees num-boost-round num-iterations",
     "--rate": "lr learning-rate eta",
     "--depth": "max-depth",
@@ -29,8 +29,9 @@ FLAGS = {
     "--test": "valid validation eval-set eval test-file test-data heldout held-out",
     "--on-bad-row": "on-bad-lines error-bad-lines ignore-errors skip-bad-rows",
 }
-"""What flags of tux are called elsewhere."""
-NONE = {
+"""Names of tux's flags in other programs. Of several that have a name, the first is meant that the
+command knows."""
+NOT_NEEDED = {
     "separators are found by the first lines": "sep separator delimiter delim field-separator",
     "row 1 is seen by itself, and --columns a,b says that it has names": "header no-header "
     "noheader skip-header has-header skiprows skip-rows index-col",
@@ -38,17 +39,20 @@ NONE = {
     "all rows are read; write the first ones into a file, as head does": "nrows n-rows limit "
     "max-rows sample",
 }
-"""Why there is no flag for what others have flags for."""
-NEAR = 0.65  # how alike flags are of which one may be meant
+"""Flags of other programs that tux does not need, by the reason."""
+READS = "--on-bad-row"  # a flag of commands that read tables
+NEAR = 0.6  # how alike flags are of which one may be meant
 
 
 def meant_flag(flag: str, known: Collection[str]) -> str:
     """What a user may have meant by a flag that is none of the `known` ones, as a clause, or
     nothing.
     """
-    name = flag.lstrip("-").replace("_", "-").lower()
+    name = flag.lstrip("-").replace("_", "-").lower() if flag.startswith("-") else ""
     for own, others in FLAGS.items():
         if own in known and name in others.split():
             return f"did you mean {own}? "
-    why = next((why for why, others in NONE.items() if name in others.split()), "")
-    return f"there is none, as {why}; " if why else closest(flag, known, NEAR)
+    for why, others in NOT_NEEDED.items():
+        if READS in known and name in others.split():
+            return f"there is none, as {why}; "
+    return closest(flag, known, NEAR)

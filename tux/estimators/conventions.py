@@ -4,6 +4,9 @@ of arrays.
 
 from __future__ import annotations
 
+from typing import Any
+
+from tux.arrays.given import check_unmasked
 from tux.base.errors import UsageError
 
 try:
@@ -28,8 +31,16 @@ try:
     from sklearn.utils.validation import check_consistent_length as check_consistent_length
     from sklearn.utils.validation import check_is_fitted as check_is_fitted
     from sklearn.utils.validation import check_non_negative as check_non_negative
-    from sklearn.utils.validation import validate_data as validate_data
 except ImportError as error:
     raise UsageError(
         f"the estimators need scikit-learn 1.6 or later ({error})", do="pip install 'tux[sklearn]'"
     ) from error
+
+
+def validate_data(estimator: Any, *arrays: Any, **how: Any) -> Any:
+    """What scikit-learn's `validate_data` returns for X, or X and y. DataError for masked values,
+    which it would read as any others.
+    """
+    for array in arrays:
+        check_unmasked(array)
+    return validation.validate_data(estimator, *arrays, **how)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tux.arrays.edges import EdgeData
+from tux.arrays.given import check_unmasked
 from tux.estimators.conventions import (
     BaseEstimator,
     ClassifierMixin,
@@ -53,6 +54,7 @@ class MatrixClassifier(ClassifierMixin, BaseEstimator):
 
 def weights(given: Any, X: Any) -> np.ndarray:
     """The weight of each sample, (n,). ValueError for negative ones, and if all are 0."""
+    check_unmasked(given)
     weight = np.asarray(validation._check_sample_weight(given, X, dtype=np.float64))
     if (weight < 0).any():
         raise ValueError("Negative values in sample_weight")

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tux.arrays.edges import EdgeData
+from tux.arrays.given import check_unmasked
 from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
 from tux.program.program import Program
@@ -26,6 +27,7 @@ def as_table(data: Any) -> Any:
     """The same data. DataError for an array of other dimensions, and for one that is wide as a
     matrix is, of which the first columns would be taken for ids.
     """
+    check_unmasked(data)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         if data.ndim != 2 or data.shape[1] > WIDEST:
             raise DataError(
@@ -53,6 +55,7 @@ def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
             given if isinstance(given, Held) else Held((given,)), program, {}, None
         )
     ((name, dtype),) = program.edge.columns.items()
+    check_unmasked(numbers)
     values = np.asarray(numbers)
     check_consistent_length(edges.src, values)
     if values.ndim != 1 or values.dtype.kind not in "biuf":

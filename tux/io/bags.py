@@ -20,17 +20,20 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
+from tux.io.cells import is_marked, lines_of
 from tux.io.detect import Form, detect
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.foreign_kinds import check_documents
-from tux.io.input_files import Source, input_files
+from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.precision import coarse_columns
 from tux.io.row_one import is_in_use
-from tux.io.text import Bad, OnBadRow, blocks, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, Bad, OnBadRow, blocks, cut, short, text_blocks
 
-NO_WORD = re.compile(r"\".*\"|.*\t.*|\d+\s*[,; ].+|.+[,; ]\s*\d+")  # a line of a vocabulary
+TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
+COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
+AMOUNT = re.compile(r"[\d.,]+", re.ASCII)  # a number, and no word
 LIGHT = "the weights of rows, as in label:weight, are left out"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
@@ -172,14 +175,12 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
             try:
                 words.append(line.decode().strip())
             except UnicodeDecodeError:
-                raise DataError(
-                    "the line is not UTF-8 text", where=f"{path}:{len(words) + 1}"
-                ) from None
+                raise DataError(NOT_UTF_8, where=f"{path}:{len(words) + 1}", do=CONVERT) from None
     while words and not words[-1]:
         words.pop()
     if not words:
         raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
-    if all(map(NO_WORD.fullmatch, words)):
+    if _are_cells(words) or _are_cells(words[1:]):
         raise DataError(
             f"no line is a word alone; the first is {short(words[0])}",
             where=f"{path}:1",
@@ -200,6 +201,42 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
                 do="Give each word of a vocabulary once.",
             )
     return np.array(words, STRING)
+
+
+def _are_cells(lines: list[str]) -> bool:
+    """Whether lines of a vocabulary, two at least, are all rows of a table: words in quotes, or
+    with a tab, with their numbers, with their counts, or with a separator at the end.
+    """
+    if len(lines) < 2:
+        return False
+    marks = (",", ";", "|", ":", *([" "] if len(lines) > 2 else []))
+    return (
+        all(len(line) > 1 and line[0] == line[-1] and line[0] in "'\"" for line in lines)
+        or all("\t" in line for line in lines)
+        or any(
+            all(_is_numbered(line, number) for number, line in enumerate(lines, first))
+            for first in (0, 1)
+        )
+        or any(all(_is_counted(line, mark) for line in lines) for mark in marks)
+        or all(line.endswith((",", ";")) for line in lines)
+    )
+
+
+def _is_numbered(line: str, number: int) -> bool:
+    """Whether a line is a number and a word, such as "1. ape" or "1,ape"."""
+    found = COUNTS.match(line)
+    if found is None or int(found[0]) != number:
+        return False
+    behind = line[found.end() :]
+    word = behind.lstrip(" ,;|:.")
+    return bool(word) and word != behind and not AMOUNT.fullmatch(word)
+
+
+def _is_counted(line: str, separator: str) -> bool:
+    """Whether a line is a word and a number, such as "ape,12"."""
+    word, _, count = line.rpartition(separator)
+    word, count = word.strip(), count.strip()
+    return bool(word) and not AMOUNT.fullmatch(word) and bool(AMOUNT.fullmatch(count))
 
 
 def _checked(
@@ -233,10 +270,8 @@ def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> En
     note = ""
     if form == "text":
         begun = next(blocks(asked.path), b"")
-        check_documents(asked.path, begun)
-        title = begun[: begun.find(b"\n")].decode(errors="replace").strip()
-        if title and is_in_use(title):
-            note = f"row 1, {title}, is read as a {asked.row}; if it is a name, remove it"
+        check_documents(pieces_of(asked.path)[0].path, begun)
+        note = _name_note(begun, asked.row)
     if form == "docword":
         entries = read_docword(asked)
     else:
@@ -245,6 +280,17 @@ def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> En
         first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
         raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
     return entries._replace(notes=(*entries.notes, note)) if note else entries
+
+
+def _name_note(begun: bytes, row: str) -> str:
+    """A sentence about the first row of a text that begins so, if it may be the name of a column;
+    else nothing.
+    """
+    lines = enumerate(map(str.strip, lines_of(begun)), 1)
+    at, first = next(((at, line) for at, line in lines if line and not is_marked(line)), (0, ""))
+    if not TITLE.fullmatch(first) or not is_in_use(first):
+        return ""
+    return f"row {at}, {cut(first)}, is read as a {row}; if it is a name, remove it"
 
 
 def _of_known(

@@ -17,7 +17,7 @@ import numpy as np
 from tux.arrays.arrow import STRING, Coded
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries
-from tux.io.text import Bad, text_blocks
+from tux.io.text import NOT_UTF_8, Bad, text_blocks
 from tux.partition.compiled import compiled
 
 LETTER, DIGIT = 1, 2  # what a character may be in a word; 0: it ends one
@@ -264,7 +264,7 @@ def _text(block: bytes, bad: Bad, number: int) -> tuple[str, np.ndarray]:
             try:
                 line.decode()
             except UnicodeDecodeError:
-                bad.note(number + at, "the line is not UTF-8 text")
+                bad.note(number + at, NOT_UTF_8)
                 lines[at], good[at] = b"", False
         return b"\n".join(lines).decode(), good
 

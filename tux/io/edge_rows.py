@@ -26,7 +26,7 @@ from tux.io.field_values import field_values
 from tux.io.graph_kinds import DATA
 from tux.io.memory_edges import nothing_left
 from tux.io.network_files import WEIGHTS
-from tux.io.text import NUMBER, Bad, OnBadRow, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Bad, OnBadRow, short, text_blocks
 
 TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[{}\[\]():,]|[^\s'\"{}\[\]():,]+", re.DOTALL
@@ -164,7 +164,7 @@ def _lines(block: bytes, bad: Bad, number: int) -> Iterator[str]:
         yield from block.decode()[:-1].split("\n")
     except UnicodeDecodeError as error:
         where = bad.places.of(number + block.count(b"\n", 0, error.start))
-        raise DataError("the line is not UTF-8 text", where=where) from None
+        raise DataError(NOT_UTF_8, where=where, do=CONVERT) from None
 
 
 def _add(pieces: arrow.Pieces, lines: list[str]) -> None:

@@ -86,6 +86,14 @@ def check_text(block: bytes, path: str) -> None:
             f"{path} is text in UTF-{bits}" + ", as Excel writes Unicode text" * (bits == 16),
             do=f"Save it as CSV UTF-8, or convert it: iconv -f UTF-{bits} -t UTF-8.",
         )
+    head = block[:100]
+    for order, zeros, more in (("LE", head[1::2], head[2::4]), ("BE", head[::2], head[1::4])):
+        if len(zeros) > 1 and not any(zeros) and any(head):  # and no mark before them
+            code = f"UTF-{16 if any(more) else 32}"
+            raise DataError(
+                f"{path} is text in {code}",
+                do=f"Save it as CSV UTF-8, or convert it: iconv -f {code}{order} -t UTF-8.",
+            )
     if b"\0" in block:
         raise DataError(
             f"{path} is not a text file", do="Text in UTF-8, packed text and Parquet can be read."

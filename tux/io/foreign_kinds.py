@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tux.base.errors import DataError
-from tux.io.cells import MARK, SEPARATORS
+from tux.io.cells import MARK, SEPARATORS, cells_of
 from tux.io.row_one import is_in_use
 
 LINES, FEW = 50, 5  # that are looked at
@@ -125,7 +125,8 @@ VOWPAL = Kind(
 
 
 JSON_LINE = re.compile(r"\{\s*\".*\}")
-COUNTED = re.compile(r"(\S*[^\W\d]\S*:\d+\s+)*\S*[^\W\d]\S*:\d+")  # cat:2 dog:1
+JSON_ARRAY = re.compile(r"\[\s*\{\s*\"[^\"\n]*\"\s*:")
+LETTER, COUNT = re.compile(r"[^\W\d]"), re.compile(r"\d+", re.ASCII)
 DOCUMENTS = (
     "Write the text of each document on a line of its own; or read it with pandas, and give the "
     "list of texts to tux.run."
@@ -177,9 +178,9 @@ def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
     )
     if kind is None and (root == "error" or root == "html" and "</html>" not in first):
         kind = ROOTS[root]
-    if kind is None and begun.most(JSON_LINE.match):
+    if kind is None and (begun.most(JSON_LINE.match) or JSON_ARRAY.match(begun.text)):
         kind = Kind("JSON", DOCUMENTS)
-    if kind is None and begun.most(COUNTED.fullmatch):
+    if kind is None and _is_counts(begun):
         kind = COUNTS
     if kind is None and (names := _names(begun)):
         kind = Kind(f"a table with the columns {names}, no text with a document a line", DOCUMENTS)
@@ -193,9 +194,25 @@ def _names(begun: Beginning) -> str:
     first, *rest = begun.rows or [""]
     for separator in SEPARATORS[:-1]:
         names = [name.strip('" ') for name in first.split(separator)]
-        if len(names) > 1 and all(map(is_in_use, names)) and any(separator in row for row in rest):
+        if len(names) < 2 or not all(map(is_in_use, names)) or f"{separator} " in first:
+            continue  # prose has a blank behind its commas
+        widths = [len(cells_of(row, separator)) for row in rest]
+        if rest and widths.count(len(names)) >= SHARE * len(rest):
             return ", ".join(names)
     return ""
+
+
+def _is_counts(begun: Beginning) -> bool:
+    """Whether rows are words with their counts, cat:2 dog:1, several in one row at least."""
+    pairs = [_pairs_of(row) for row in begun.rows]
+    return len(pairs) > 1 and max(pairs) > 1 and begun.most(_pairs_of)
+
+
+def _pairs_of(row: str) -> int:
+    """The number of words in a row of words with their counts; 0 of another row."""
+    pairs = [word.rpartition(":") for word in row.split()]
+    fit = all(LETTER.search(word) and COUNT.fullmatch(count) for word, _, count in pairs)
+    return len(pairs) if fit else 0
 
 
 def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:
@@ -266,8 +283,12 @@ def xml_root(text: str) -> str:
     root = found[1].lower()
     if "schemas-microsoft-com:office" in text or "Excel.Sheet" in text:
         root = "workbook"
-    sure = prolog or root in (*ROOTS, "graphml") or "=" in (found[3] or "")
-    return root if sure or text.rstrip().endswith(f"</{found[1]}>") else ""  # <s> may be a word
+    if prolog or root in (*ROOTS, "graphml") or "=" in (found[3] or ""):
+        return root
+    closing = f"</{found[1]}>"  # <s> and </s> may be words
+    text = text.rstrip()
+    others = "\n" not in text or "/>" in text or text.count("</") > text.count(closing)
+    return root if text.endswith(closing) and others else ""
 
 
 def _is_netflix(begun: Beginning) -> bool:

@@ -21,7 +21,7 @@ from tux.base.text import one_line
 from tux.io.detect import Format
 from tux.io.memory_edges import read_network
 from tux.io.pajek import parse_pajek
-from tux.io.text import NO_ROW, short, text_blocks
+from tux.io.text import CONVERT, NO_ROW, short, text_blocks
 
 NAMES = {Format.GML: "GML", Format.GRAPHML: "GraphML", Format.PAJEK: "Pajek"}
 WEIGHTS = ("weight", "value")
@@ -77,7 +77,7 @@ def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
     try:
         text = b"".join(text_blocks(path)).decode()
     except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text", do="Convert it.") from None
+        raise DataError(f"{path} is not UTF-8 text", do=CONVERT) from None
     if format is Format.PAJEK:
         return parse_pajek(text, os.fspath(path))
     if format is Format.GRAPHML and re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):

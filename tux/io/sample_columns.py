@@ -32,6 +32,9 @@ NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
+COUNTERS = frozenset("index row.names rowname row X x no nr #".split())
+"""Names of columns that may count the rows; those of `INDEX` surely do."""
+LEAST = 3  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -56,7 +59,7 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, column: Any) -> Words:
         """The words of a dictionary array of strings of Arrow."""
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
@@ -195,6 +198,8 @@ class SampleTable:
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self._coarse: dict[int, str] = {}  # what is odd about the values, by place of the column
+        # by how much columns that may count the rows, by their places, exceed the rows' numbers
+        self._excess = {at: set[float]() for at in self._columns if names[at] in COUNTERS}
         self.names_told: list[str] = []  # see `odd_names`
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
@@ -214,6 +219,9 @@ class SampleTable:
                 code[:, at] = number
                 value[:, at] = sign * numbers[place]
                 self._look_at(place, numbers[place])
+                if place in self._excess and len(ids):
+                    excess = numbers[place] - ids
+                    self._excess[place] |= {float(excess.min()), float(excess.max())}
             else:
                 codes, texts = words[place]
                 known, signs = self._numbered(texts, place, f"{self.names[place]}=")
@@ -243,6 +251,14 @@ class SampleTable:
                     for text, used in zip(texts, there.tolist(), strict=True)
                 ]
                 self._labels.append(np.array([*kinds, -1], np.int32)[codes])
+
+    def tell_categories(self, place: int) -> None:
+        """Note a column of categories that are numbers, once."""
+        note = (
+            f"column {self.names[place]} holds categories that are numbers, and is read as one of "
+            "numbers; convert it to strings if these are no amounts"
+        )
+        self.notes += [note] if note not in self.notes else []
 
     def _look_at(self, place: int, numbers: np.ndarray) -> None:
         """Note a column of which 32 bits lose numbers, once."""
@@ -294,6 +310,12 @@ class SampleTable:
         )
         targets = np.concatenate(self._targets) if "target" in self.roles else None
         weight = np.concatenate(self._weights) if "weight" in self.roles else None
+        counters = [
+            f"column {self.names[at]} counts the rows, and is a {self.asked.column}; leave it out "
+            f"if it is no value of a {self.asked.row}"
+            for at, excess in self._excess.items()
+            if excess in ({0.0}, {-1.0}) and len(entries.rows) >= LEAST
+        ]
         gaps = ", ".join(
             f"{count:,} of column {name}" for name, count in self.missing.items() if count
         )
@@ -305,6 +327,7 @@ class SampleTable:
             *unused(self.names, picks),
             *self.notes,
             *self._coarse.values(),
+            *counters,
             *missing,
             *added,
         )

@@ -21,10 +21,11 @@ from tux.base.errors import DataError, UsageError
 from tux.io.entries import Entries
 from tux.io.pair_faults import number_fault
 from tux.io.places import Places
-from tux.io.text import NUMBER, Begin, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Begin, short, text_blocks
 
 Classes = tuple[str, ...]
 Where = Callable[[int], str]
+QUOTED = re.compile(r'"([^"]|"")*"')
 SHOWN = 5  # kinds named in a message
 MORE = (
     "Leave two of them, or join some. tux run linear --loss softmax is for any number of classes; "
@@ -128,7 +129,8 @@ def number_label_fault(label: str, what: str) -> str:
 
 def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
     """The labels of a text file, one a line, packed or not, or of a .npy file: numbers, truth
-    values or StringDType, (n,). Raises `DataError` if it is neither.
+    values or StringDType, (n,). Double quotes around all of them are no part of these. Raises
+    `DataError` if it is neither.
     """
     if os.fspath(path).endswith(".npy"):
         array = read_npy(path)
@@ -145,9 +147,11 @@ def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
             words += [line.strip() for line in block[:-1].decode().split("\n")]
         except UnicodeDecodeError as error:
             at = len(words) + block.count(b"\n", 0, error.start) + 1
-            raise DataError("the line is not UTF-8 text", where=f"{path}:{at}") from None
+            raise DataError(NOT_UTF_8, where=f"{path}:{at}", do=CONVERT) from None
     while words and not words[-1]:
         words.pop()
+    if words and all(map(QUOTED.fullmatch, words)):  # as in tables
+        words = [word[1:-1].replace('""', '"').strip() for word in words]
     return np.array(words, STRING)
 
 

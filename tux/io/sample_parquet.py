@@ -149,6 +149,8 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             continue
         if str(column.type).startswith("dictionary"):
             column = column.dictionary_decode()
+            if role == "number":
+                table.tell_categories(at)
         there = column.is_valid().to_numpy(zero_copy_only=False)
         if role == "label" and str(column.type) == "null":
             words[at] = Words(np.full(rows, -1, np.int32), [])

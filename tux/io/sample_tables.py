@@ -39,11 +39,13 @@ from tux.io.sample_columns import (
     odd_names,
     roles_of,
 )
+from tux.io.sample_doubts import doubt, words_of_gaps
 from tux.io.sample_labels import line_of
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
 from tux.io.text import (
     ADVICE,
     EMPTY,
+    NOT_UTF_8,
     NUMBER,
     NUMERIC,
     SMALL,
@@ -59,7 +61,6 @@ TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells c
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """What a column of numbers may hold alone, of which all are missing."""
-SIGNED = re.compile(r"\D{0,3}\d[\d.,]*([dD][+-]?\d+|\s?\D{0,3})")  # $1.50, 10%, Fortran's 1D-3
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
@@ -166,11 +167,11 @@ class _Text:
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
-        notes = [_doubt(names[at], columns[at]) for at in words if at not in told]
+        notes = [doubt(names[at], columns[at]) for at in words if at not in told]
         labels = [
             at for at, role in enumerate(roles) if role == "label" and _kind(columns[at]) == "word"
         ]
-        notes += [_words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
+        notes += [words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
         picks = [at for at, role in enumerate(roles) if role != "none"]
         layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
@@ -303,7 +304,7 @@ class _Text:
             try:
                 text = line.decode().removesuffix("\r")
             except UnicodeDecodeError:
-                text, why = "?", "the line is not UTF-8 text"
+                text, why = "?", NOT_UTF_8
             if self.layout.is_blank(text):
                 continue
             row += 1
@@ -367,33 +368,6 @@ def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -
                 where=place(row),
                 do="Write all numbers with a point, and without commas between thousands.",
             )
-
-
-def _doubt(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words of which some are numbers, or all with a sign
-    or a unit; or nothing.
-    """
-    known = [cell for cell in cells if cell not in GAPS]
-    others = [cell for cell in known if not NUMBER.fullmatch(cell)]
-    if not others:
-        return ""
-    what = f"column {name} is read as words, one feature each"
-    if len(others) == len(known):
-        signed = all(map(SIGNED.fullmatch, others)) and len(set(others)) > 1
-        return f"{what}, such as {short(others[0])}; write numbers without signs" if signed else ""
-    return (
-        f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
-        f"{short(others[0])} is not; leave the cell empty if it stands for a missing number"
-    )
-
-
-def _words_of_gaps(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words such as NA, or nothing."""
-    found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
-    if not found:
-        return ""
-    what = f"column {name} holds {', '.join(found)}, as words like any other"
-    return f"{what}; leave a cell empty if its value is missing"
 
 
 def _value(cell: str) -> float:

@@ -52,7 +52,7 @@ RULES = {"svm": "Begin each line with one, or give a file of labels."}
 FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 # where a line of a libsvm file begins that is a sample
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
-SEVERAL = re.compile(r"\d+(,\d+)+")  # labels of one row
+SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
 UNLABELLED = {
     Format.DOCWORD: "docword",
@@ -261,12 +261,14 @@ def _read(
     if heads.numeric:
         return Rows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
-    if several := next(filter(SEVERAL.fullmatch, labels.texts), ""):
+    if several := next(filter(SEVERAL.search, labels.texts), ""):
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
         raise DataError(
-            f"{asked.row}s have several labels, such as {several}",
+            f"labels with a comma or a semicolon, such as {short(several)}: several labels, or a "
+            "decimal comma",
             where=where(row),
-            do="Write a file for each label, in which it is 1 or 0.",
+            do="Write numbers with a point; of several labels write a file for each, in which it "
+            "is 1 or 0.",
         )
     if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
         lines = (

@@ -27,6 +27,8 @@ from tux.io.places import MemoryRows, Places, Range
 OnBadRow = Literal["stop", "skip"]
 Begin = Callable[[bytes, str], int | None]
 TEXT = "Text in UTF-8, plain or packed, can be read."
+NOT_UTF_8 = "the line is not UTF-8 text"
+CONVERT = "Convert the file, if it is Latin-1 with: iconv -f LATIN1 -t UTF-8."
 SIDE_BY_SIDE = 4  # files that are unpacked at the same time, at most
 AHEAD = 4  # blocks of each that wait for the caller, at most
 SAMPLE = 20  # lines that decide the layout
@@ -120,7 +122,8 @@ class Bad:
         if self.stop:
             place = self.places.of(number, unit)
             of_file = not unit and not isinstance(self.places, MemoryRows)
-            raise DataError(why, where=place, do=advice_at(place) if of_file else ADVICE)
+            advice = advice_at(place) if of_file else ADVICE
+            raise DataError(why, where=place, do=CONVERT if why == NOT_UTF_8 else advice)
         self.count += 1
         self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 

@@ -27,7 +27,7 @@ from tux.io.first_lines import first_lines
 from tux.io.mat import read_mat_labels
 from tux.io.row_one import RowOne, row_one
 from tux.io.table_lines import JUDGED, TableLines, first_rows
-from tux.io.text import WHOLE, blocks
+from tux.io.text import CONVERT, NOT_UTF_8, WHOLE, blocks
 
 MOST = 1 << 32  # vertices times labels
 # of a header
@@ -142,6 +142,6 @@ def _texts(path: str | os.PathLike[str], texts: Iterator[bytes]) -> Iterator[tup
             try:
                 text = line.decode().strip("\r\n ")
             except UnicodeDecodeError:
-                raise DataError("the line is not UTF-8 text", where=f"{path}:{number}") from None
+                raise DataError(NOT_UTF_8, where=f"{path}:{number}", do=CONVERT) from None
             if text.strip():
                 yield number, text

@@ -111,7 +111,7 @@ def find(app: str) -> Source:
         program = _choose(_load(path), chosen, file)
         return Source(program, f"{path}:{program.__name__}", path)
     if app not in (known := builtin()):
-        data = os.path.exists(app)
+        data = os.path.isfile(app)
         swapped = "it is a file: app and data may stand in the wrong order; " if data else ""
         raise UsageError(
             f"unknown app {app!r}",

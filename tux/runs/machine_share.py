@@ -11,10 +11,9 @@ import re
 from typing import NamedTuple
 
 from tux.arrays.arrow import parquet_notes
-from tux.arrays.packed import head_of
+from tux.arrays.packed import head_of, is_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cluster.place import Place
-from tux.io.detect import PARQUET
 from tux.io.input_files import Source, named_here
 
 KEY = "tux.share"
@@ -57,7 +56,7 @@ def share_of(data: Source) -> MachineShare | None:
     if not isinstance(data, str | os.PathLike):
         return None
     path = named_here(data)
-    if not os.path.isfile(path) or head_of(path, len(PARQUET)) != PARQUET:
+    if not os.path.isfile(path) or not is_parquet(head_of(path, 5)):
         return None
     if (note := parquet_notes(path).get(KEY)) is None:
         return None

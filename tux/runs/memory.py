@@ -33,6 +33,8 @@ TABLES = (
     "a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, or columns by name"
 )
 ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
+COLLECTING = {"polars": "collect()", "pyspark": "toPandas()", "dask": "compute()"}
+"""How tables that are not in memory get there, by their library."""
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
 
 
@@ -219,10 +221,10 @@ def unreadable(data: Held, program: Program) -> DataError:
     words = words or f"{TABLES}, a sparse matrix of scipy, or a graph of networkx"
     ndim = getattr(data.first, "ndim", None)
     shape = f" of {ndim} dimension{'s' * (ndim != 1)}" if isinstance(ndim, int) else ""
-    lazy = callable(getattr(data.first, "collect", None))
+    collect = COLLECTING.get(type(data.first).__module__.split(".")[0])
     return DataError(
         f"{data.what}{shape} is nothing that {type(program).__name__} reads",
-        do="Collect it: data.collect()." if lazy else f"Give names of files, {words}.",
+        do=f"Collect it: data.{collect}." if collect else f"Give names of files, {words}.",
     )
 
 

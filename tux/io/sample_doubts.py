@@ -1,0 +1,45 @@
+"""Columns of words in tables of samples that may have been meant as numbers."""
+
+from __future__ import annotations
+
+import re
+
+from tux.io.row_one import GAPS
+from tux.io.text import NUMBER, short
+
+SIGNED = re.compile(
+    r"[^\w\s=\"'#/@]{0,3}\s?((USD|EUR|GBP|CHF|JPY|INR|CNY|Rs\.?|kr\.?|[A-Z]{1,2}\$)\s?)?"
+    r"(\d{1,3}(_\d{3})+|\d[\d,]*)(\.[\d,]*)?([dD][+-]?\d+|\s?[^\d.=\"_]{0,3})"
+)
+"""Numbers with a sign or a unit, such as $1.50, 10%, 1_000 and Fortran's 1D-3, but no ids such as
+u-1 and 10.0.0.1."""
+
+
+def doubt(name: str, cells: list[str]) -> str:
+    """What a user should know of a column of words of which some are numbers, or all with a sign
+    or a unit; or nothing.
+    """
+    known = [cell for cell in cells if cell not in GAPS]
+    others = [cell for cell in known if not NUMBER.fullmatch(cell)]
+    if not others:
+        return ""
+    what = f"column {name} is read as words, one feature each"
+    signed = all(map(SIGNED.fullmatch, others))
+    if len(others) == len(known):
+        told = signed and len(set(others)) > 1
+        return f"{what}, such as {short(others[0])}; write numbers without signs" if told else ""
+    do = "leave the cell empty if it stands for a missing number"
+    do = "write numbers without signs" if signed else do
+    return (
+        f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
+        f"{short(others[0])} is not; {do}"
+    )
+
+
+def words_of_gaps(name: str, cells: list[str]) -> str:
+    """What a user should know of a column of words such as NA, or nothing."""
+    found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
+    if not found:
+        return ""
+    what = f"column {name} holds {', '.join(found)}, as words like any other"
+    return f"{what}; leave a cell empty if its value is missing"
