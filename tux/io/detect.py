@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from tux.arrays import arrow
-from tux.arrays.packed import ENDINGS, ZIP, head_of, holds_arrays, is_packed
+from tux.arrays.packed import ENDINGS, ZIP, head_of, holds_arrays, is_packed, is_parquet
 from tux.base.errors import DataError
 from tux.io.cells import MARK
 from tux.io.foreign_kinds import check_known
@@ -69,7 +69,7 @@ ALONE = {
     Format.EDGE_DATA: "tux reads one list of edges with their data as dicts",
 }
 """Formats of which several files are not one, and why."""
-PARQUET, HDF5 = b"PAR1", b"\x89HDF"  # how such files begin, and newer ones of MATLAB
+HDF5 = b"\x89HDF"  # how newer files of MATLAB begin
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
@@ -145,7 +145,7 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
         if not packed.startswith((b"MATLAB", HDF5)):
             check_known(path, packed, "")
         return Format.MAT, b""
-    if packed.startswith(PARQUET):
+    if is_parquet(packed):
         return Format.PARQUET, b""
     if not is_packed(packed) or packed.startswith(ZIP):
         check_known(path, packed, ending(path))
@@ -184,7 +184,7 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
     Lines of a head alone, which are rows of zeros, are looked beyond. The heads of lda-c are the
     numbers of pairs. Plain text is never recognised.
     """
-    if b"\0" in head or head.startswith(PARQUET):
+    if b"\0" in head or is_parquet(head):
         return Format.TEXT
     lines = head.removeprefix(MARK).split(b"\n")
     lines = [line for line in (lines if whole or len(lines) == 1 else lines[:-1]) if line.strip()]

@@ -37,6 +37,7 @@ from tux.io.text import (
     ADVICE,
     EMPTY,
     NO_ROW,
+    NOT_UTF_8,
     NUMBER,
     SMALL,
     TEXT,
@@ -207,7 +208,7 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
         if not cell:
             return f"{label} is missing"
         if not cell.isascii() and BYTES.search(cell):
-            return "the line is not UTF-8 text"
+            return NOT_UTF_8
         if kind is None:
             continue
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):

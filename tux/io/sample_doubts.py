@@ -14,6 +14,8 @@ SIGNED = re.compile(
 """Numbers with a sign or a unit, such as $1.50, 10%, 1_000 and Fortran's 1D-3, but no ids such as
 u-1 and 10.0.0.1."""
 
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?")
+
 
 def doubt(name: str, cells: list[str]) -> str:
     """What a user should know of a column of words of which some are numbers, or all with a sign
@@ -25,6 +27,8 @@ def doubt(name: str, cells: list[str]) -> str:
         return ""
     what = f"column {name} is read as words, one feature each"
     signed = all(map(SIGNED.fullmatch, others))
+    if len(others) == len(known) and all(map(DATE.fullmatch, others)) and len(set(others)) > 1:
+        return f"{what}, such as {short(others[0])}: dates are no numbers; write days, or years"
     if len(others) == len(known):
         told = signed and len(set(others)) > 1
         return f"{what}, such as {short(others[0])}; write numbers without signs" if told else ""

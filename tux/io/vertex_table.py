@@ -67,11 +67,9 @@ def read_vertices(
     out and counted. Raises `DataError` with file and line.
     """
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    bad = (
-        Bad(path, stop=on_bad_row == "stop")
-        if path
-        else Bad.of_memory(f"the table of {kind}s", on_bad_row)
-    )
+    bad = Bad.of_memory(f"the table of {kind}s", on_bad_row)
+    if path:
+        bad = Bad(path, stop=on_bad_row == "stop")
     read = _read(source, kind, wanted, bad, points)
     rows = Rows(read, bad, kind)
     found: dict[str, np.ndarray | Coded] = {
@@ -94,9 +92,9 @@ def read_vertices(
     for each in read.picked.fields:
         values = found[each.name]
         if isinstance(values, Coded):
-            names, fields[each.name] = _numbered(values, keep, known.get(each.name))
-            words[each.name] = names
-            _check_categories(each, names, bad.path)
+            words[each.name], codes = _numbered(values, keep, known.get(each.name))
+            fields[each.name] = codes
+            _check_categories(each, words[each.name], bad.path)
         else:
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:

@@ -21,7 +21,7 @@ from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.row_one import GAPS, has_names, may_be_names
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
-from tux.io.text import ADVICE, EMPTY, NUMBER, SMALL, Bad, cut, short, text_blocks
+from tux.io.text import ADVICE, EMPTY, NOT_UTF_8, NUMBER, SMALL, Bad, cut, short, text_blocks
 
 F8 = np.dtype("f8")
 
@@ -171,7 +171,7 @@ class _Text:
                 text = line.decode().removesuffix("\r")
                 why = "" if self.layout.is_blank(text) else self._fault(text)
             except UnicodeDecodeError:
-                text, why = "?", "the line is not UTF-8 text"
+                text, why = "?", NOT_UTF_8
             except csv.Error:
                 why = "a quote is not closed, or not followed by a separator"
             if why:
