@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from tux.arrays import arrow
-from tux.arrays.packed import ENDINGS, ZIP, head_of, holds_arrays, is_packed, is_parquet
+from tux.arrays.packed import ENDINGS, PARQUET, ZIP, head_of, holds_arrays, is_packed, is_parquet
 from tux.base.errors import DataError
 from tux.io.cells import MARK
 from tux.io.foreign_kinds import check_known
@@ -145,7 +145,7 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
         if not packed.startswith((b"MATLAB", HDF5)):
             check_known(path, packed, "")
         return Format.MAT, b""
-    if is_parquet(packed):
+    if is_parquet(packed) or ending(path) == ".parquet" and packed.startswith(PARQUET):
         return Format.PARQUET, b""
     if not is_packed(packed) or packed.startswith(ZIP):
         check_known(path, packed, ending(path))
