@@ -34,7 +34,7 @@ CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messag
 USUAL = ("label", "y", "target", "class")
 COUNTERS = frozenset("index row.names rowname row X x no nr #".split())
 """Names of columns that may count the rows; those of `INDEX` surely do."""
-LEAST = 3  # rows, to see that a column counts them
+LEAST = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
