@@ -42,7 +42,7 @@ from tux.runs.options import RunOptions
 from tux.runs.watcher import Silent
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
-MOST = 4
+MAX_SWEEP_RATIO = 4
 """How many times their sweeps we make at most."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -197,7 +197,7 @@ def ours(
     graph = Graph.whole(program, inputs.train, inputs.test, seed)
     reached, test = (float("inf"), float("inf")), float("nan")
     for record in Training(Worker(program, graph, seed=seed, threads=threads)).epochs(
-        MOST * sweeps
+        MAX_SWEEP_RATIO * sweeps
     ):
         if record["epoch"] == sweeps:
             test = record.get("test_rmse", test)

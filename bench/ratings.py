@@ -45,7 +45,7 @@ from tux.runs.options import RunOptions
 from tux.runs.watcher import Silent
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
-MOST = 20
+MAX_PASSES = 20
 """Passes at most."""
 
 OURS = {"reg": 0.04, "step": 0.1}
@@ -75,7 +75,7 @@ def ours(inputs: Inputs, rank: int, threads: int, seed: int, target: float) -> R
     program = MF(rank=rank, **OURS)
     graph = Graph.whole(program, inputs.train, inputs.test, seed)
     worker = Worker(program, graph, seed=seed, threads=threads)
-    for record in Training(worker).epochs(MOST):
+    for record in Training(worker).epochs(MAX_PASSES):
         if record["test_rmse"] <= target:
             return Reached(record["seconds"], record["epoch"])
     return NEVER
@@ -136,7 +136,7 @@ class Theirs:
     def until(self, target: float) -> Reached:
         """Runs of more and more passes."""
         one, _ = self.run(1)
-        for passes in range(FIRST, MOST + 1):
+        for passes in range(FIRST, MAX_PASSES + 1):
             seconds, error = self.run(passes)
             if error <= target:
                 return Reached(seconds - one, passes)

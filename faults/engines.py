@@ -107,7 +107,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
         ),
     ),
 }
-SHORT = {
+FAULTS_OF_ENGINES = {
     "local": (("worker", KILLED), ("worker", STOPPED), ("command", KILLED), ("machine-0", KILLED)),
     "ray": (("worker", KILLED), ("worker", STOPPED), ("actor", KILLED), ("node", KILLED)),
     "spark": (("worker", KILLED), ("worker", STOPPED), ("machine-0", KILLED), ("executor", KILLED)),
@@ -314,7 +314,7 @@ def _of(name: str) -> list[Scenario]:
     """Those of one engine."""
     make = partial(Scenario, limit=400.0, missing=partial(clusters.missing, name), engine=name)
     kinds = {kind.name: kind for kind in KINDS[name]}
-    chosen = [(kinds[each], number) for each, number in SHORT[name]]
+    chosen = [(kinds[each], number) for each, number in FAULTS_OF_ENGINES[name]]
     words = "; ".join(f"{kind.words} {WORDS[number]}" for kind, number in chosen)
     return [
         make(

@@ -28,7 +28,7 @@ from tux.io.sample_labels import numbers_of, read_sample_labels
 from tux.io.samples import read_samples
 
 NPY = 128  # bytes before the numbers of an array
-FEW = 0.2
+PARQUET_SHARE = 0.2
 """Share of the inputs that Parquet gets: most of a call is Arrow's own."""
 
 
@@ -320,7 +320,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
             parquets,
             from_file(folder / "input.parquet", _read_parquet(parquets)),
             mutations.binary,
-            FEW,
+            PARQUET_SHARE,
         ),
         "packed": Parser(packed, from_file(folder / "input.csv", unpacked), _packed_input),
     }

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from fuzz.outcome import fault_of
 
-PATIENCE = 20  # times the limit, for an input that may have to wait for the compiler
+COMPILER_LIMITS = 20  # times the limit, for an input that may have to wait for the compiler
 MEMORY = 1 << 30  # bytes beyond what the process has before the first input
 
 
@@ -73,7 +73,7 @@ def main(task: Task) -> None:
         for sample in parser.samples:
             parser.read(sample)  # which must be without an error; and what it needs is compiled
         if task.patient:
-            signal.setitimer(signal.ITIMER_PROF, PATIENCE * task.limit)
+            signal.setitimer(signal.ITIMER_PROF, COMPILER_LIMITS * task.limit)
             fault_of(parser.read, parser.input(task.name, task.seed, task.first))
             signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.enable(crash)

@@ -31,7 +31,7 @@ from tux.runs.model_files import model_file, read_ids
 from tux.runs.pairs import read_pairs
 
 NPY = 128  # bytes before the numbers of an array
-FEW = 0.2
+FOLDER_SHARE = 0.2
 """Share of the inputs that folders get: many files are opened for each."""
 
 
@@ -107,7 +107,9 @@ def _store(folder: Path) -> Parser:
         bare = without_edges(folder, ("user", "item"), {"value": np.dtype("f4")})
         return found, [len(ids.values) for ids in bare.ids.values()]
 
-    return Parser(_files(folder), _replacing(folder, read), _one_file(b"manifest.json"), FEW)
+    return Parser(
+        _files(folder), _replacing(folder, read), _one_file(b"manifest.json"), FOLDER_SHARE
+    )
 
 
 # ---- runs
@@ -157,7 +159,7 @@ def _run(folder: Path) -> Parser:
         fill(folder, worker)
         return told, model
 
-    return Parser(_files(folder), _replacing(folder, read), _one_file(b"run.json"), FEW)
+    return Parser(_files(folder), _replacing(folder, read), _one_file(b"run.json"), FOLDER_SHARE)
 
 
 # ---- lists

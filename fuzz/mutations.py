@@ -93,7 +93,7 @@ TOKENS: tuple[bytes, ...] = (
 )
 NUMBERS = (0, 1, -1, 127, 128, 255, 256, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**40)
 NUMBERS += (2**62, 2**63 - 1, 2**63, 2**64 - 1)
-LONG = (
+LONG_LENGTHS = (
     5_000,
     5_000,
     5_000,
@@ -160,7 +160,7 @@ def word(rng: Random, content: bytes) -> bytes:
 
 def long(rng: Random, content: bytes) -> bytes:
     """A word is very long, or opens very many brackets, or there are very many short ones."""
-    count = rng.choice(LONG)
+    count = rng.choice(LONG_LENGTHS)
     what = rng.choice((b"9", b"0", b"a", b"[", b'{"a":', b"(", b'"', b",", b" ", b"1 ", b"1:1 "))
     at = _place(rng, content)
     if words := [*WORD.finditer(content)]:

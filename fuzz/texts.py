@@ -149,12 +149,12 @@ def edges(path: Path, content: bytes) -> object:
 
 def _plain(path: Path, content: bytes) -> object:
     """Edges, of which even few are worth the compiled loop and threads."""
-    before = plain_rows.LEAST
-    plain_rows.LEAST = 4 + choice(content, 20, "piece")
+    before = plain_rows.BYTES_PER_THREAD
+    plain_rows.BYTES_PER_THREAD = 4 + choice(content, 20, "piece")
     try:
         return edges(path, content)
     finally:
-        plain_rows.LEAST = before
+        plain_rows.BYTES_PER_THREAD = before
 
 
 def _shared(path: Path, content: bytes) -> object:

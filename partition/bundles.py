@@ -36,7 +36,7 @@ from tux.partition.inlined import inlined
 from tux.partition.replicas import replicas
 
 # edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
-OFTEN, LARGEST = 4, 32
+OFTEN, MAX_BUNDLE = 4, 32
 SWEEPS, READS = 50, 22
 HOT, COLD = 0.7, 0.1
 _FAR = 1 << 40  # the load of a part that v is not in
@@ -220,12 +220,12 @@ def _sweep(lists, held, parts, load, limit, once, state):  # type: ignore[no-unt
     size, k = held.size, len(load)
     own, end, slot = np.empty(k, np.int16), np.empty(k, np.int64), np.empty(k, np.int32)
     near, grew = np.full(k, _FAR), np.zeros(k, np.bool_)
-    all_edges, chosen = np.empty(lists.degree.max(), np.int64), np.empty(LARGEST, np.int16)
+    all_edges, chosen = np.empty(lists.degree.max(), np.int64), np.empty(MAX_BUNDLE, np.int16)
     work = 0
     for v in range(len(size)):
         several = size[v]
         state, share = _next(state)
-        longest = min(OFTEN / share, LARGEST)
+        longest = min(OFTEN / share, MAX_BUNDLE)
         if several < 2 or _smallest(held.edges, held.first[v], several) > longest:
             continue
         _gather(lists, held, parts, v, own, end, slot, all_edges)

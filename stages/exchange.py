@@ -19,7 +19,7 @@ from tux.stages.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.loops import EdgeLoops, Loop
 from tux.stages.plan import Plan, of_cells, of_tiles, of_vertices
 from tux.stages.replica_rules import may_be_cut
-from tux.stages.tickets import EACH, LEAST, Items, cells, even_items, ranges, with_tickets
+from tux.stages.tickets import EACH, EDGES_PER_ITEM, Items, cells, even_items, ranges, with_tickets
 from tux.stages.walk import Walk
 
 
@@ -334,7 +334,7 @@ class ExchangeStep(Step):
         if plan.form == "cells":
             stream = key(self._worker.seed, "cells", self._worker.pass_number, span[0])
             across = self.walk.layout.across
-            least = 0 if self._worker.cuts_few else LEAST
+            least = 0 if self._worker.cuts_few else EDGES_PER_ITEM
             return Items(*cells(*span, bounds, across, stream, columns=plan.columns, least=least))
         if span not in self._ranges:
             self._ranges[span] = Items(even_items(*span, bounds))

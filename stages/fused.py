@@ -25,9 +25,9 @@ from tux.stages.row_sets import TouchedRows, row_set
 from tux.stages.scope import Scope, compiled, indented
 from tux.stages.walk import Walk
 
-FEW = 1_000_000
+MAX_FUSED_EDGES = 1_000_000
 """Edges of a block up to which its Applies on the other end are part of the loop. In larger ones it
-pays that all threads share them (`tux.stages.shared_kernel.SHORT`).
+pays that all threads share them (`tux.stages.shared_kernel.ALONE_SECONDS`).
 """
 
 
@@ -57,12 +57,16 @@ def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool
 def is_worth_it(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
     """Whether blocks are so small that one loop on one thread is faster."""
     touches = touches_others(worker.program, stages, batch.role)
-    return not touches or len(worker.graph.edges) <= FEW * (len(batch.local_cuts) - 1)
+    return not touches or len(worker.graph.edges) <= MAX_FUSED_EDGES * (len(batch.local_cuts) - 1)
 
 
 def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
     """Why a mini-batch that can be fused runs on one thread, or when."""
-    limit = f", if they have at most {FEW:,} edges" if touches_others(program, stages, role) else ""
+    limit = (
+        f", if they have at most {MAX_FUSED_EDGES:,} edges"
+        if touches_others(program, stages, role)
+        else ""
+    )
     return f"blocks run one after the other{limit}"
 
 

@@ -21,7 +21,7 @@ from tux.stages.explain import telling
 from tux.stages.generate import Generate
 from tux.stages.globalsync import GlobalSync
 
-MOST = 10_000
+MAX_REPETITIONS = 10_000
 
 
 class Repeat(Stage):
@@ -63,7 +63,7 @@ class Repeat(Stage):
         *stages: Stage,
         times: int | str | None = None,
         until: Udf | None = None,
-        most: int | str = MOST,
+        most: int | str = MAX_REPETITIONS,
     ) -> None:
         self.inside, self.times, self.until, self.most = stages, times, until, most
         limit = f"until={named(until)}" if until is not None else f"times={times}"

@@ -18,7 +18,7 @@ from tux.stages.tickets import Items
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
 
-SHORT = 3e-4
+ALONE_SECONDS = 3e-4
 """Seconds of work for which the other threads are not woken."""
 
 
@@ -85,7 +85,7 @@ class SharedKernel:
         """How many threads share so many edges or rows. This decides times, not results."""
         threads = self._worker.threads
         able = self._worker.jit and self._plan.threads and threads.here()
-        if not able or size * self._rate < SHORT:
+        if not able or size * self._rate < ALONE_SECONDS:
             return 1
         return min(threads.count, runs)
 

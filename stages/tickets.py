@@ -30,7 +30,7 @@ EACH = 32
 """Edges of a vertex in a share, on average, if there are enough: each share is a call of its UDF.
 """
 
-LEAST = 1 << 14
+EDGES_PER_ITEM = 1 << 14
 """Edges and rows of which there is one item: to share fewer would cost as much as it spares."""
 
 FAR = 8
@@ -38,7 +38,7 @@ FAR = 8
 and two threads that write to one cache line wait for each other.
 """
 
-MOST = 256
+MAX_ITEMS = 256
 """Items of vertices in a list."""
 
 
@@ -77,14 +77,14 @@ def with_tickets(
 
 
 def even_items(lo: int, hi: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Cut rows lo..hi into items of about equal weight, each of WEIGHT or more, MOST at most; less
-    than LEAST is one. They come from FAR parts of the rows in turn. `weights` (rows + 1,): running
-    sums, such as the bounds of edges; a row itself counts one more.
+    """Cut rows lo..hi into items of about equal weight, each of WEIGHT or more, MAX_ITEMS at most;
+    less than EDGES_PER_ITEM is one. They come from FAR parts of the rows in turn. `weights`
+    (rows + 1,): running sums, such as the bounds of edges; a row itself counts one more.
     """
     if hi <= lo:
         return ranges(np.empty(0, np.int64), np.empty(0, np.int64))
     whole = hi - lo + (0 if weights is None else int(weights[hi] - weights[lo]))
-    count = max(1, min(MOST, whole // WEIGHT, hi - lo)) if whole >= LEAST else 1
+    count = max(1, min(MAX_ITEMS, whole // WEIGHT, hi - lo)) if whole >= EDGES_PER_ITEM else 1
     inner = whole * np.arange(1, count) // count
     if weights is not None:
         sums = weights[lo : hi + 1] - weights[lo] + np.arange(hi - lo + 1)
@@ -102,7 +102,7 @@ def cells(
     stream: np.uint64,
     *,
     columns: bool,
-    least: int = LEAST,
+    least: int = EDGES_PER_ITEM,
 ) -> tuple[np.ndarray, int]:
     """Ranges of the rows lo..hi by `parts` of the other end, with tickets of the rows and, with
     `columns`, of the parts; and the number of tickets. `bounds` (rows * parts + 1,): running

@@ -119,7 +119,7 @@ def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(self.count)
         run(self, work, stop)
 
-    monkeypatch.setattr(shared_kernel, "SHORT", 0.0)
+    monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", 0.0)
     monkeypatch.setattr(Threads, "run", counted)
     return counts
 

@@ -51,6 +51,8 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(parent.is_symlink() for parent in path.parents)
 }
+SIZES = {"MOST", "LEAST", "FEW", "PATIENCE", "SHORT", "LONG", "WIDE"}
+"""Words that name no unit, and so no constant alone."""
 ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
 MODULES = {
     ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
@@ -326,6 +328,20 @@ def test_sizes(name):
             assert length <= 60 or f"{name}::{node.name}" in LARGER, (
                 f"{name}: {node.name} has {length} lines"
             )
+
+
+@of_each([name for name in FILES if not name.startswith("tests/")])
+def test_constants_name_a_unit_or_an_object(name):
+    """MAX_VERTICES and CLIENT_SECONDS say more than MOST and PATIENCE do."""
+    for node in tree_of(name).body:
+        if isinstance(node, ast.Assign):
+            stored = {
+                each.id
+                for target in node.targets
+                for each in ast.walk(target)
+                if isinstance(each, ast.Name)
+            }
+            assert not stored & SIZES, f"{name}:{node.lineno}: {stored & SIZES}"
 
 
 def test_exceptions_are_still_needed():

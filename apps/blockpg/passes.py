@@ -15,7 +15,7 @@ from tux.apps.blockpg.span import KEPT, direction
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
 # passes over active features go on while they gain this share of the last full one's gain, at most
 # so many
-SHARE, MOST = 0.3, 8
+SHARE, MAX_PASSES_BETWEEN = 0.3, 8
 # curvature after a pass that raised F, after another; its least share of weight
 STIFFER, SOFTER, FLOOR, FULL = 2.0, 0.7, 1 / 16, 1 / 4
 ROUNDING = 1e-14  # relative changes of F that mean nothing
@@ -42,7 +42,7 @@ def decide(tau, p):
         tau.gained_full, tau.since, tau.full = gained, 0, bool(tau.last_mark == np.inf)
     else:
         tau.since += 1
-        tau.full = bool(gained <= SHARE * tau.gained_full or tau.since >= MOST)
+        tau.full = bool(gained <= SHARE * tau.gained_full or tau.since >= MAX_PASSES_BETWEEN)
     tau.moved[tau.at] = tau.b - tau.before
     slow = 1e-13 * tau.last < gained < SLOW * tau.last
     tau.x[:] = (

@@ -9,7 +9,7 @@ import numpy as np
 from tux.apps.gbdt.splits import CODE
 
 MASK = 1023
-LARGEST = float(np.finfo(np.float32).max)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def choose(tau):
@@ -27,7 +27,7 @@ def choose(tau):
     tau.child[1 : 2 * n : 2] = np.where(split, other, same)
     level = slice(n, 2 * n)
     tau.feature[tau.tree, level], tau.default_left[tau.tree, level] = feature, split * left
-    tau.gain[tau.tree, level] = np.where(split, np.minimum(tau.best.values[:n], LARGEST), 0)
+    tau.gain[tau.tree, level] = np.where(split, np.minimum(tau.best.values[:n], MAX_FLOAT32), 0)
 
 
 def move(feature, edges, tau):

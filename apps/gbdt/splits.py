@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-FEW = 32  # entries of a feature that is first asked whether it can split at all
+FIRST_ASKED_ENTRIES = 32  # entries of a feature that is first asked whether it can split at all
 WAYS, MANY = 4, 512
 CODE = 512
 """A split as one number: feature * CODE + 2 * bin + whether the missing go left. Of equal gains the
@@ -36,7 +36,7 @@ def offer(feature, edges, tau, p):
 def look(feature, edges, tau, p):
     """That of a feature which does not rest."""
     nodes, bins = tau.nodes, feature.bins
-    if nodes == 1 and len(edges) < FEW and heaviness(edges) < tau.least_h:
+    if nodes == 1 and len(edges) < FIRST_ASKED_ENTRIES and heaviness(edges) < tau.least_h:
         feature.rests = tau.tree + 1
         return
     sums = histograms(edges, nodes, bins)

@@ -20,7 +20,9 @@ from tux.base.random import constant
 from tux.program.fields import total, value
 from tux.stages import Exchange, GlobalSync
 
-LEAST = 1e-6  # of a prior: that of a topic which no longer occurs would be 0, and the topic lost
+MIN_PRIOR = (
+    1e-6  # of a prior: that of a topic which no longer occurs would be 0, and the topic lost
+)
 STEPS = 3  # of the fixed point at a time
 
 PRIORS = {
@@ -111,10 +113,10 @@ def step(tau, p):
     beta_down = tau.V * sum(rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
     if tau.alpha_down > 0:
         up = tau.alpha_up if p.asymmetric else tau.alpha_up.mean()
-        tau.alpha[:] = np.maximum(LEAST, tau.alpha * up / tau.alpha_down)
+        tau.alpha[:] = np.maximum(MIN_PRIOR, tau.alpha * up / tau.alpha_down)
         spread(tau)
     if beta_down > 0:
-        tau.beta = max(LEAST, tau.beta * tau.beta_up / beta_down)
+        tau.beta = max(MIN_PRIOR, tau.beta * tau.beta_up / beta_down)
         tau.smooth = tau.V * tau.beta
 
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-LEAST = 0.5
+MIN_CLASS_SAMPLES = 0.5
 """Samples that a class has at least, for its first intercept."""
 
 
@@ -61,5 +61,5 @@ def constants(weights):
     """Intercepts that suit classes of these weights, (K,), where there are no weights of
     features. They sum to 0.
     """
-    logs = np.log(np.maximum(weights, LEAST))
+    logs = np.log(np.maximum(weights, MIN_CLASS_SAMPLES))
     return logs - logs.mean()

@@ -27,7 +27,7 @@ ROUNDING = 1e-12  # a share of F: a change by less may be rounding
 LONGER = 10.0  # a trial is at most so many times the last one, while no step is too long
 SHORTER = 1e-4  # of L-BFGS's own step, 1, as short as the first trial is
 EDGE = 0.1  # of the bracket: as near as a trial comes to its ends
-MOST = 40  # trials
+MAX_TRIALS = 40  # trials
 
 SEARCHED = {
     "loss": total(),
@@ -68,15 +68,15 @@ def newton(slope, curvature):
 
 
 def search(tau):
-    """Whether the trial fulfils both conditions; else the next one. After MOST trials, it is the
-    longest step at which F falls.
+    """Whether the trial fulfils both conditions; else the next one. After MAX_TRIALS trials, it is
+    the longest step at which F falls.
     """
     t, rounding = tau.step, ROUNDING * abs(tau.F0)
     F = tau.loss + tau.l2 / 2 * (tau.square + t * (2 * tau.cross + t * tau.length))
     slope = tau.slope + tau.l2 * (tau.cross + t * tau.length)
     falls = F <= tau.F0 + DESCENT * t * tau.slope0 + rounding
     flat = abs(slope) <= FLAT * abs(tau.slope0)
-    tau.found = bool(falls and flat or tau.trials >= MOST)
+    tau.found = bool(falls and flat or tau.trials >= MAX_TRIALS)
     if tau.found:
         tau.change = fall(t, tau.F0, F, tau.slope0, slope) / max(abs(tau.F0), 1e-300)
         tau.F = tau.objective = F
@@ -87,7 +87,7 @@ def search(tau):
     else:
         tau.high[:] = t, F, slope
     tau.trials += 1
-    tau.step = trial(tau.low, tau.high, tau.slope0) if tau.trials < MOST else tau.low[0]
+    tau.step = trial(tau.low, tau.high, tau.slope0) if tau.trials < MAX_TRIALS else tau.low[0]
 
 
 def fall(t, F0, F, slope0, slope):

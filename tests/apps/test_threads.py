@@ -30,9 +30,9 @@ APPS = [
     ids=lambda app: type(app).__name__,
 )
 def test_the_model_does_not_depend_on_threads(monkeypatch, app):
-    monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
+    monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 64)
-    monkeypatch.setattr(tickets, "LEAST", 128)
+    monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 128)
     shared, found, pool = [], [], Threads.run
     monkeypatch.setattr(
         Threads, "run", lambda self, work, stop: (shared.append(work), pool(self, work, stop))

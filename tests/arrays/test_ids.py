@@ -202,7 +202,7 @@ def test_no_index_no_id():
 
 
 def test_too_many_vertices_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_VERTICES", 3)
     ids, _ = Ids.of([1, 2, 3])
     with pytest.raises(DataError, match="4 different vertices"):
         ids.extend([4])
@@ -231,7 +231,7 @@ def test_long_columns_of_any_number_of_threads(monkeypatch, threads, dtype):
     column = np.random.default_rng(0).integers(0, 100, 1000).astype(dtype)
     expected = Ids.of(column)
     monkeypatch.setattr("tux.base.parallel._chosen", [threads])
-    monkeypatch.setattr(module, "LONG", 10)
+    monkeypatch.setattr(module, "COMPILED_ROWS", 10)
     monkeypatch.setattr("tux.arrays.ranks.slices", lambda n: slices(n, 100))
     column.flags.writeable = False
     for given_column in (column, np.repeat(column, 2)[::2]):  # not in line
@@ -254,7 +254,7 @@ def test_long_columns_of_any_number_of_threads(monkeypatch, threads, dtype):
     ],
 )
 def test_a_column_in_pieces_has_the_ids_of_the_whole(monkeypatch, last, kind):
-    monkeypatch.setattr(module, "LONG", 10)
+    monkeypatch.setattr(module, "COMPILED_ROWS", 10)
 
     def column():
         pieces = ColumnPieces(None)

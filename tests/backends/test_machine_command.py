@@ -13,7 +13,7 @@ import tux
 from faults.clusters import processes
 from tux.backends import machine_command as module
 from tux.backends.contract import FOLDER, Order, answered
-from tux.backends.machine_command import LARGEST, LONGEST, MachineCommand
+from tux.backends.machine_command import LONGEST, PIECE_BYTES, MachineCommand
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.base.processes import lives
 from tux.program.source_files import digest_of
@@ -109,11 +109,11 @@ def test_a_command_that_does_not_end_is_told(machine, monkeypatch):
 def test_long_lines_are_told_by_and_by(machine):
     """All of them may be more than a message can hold."""
     machine._runs = True
-    for _ in range(2 * LARGEST // LONGEST):
+    for _ in range(2 * PIECE_BYTES // LONGEST):
         machine._lines.put(("out", "x" * LONGEST, None))
     for _ in range(2):
         lines, code = ask(machine, "news", 0.0)
-        assert sum(len(text) for _, text in lines) == LARGEST and code is None
+        assert sum(len(text) for _, text in lines) == PIECE_BYTES and code is None
 
 
 def test_no_character_of_a_long_line_is_cut(machine):
@@ -131,12 +131,14 @@ def test_a_command_that_cannot_be_started_says_why(machine):
 
 
 def test_files_come_in_pieces(machine):
-    whole = os.urandom(LARGEST + 5)
+    whole = os.urandom(PIECE_BYTES + 5)
     (machine.folder / "data").write_bytes(whole)
     (machine.folder / "out").mkdir()
     os.link(machine.folder / "data", machine.folder / "out" / "data")
     assert ask(machine, "files", "out") == [["data", len(whole)]]
-    assert ask(machine, "read", "out/data", 0) + ask(machine, "read", "out/data", LARGEST) == whole
+    assert (
+        ask(machine, "read", "out/data", 0) + ask(machine, "read", "out/data", PIECE_BYTES) == whole
+    )
     with pytest.raises(DiskError):
         ask(machine, "read", "out/nothing", 0)
 

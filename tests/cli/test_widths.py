@@ -2,12 +2,12 @@
 
 import pytest
 
-from tux.cli.widths import MOST, aligned, cut, hanging, joined, room, width, wrapped
+from tux.cli.widths import MAX_COLUMNS, aligned, cut, hanging, joined, room, width, wrapped
 
 TEXT = "blockpg: l1 5.0, l2 0.0, intercept False, positive_weight 1.0, tol 1e-07, gap 0.0, path 1"
 
 
-@pytest.mark.parametrize(("columns", "taken"), [("80", 80), ("200", MOST), ("5", 20)])
+@pytest.mark.parametrize(("columns", "taken"), [("80", 80), ("200", MAX_COLUMNS), ("5", 20)])
 def test_room(monkeypatch, columns, taken):
     monkeypatch.setenv("COLUMNS", columns)
     assert room() == taken

@@ -10,7 +10,7 @@ from members import SOON, unharmed, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost
 from tux.cluster import hand_over, heartbeat
-from tux.cluster.hand_over import SHORT, Absence, HandOver
+from tux.cluster.hand_over import WAITING_COMPUTE_SECONDS, Absence, HandOver
 from tux.protocol.message import Kind, Message
 
 # ---- how long the main thread will be away
@@ -27,9 +27,9 @@ def test_an_absence_is_as_long_as_the_longest_of_the_last_ones():
         return absence.is_short
 
     assert not absence.is_short, "nothing is known yet"
-    while not away(SHORT / 10):
+    while not away(WAITING_COMPUTE_SECONDS / 10):
         assert now < 1, "short ones are believed after a while"
-    assert not away(4 * SHORT)
+    assert not away(4 * WAITING_COMPUTE_SECONDS)
     assert [away(0) for _ in range(3)] == [False, False, True]
     absence.end(now + 100)  # it was not away
     assert absence.is_short
@@ -56,7 +56,7 @@ def test_the_thread_has_its_turn_until_the_main_thread_takes_the_sockets():
 
 def test_sockets_that_are_kept_and_not_used_are_taken(monkeypatch):
     """A main thread that is in a round keeps them however long it takes."""
-    monkeypatch.setattr(hand_over, "PATIENCE", 0.001)
+    monkeypatch.setattr(hand_over, "IDLE_SOCKET_SECONDS", 0.001)
     turns, begun = HandOver(lambda: None), threading.Event()
     assert turns.take(SOON)
     thread = threading.Thread(target=lambda: (turns.await_turn(), begun.set()), daemon=True)
@@ -88,7 +88,7 @@ def taking_turns(member, count):
 
 
 def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch):
-    monkeypatch.setattr(hand_over, "PATIENCE", 0.0)  # the thread takes what it can
+    monkeypatch.setattr(hand_over, "IDLE_SOCKET_SECONDS", 0.0)  # the thread takes what it can
     kept = []
 
     def echo(message):
@@ -119,7 +119,7 @@ def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch
 @pytest.fixture
 def keeps(monkeypatch):
     """Let the main thread of a member take its sockets; it keeps them until it hands them over."""
-    monkeypatch.setattr(hand_over, "PATIENCE", SOON)
+    monkeypatch.setattr(hand_over, "IDLE_SOCKET_SECONDS", SOON)
 
     def take(member):
         assert member._hand_over.take(SOON)

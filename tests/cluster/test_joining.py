@@ -235,7 +235,7 @@ def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, wo
 @pytest.mark.parametrize("secret", [None, bytes(32)])
 def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch, secret):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
-    monkeypatch.setattr(answering, "LEAST", 0.0)
+    monkeypatch.setattr(answering, "WORKING_SECONDS", 0.0)
     answers = Answering("tcp://127.0.0.1:*", secret)
     place = answers._sockets.endpoint
     answers._answers = {joining.number(secret or place.encode(), b""): NotYet()}
@@ -246,7 +246,7 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
     try:
         thread.start()
         until(lambda: answers.answered > 2, "an answer")
-        monkeypatch.setattr(answering, "LEAST", float("inf"))  # it hangs
+        monkeypatch.setattr(answering, "WORKING_SECONDS", float("inf"))  # it hangs
         until(lambda: not answers._works, "a look")
         before = answers.answered
         answers.close()

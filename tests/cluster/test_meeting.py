@@ -270,7 +270,7 @@ def test_sockets_lie_where_their_names_are_short(tmp_path, monkeypatch):
     finally:
         job_folder.remove(folder)
     assert not folder.exists() and not parts.exists()
-    monkeypatch.setattr(job_folder, "SHORT", ())
+    monkeypatch.setattr(job_folder, "SHORT_FOLDERS", ())
     with pytest.raises(TuxError, match="too long for sockets"):
         job_folder.make(None)
 
@@ -283,7 +283,7 @@ def test_the_longest_name_of_a_socket_is_that_of_the_launcher(tmp_path, monkeypa
     rest = len("/tux-job-xxxxxxxx/launcher")
     base = f"{tmp_path}/{'x' * (106 + more - rest - len(str(tmp_path)))}"
     os.mkdir(base)
-    monkeypatch.setattr(job_folder, "SHORT", ())
+    monkeypatch.setattr(job_folder, "SHORT_FOLDERS", ())
     if not fits:
         with pytest.raises(TuxError, match="too long for sockets"):
             job_folder._for_sockets(base)

@@ -122,7 +122,7 @@ def test_kernels_are_compiled_with_few_edges_and_are_those_of_the_workers(tmp_pa
         seen.append(len(worker.graph.edges))
         return Training(worker)
 
-    monkeypatch.setattr(module, "FEW", 10)
+    monkeypatch.setattr(module, "COMPILED_EDGES", 10)
     monkeypatch.setattr(module, "Training", training)
     monkeypatch.setattr(module, "Incarnations", lambda job, folder, *rest: folder)
     monkeypatch.setattr(compiling, "_LOADED", {})

@@ -13,9 +13,9 @@ def shares(monkeypatch):
     """Small lists are cut into many items and shared; a list of how many items each shared one
     has.
     """
-    monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
+    monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 4)
-    monkeypatch.setattr(tickets, "LEAST", 8)
+    monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 8)
     found, run = [], Threads.run
 
     def noted(self, work, stop):

@@ -23,7 +23,7 @@ TEXTS = pytest.mark.parametrize("separator", [",", "\t", ";", " ", "::"])
 def small_pieces():
     """Pieces of a few bytes, so that small files have as many as there are threads."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_rows, "LEAST", 8)
+        patch.setattr(plain_rows, "BYTES_PER_THREAD", 8)
         yield
 
 

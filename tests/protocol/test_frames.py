@@ -165,7 +165,7 @@ def test_nothing_is_copied_on_either_side():
 
 @pytest.mark.parametrize("largest", [1, 7, 64, 4000, 4001])
 def test_arrays_of_any_size_travel_in_bounded_frames(monkeypatch, largest):
-    monkeypatch.setattr(frames, "LARGEST", largest)
+    monkeypatch.setattr(frames, "MAX_FRAME_BYTES", largest)
     arrays = [np.arange(1000, dtype="f4"), np.zeros((0, 3)), np.arange(12, dtype="u1")]
     message = Message(Kind.CONTRIBUTION, 0, 1, arrays=arrays)
     head, *buffers = raw(message, inside=0)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of foreign libraries
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However loaded the machine is, sinks get the time that they need."""
-    monkeypatch.setattr(sinks, "PATIENCE", 600.0)
+    monkeypatch.setattr(sinks, "SINK_END_SECONDS", 600.0)
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_sink_that_cannot_be_opened(ratings, tmp_path, monkeypatch):
 def test_a_sink_that_is_stuck_is_left_behind(ratings, tmp_path, monkeypatch):
     sink = Remembers("stuck")
     monkeypatch.setattr(sinks, "opened", lambda name, folder: sink)
-    monkeypatch.setattr(sinks, "PATIENCE", 0.1)
+    monkeypatch.setattr(sinks, "SINK_END_SECONDS", 0.1)
     told = trained(ratings, tmp_path / "out", log="mlflow")
     assert told.phases[-1] == "send the last records to mlflow"
     (warning,) = told.warnings

@@ -188,7 +188,7 @@ def test_larger_blocks_and_random_numbers_go_block_by_block(monkeypatch):
     assert len(set(drawn["column", "draw"].tolist())) == 12
     batch, worker = Touching(size=7).stages()[0], start(Touching(size=7), EDGES)
     assert not isinstance(batch.prepare(worker), BatchBlocks)
-    monkeypatch.setattr(fused, "FEW", 10)
+    monkeypatch.setattr(fused, "MAX_FUSED_EDGES", 10)
     assert isinstance(batch.prepare(worker), BatchBlocks)
 
 

@@ -172,10 +172,10 @@ def test_a_kernel_is_compiled_once_for_lanes_and_without(monkeypatch):
         init(self, worker, built, *others)
 
     monkeypatch.setattr(shared_kernel.SharedKernel, "__init__", noted)
-    monkeypatch.setattr(shared_kernel, "SHORT", -1.0)
+    monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
     worker = start(Kinds(), edges, threads=3)
     steps = worker.prepare([Exchange(None, enter=add_all, lanes=True)])
-    monkeypatch.setattr(tickets, "LEAST", 4)
+    monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 4)
     for weight in (1 << 13, 2, 2):  # one item without lanes, then many
         monkeypatch.setattr(tickets, "WEIGHT", weight)
         (step,) = steps

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tux.rows.turns import FIRST, FIRST_NEED, HI, LO, SECOND, SECOND_NEED, TICKETS
-from tux.stages.tickets import MOST, cells, even_items, needs, ranges, with_tickets
+from tux.stages.tickets import MAX_ITEMS, cells, even_items, needs, ranges, with_tickets
 
 LANES = 2  # fewer than in kernels, so that short lists use each of them several times
 
@@ -252,10 +252,10 @@ def test_even_items_weigh_about_the_same(lo):
     first, last = items[order, LO], items[order, HI]
     assert first[0] == lo and last[-1] == 5_000 and (first[1:] == last[:-1]).all()
     weights = bounds[last] - bounds[first] + last - first
-    assert len(items) == MOST and abs(weights - weights.mean()).max() <= 60**2 + 1
+    assert len(items) == MAX_ITEMS and abs(weights - weights.mean()).max() <= 60**2 + 1
 
 
 def test_rows_without_weights_are_cut_without_a_number_for_each():
     items = even_items(5, 1 << 50)
-    assert len(items) == MOST and items[:, LO].min() == 5 and items[:, HI].max() == 1 << 50
+    assert len(items) == MAX_ITEMS and items[:, LO].min() == 5 and items[:, HI].max() == 1 << 50
     assert np.ptp(items[:, HI] - items[:, LO]) <= 1

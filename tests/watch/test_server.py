@@ -69,14 +69,14 @@ def test_a_page_of_another_site_gets_nothing(ask):
 
 def test_a_client_that_dawdles_is_hung_up_on(tmp_path, monkeypatch):
     """Though each of its bytes comes soon after the one before."""
-    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    monkeypatch.setattr(server, "CLIENT_SECONDS", 0.2)
     with serving(write(tmp_path / "run1")) as made:
         with socket.create_connection(("127.0.0.1", made.server_port), timeout=30) as client:
             with pytest.raises(OSError, match="[Bb]roken pipe|reset"):
                 while True:
                     client.sendall(b"G")
                     time.sleep(0.01)
-        monkeypatch.setattr(server, "PATIENCE", 20.0)
+        monkeypatch.setattr(server, "CLIENT_SECONDS", 20.0)
         connection = HTTPConnection("127.0.0.1", made.server_port, timeout=30)
         connection.request("GET", "/")
         assert connection.getresponse().status == 200
@@ -84,7 +84,7 @@ def test_a_client_that_dawdles_is_hung_up_on(tmp_path, monkeypatch):
 
 
 def test_requests_beyond_the_limit_are_turned_away(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "MOST", 0)
+    monkeypatch.setattr(server, "MAX_REQUESTS", 0)
     with serving(write(tmp_path / "run1")) as made, pytest.raises((OSError, HTTPException)):
         connection = HTTPConnection("127.0.0.1", made.server_port, timeout=30)
         connection.request("GET", "/")

@@ -9,7 +9,7 @@ import numpy as np
 
 WIDTH, HEIGHT = 320, 96  # pixels
 MARGIN = 8  # around the curve
-MOST = 200  # points of a curve
+MAX_POINTS = 200  # points of a curve
 
 
 def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
@@ -22,7 +22,7 @@ def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
     x, y = x[finite], y[finite]
     if len(y) < 2:
         return ""
-    thin = np.unique(np.linspace(0, len(y) - 1, MOST).astype(int))
+    thin = np.unique(np.linspace(0, len(y) - 1, MAX_POINTS).astype(int))
     x, y = x[thin], y[thin]
     across = _scaled(x, MARGIN, WIDTH - MARGIN)
     down = _scaled(-y, MARGIN + 14, HEIGHT - MARGIN - 14)

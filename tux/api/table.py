@@ -21,7 +21,7 @@ from tux.base.text import closest, plural
 ROWS = 10  # that are shown of a longer table
 WIDTH = 100  # characters of a line that shows a row
 EXACT = 2**53  # up to which floats are the whole numbers that they stand for
-FEW = 3  # numbers that are shown of a longer vector
+SHOWN_NUMBERS = 3  # numbers that are shown of a longer vector
 
 
 class Named(dict[str, Any]):
@@ -257,7 +257,10 @@ def _shown(rows: int) -> list[int]:
 def _cell(value: Any) -> str:
     """A value of a table as text."""
     if isinstance(value, np.ndarray):
-        shown = [_cell(each) for each in value.ravel()[: FEW if value.size > FEW + 1 else None]]
+        shown = [
+            _cell(each)
+            for each in value.ravel()[: SHOWN_NUMBERS if value.size > SHOWN_NUMBERS + 1 else None]
+        ]
         more = [f"... {value.size}"] if value.size > len(shown) else []
         return f"[{', '.join([*shown, *more])}]"
     if isinstance(value, float | np.floating):

@@ -16,10 +16,10 @@ from tux.arrays.lookup import looked_up
 from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 
-MOST = 2**31 - 1  # vertices of one type: indices are int32
-FEW, SPARSE = 1 << 16, 64
+MAX_VERTICES = 2**31 - 1  # vertices of one type: indices are int32
+MANY_VERTICES, VERTICES_PER_ENTRY = 1 << 16, 64
 _WRITTEN = re.compile(r"-?\d{1,20}")  # an integer that may be of 64 bits
-LONG = 1 << 20  # rows that are worth compiled code
+COMPILED_ROWS = 1 << 20  # rows that are worth compiled code
 CHUNK = 1 << 20  # strings encoded at a time
 
 
@@ -27,7 +27,7 @@ def believed(vertices: int, entries: int) -> bool:
     """Whether a header that claims so many vertices for so many entries may be true: a false one
     must not take memory.
     """
-    return vertices <= FEW + SPARSE * entries
+    return vertices <= MANY_VERTICES + VERTICES_PER_ENTRY * entries
 
 
 def believed_sizes(
@@ -79,10 +79,10 @@ class Ids:
         values = parts[0][0] if len(parts) == 1 else _union([part for part, _ in parts])
         index = base._find(values)
         new = values[index < 0]
-        if len(base) + len(new) > MOST:
+        if len(base) + len(new) > MAX_VERTICES:
             raise DataError(
-                f"{len(base) + len(new):,} different vertices of one type; at most {MOST:,} can be "
-                "held"
+                f"{len(base) + len(new):,} different vertices of one type; at most "
+                f"{MAX_VERTICES:,} can be held"
             )
         index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
         ids = cls(np.concatenate(_alike(base.values, new))) if len(new) else base
@@ -173,7 +173,7 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
         return _whole(array), np.empty(0, np.int32)
     if array.dtype.kind == "i":
         low, high = int(array.min()), int(array.max())
-        if high - low <= max(len(array), LONG):
+        if high - low <= max(len(array), COMPILED_ROWS):
             return _counted(array, low, high)
     return _distinct(arrow.encode(array))
 
@@ -182,7 +182,7 @@ def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
     """`_distinct`, which gives the pieces up; those of a long column of integers of a narrow range
     are not put together.
     """
-    if column.rows >= LONG and (bounds := column.integer_bounds()):
+    if column.rows >= COMPILED_ROWS and (bounds := column.integer_bounds()):
         low, high = bounds
         if high - low <= column.rows:
             from tux.arrays.ranks import ranked  # which needs the compiler
@@ -195,7 +195,7 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
     nothing is sorted.
     """
-    if len(array) >= LONG:
+    if len(array) >= COMPILED_ROWS:
         from tux.arrays.ranks import ranked  # which needs the compiler
 
         return ranked([array], low, high)

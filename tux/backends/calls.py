@@ -26,7 +26,7 @@ from tux.backends.machine_command import MachineCommand
 from tux.base.errors import Refused
 from tux.cluster.wire import Sockets
 
-LARGEST = 1 << 28
+MAX_MESSAGE_BYTES = 1 << 28
 """Bytes of a message."""
 
 SLOW = 300.0
@@ -231,7 +231,9 @@ class Line:
     def __init__(self, command: MachineCommand, driver: str, secret: bytes, rank: int) -> None:
         self._command, self._rank, self._rows = command, rank, 0
         self.host = own_address(driver)
-        self._sockets = Sockets(f"tcp://{self.host}:*", LARGEST, secret, lambda what: None)
+        self._sockets = Sockets(
+            f"tcp://{self.host}:*", MAX_MESSAGE_BYTES, secret, lambda what: None
+        )
         self._sockets.dealers.connect(DRIVER, driver)
         self._replies: deque[Reply] = deque()
         self._told = float("-inf")
@@ -295,8 +297,10 @@ def _sockets(host: str, secret: bytes) -> Sockets:
     no such address, as behind an address translation.
     """
     with suppress(OSError, Refused):
-        return Sockets(f"tcp://{socket.gethostbyname(host)}:*", LARGEST, secret, lambda what: None)
-    return Sockets("tcp://*:*", LARGEST, secret, lambda what: None)
+        return Sockets(
+            f"tcp://{socket.gethostbyname(host)}:*", MAX_MESSAGE_BYTES, secret, lambda what: None
+        )
+    return Sockets("tcp://*:*", MAX_MESSAGE_BYTES, secret, lambda what: None)
 
 
 def own_address(driver: str) -> str:

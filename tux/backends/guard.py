@@ -30,7 +30,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SUBREAPER = 36  # of prctl: processes whose parent is gone become this one's children
 DEATH_SIGNAL = 1  # of prctl: what this process gets when its parent is gone
 FAILED = 1  # the exit code of a command that could not be started
-PATIENCE = 10.0  # seconds in which workers whose launcher is gone end by themselves
+WORKER_END_SECONDS = 10.0  # seconds in which workers whose launcher is gone end by themselves
 
 
 def main(folder: str, seconds: float, mark: str) -> None:
@@ -120,7 +120,7 @@ def _tell(text: bytes, *streams: int) -> None:
 
 def _end_children() -> None:
     """Wait for what the command has left; kill it after a while."""
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + WORKER_END_SECONDS
     while True:
         try:
             number, _ = os.waitpid(-1, os.WNOHANG)

@@ -39,7 +39,7 @@ twelve epochs a second took 3% of a core.
 LONGEST = 1 << 16
 """Bytes of a line; a longer one comes as several."""
 
-LARGEST = 1 << 20
+PIECE_BYTES = 1 << 20
 """Bytes of a piece of a file; about as many characters of lines are told at a time."""
 
 PORTS = range(20_000, 32_768)
@@ -147,7 +147,7 @@ class MachineCommand:
         lines: list[list[str]] = []
         size = 0
         limit = time.monotonic() + seconds
-        while self._runs and len(self._codes) < 2 and len(lines) < HELD and size < LARGEST:
+        while self._runs and len(self._codes) < 2 and len(lines) < HELD and size < PIECE_BYTES:
             try:
                 name, text, code = self._lines.get(timeout=max(limit - time.monotonic(), 0.01))
             except queue.Empty:
@@ -198,7 +198,7 @@ class MachineCommand:
         try:
             with open(self.folder / path, "rb") as file:
                 file.seek(offset)
-                return file.read(LARGEST)
+                return file.read(PIECE_BYTES)
         except OSError as error:
             raise DiskError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -32,7 +32,7 @@ PAUSE = 1.0
 NO_JAVA = "JAVA_GATEWAY_EXITED"
 """What pyspark reports where the process of Spark has ended before it could be used."""
 
-PATIENCE = 30.0
+STAGE_END_SECONDS = 30.0
 """Seconds in which a stage ends that is to end."""
 
 
@@ -94,10 +94,10 @@ class Spark(Backend):
             try:
                 calls.leave()
                 if stage is not None:
-                    stage.join(PATIENCE / 3)  # those that are well leave by themselves
+                    stage.join(STAGE_END_SECONDS / 3)  # those that are well leave by themselves
                     if stage.is_alive():
                         self._session.sparkContext.cancelJobGroup(self._group)
-                        stage.join(PATIENCE)
+                        stage.join(STAGE_END_SECONDS)
             finally:
                 calls.close()
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
-LEAST = 1 << 18
+ENTRIES_PER_THREAD = 1 << 18
 """Entries of an array that are worth a thread: about a millisecond of work."""
 
 MANY = 1 << 30  # cores, where there is no limit
@@ -85,7 +85,7 @@ def _quota(group: Path) -> float:
         return float(MANY)
 
 
-def slices(n: int, least: int = LEAST) -> list[slice]:
+def slices(n: int, least: int = ENTRIES_PER_THREAD) -> list[slice]:
     """0..n in consecutive ranges of nearly equal length: one for each thread, but none shorter than
     `least` unless it is the only one.
     """

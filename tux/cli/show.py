@@ -3,7 +3,7 @@ rich; the command line writes here.
 
 Results go to standard output; warnings and errors to standard error, so that
 ``tux predict DIR --pairs FILE > scores.csv`` is clean. On a terminal no line takes more columns
-than it has, nor more than `tux.cli.widths.MOST`. Files and pipes get each line as it is.
+than it has, nor more than `tux.cli.widths.MAX_COLUMNS`. Files and pipes get each line as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TextIO
 from tux.base.errors import DiskError, TuxError
 from tux.cli import streams
 from tux.cli.columns import Lines, Precision, number, sentence
-from tux.cli.widths import MOST, aligned, cut, hanging, room, width, wrapped
+from tux.cli.widths import MAX_COLUMNS, aligned, cut, hanging, room, width, wrapped
 
 __all__ = [
     "BEAT",
@@ -266,7 +266,7 @@ class Live(Plain):
     @property
     def _room(self) -> int:
         """The columns that a line may take."""
-        return min(self._console.width, MOST)
+        return min(self._console.width, MAX_COLUMNS)
 
     def _print(self, text: str, style: str = "") -> None:
         """Lines above what goes on."""

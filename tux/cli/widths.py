@@ -7,16 +7,18 @@ import shutil
 import unicodedata
 from collections.abc import Sequence
 
-MOST = 120  # columns of a line, however wide the terminal is
-LEAST = 20  # columns that text gets in any case
+MAX_COLUMNS = 120  # columns of a line, however wide the terminal is
+MIN_TEXT_COLUMNS = 20  # columns that text gets in any case
 HANG = 4  # columns by which a line that goes on is indented
 
 
-def room(otherwise: int = MOST) -> int:
-    """The columns that a line may take: those of the terminal or of $COLUMNS, at most `MOST`;
-    `otherwise` if neither is known.
+def room(otherwise: int = MAX_COLUMNS) -> int:
+    """The columns that a line may take: those of the terminal or of $COLUMNS, at most
+    `MAX_COLUMNS`; `otherwise` if neither is known.
     """
-    return max(min(shutil.get_terminal_size((otherwise, 24)).columns, MOST), LEAST)
+    return max(
+        min(shutil.get_terminal_size((otherwise, 24)).columns, MAX_COLUMNS), MIN_TEXT_COLUMNS
+    )
 
 
 def width(text: str) -> int:
@@ -76,7 +78,7 @@ def cut(text: str, most: int) -> str:
 
 def hanging(name: str, text: str, indent: int, most: int) -> list[str]:
     """A text behind its name, in lines of at most `most` columns that all begin at `indent`."""
-    inside = max(most - indent, LEAST)
+    inside = max(most - indent, MIN_TEXT_COLUMNS)
     first, *others = (each.strip() for each in wrapped(text, inside).split("\n"))
     return [f"{name:<{indent}}{first}".rstrip(), *(" " * indent + each for each in others)]
 

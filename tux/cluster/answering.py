@@ -14,9 +14,9 @@ from tux.cluster import heartbeat, joining
 from tux.cluster.control import Bye, Control, Join, NotYet, ReadWhole
 from tux.cluster.refusals import AGAIN, MOST_ENDED
 from tux.cluster.wire import Sockets
-from tux.protocol.frames import LARGEST
+from tux.protocol.frames import MAX_FRAME_BYTES
 
-LEAST = 0.001
+WORKING_SECONDS = 0.001
 """Processor seconds between two looks from which on this machine is at work, and does not hang."""
 
 
@@ -37,7 +37,7 @@ class Answering:
             joining.number(shared, b""): NotYet(),
             joining.number(shared, b"", loading=True): ReadWhole() if loaded else NotYet(),
         }
-        self._sockets = Sockets(address, LARGEST, secret, lambda what: None)
+        self._sockets = Sockets(address, MAX_FRAME_BYTES, secret, lambda what: None)
         self._works, self._looked, self._spent = True, time.monotonic(), 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="tux answers", daemon=True)
@@ -74,7 +74,7 @@ class Answering:
         now = time.monotonic()
         if now - self._looked >= heartbeat.HEARTBEAT:
             spent = time.process_time() - time.thread_time()
-            self._works = spent - self._spent >= LEAST
+            self._works = spent - self._spent >= WORKING_SECONDS
             self._looked, self._spent = now, spent
 
 

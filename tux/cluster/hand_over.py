@@ -5,7 +5,7 @@ A main thread that waits for messages takes the sockets, so that no message has 
 thread. It keeps them while it computes for a short time, since two changes of threads would take
 longer. Before it computes for a long time it hands them over, so that messages are served
 meanwhile. A main thread that has not told how long it will be away loses them to the socket
-thread after `PATIENCE`.
+thread after `IDLE_SOCKET_SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-SHORT = 0.0005
+WAITING_COMPUTE_SECONDS = 0.0005
 """Seconds of computing (of the processor) in which messages may wait: a few changes of threads
 take about as long.
 """
 
-PATIENCE = 0.02
+IDLE_SOCKET_SECONDS = 0.02
 """Seconds after which the socket thread takes sockets that the main thread keeps but does not
 use.
 """
@@ -36,7 +36,7 @@ class Absence:
     @property
     def is_short(self) -> bool:
         """Whether messages may wait for its end."""
-        return self._expected < SHORT
+        return self._expected < WAITING_COMPUTE_SECONDS
 
     def begin(self, now: float) -> None:
         """The main thread computes from now on."""
@@ -105,6 +105,6 @@ class HandOver:
 
     def _wait_or_lose_patience(self) -> None:
         taken = self._taken
-        told = self._changed.wait(PATIENCE)
+        told = self._changed.wait(IDLE_SOCKET_SECONDS)
         if not told and taken == self._taken and not self._lock.locked():
             self._is_mains = False

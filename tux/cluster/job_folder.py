@@ -29,7 +29,7 @@ input has ended, whatever ended it.
 LONGEST_SOCKET = 107
 """Bytes of the name of a socket's file, as the system allows."""
 
-SHORT = ("/tmp", "/var/tmp")
+SHORT_FOLDERS = ("/tmp", "/var/tmp")
 """Folders for sockets, where the name of the usual temporary folder is too long."""
 
 _jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
@@ -92,7 +92,7 @@ def _make_both(folder: Path, graph: Path) -> None:
 def _for_sockets(usual: str) -> str:
     """The `usual` temporary folder, or one with a shorter name if sockets need that."""
     rest = len("/tux-job-xxxxxxxx/launcher")
-    for base in (usual, *SHORT):
+    for base in (usual, *SHORT_FOLDERS):
         if len(os.fsencode(base)) + rest <= LONGEST_SOCKET and os.access(base, os.W_OK | os.X_OK):
             return base
     raise TuxError(

@@ -43,7 +43,7 @@ from tux.cluster.control import (
 )
 from tux.cluster.wire import Sockets
 from tux.engine.saved import Saved
-from tux.protocol.frames import LARGEST, decode, encode
+from tux.protocol.frames import MAX_FRAME_BYTES, decode, encode
 from tux.protocol.message import Kind
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def leave(job: Job | Meeting, why: str) -> None:
     reached within a second, it finds out by the silence.
     """
     with suppress(Refused):
-        sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
+        sockets = Sockets(job.listen, MAX_FRAME_BYTES, job.secret, lambda what: None)
         join = Join(sockets.endpoint, job.nonce, why[:LONGEST], leaves=True)
         sockets.send_once(job.launcher, told(join, job.meeting))
         sockets.close(0)
@@ -142,7 +142,7 @@ def _tell(place: Place, why: str) -> None:
     about to listen, or to leave the address to its launcher.
     """
     meeting = number(place.secret or place.launcher.encode(), b"")
-    sockets = Sockets(place.own(), LARGEST, place.secret, lambda what: None)
+    sockets = Sockets(place.own(), MAX_FRAME_BYTES, place.secret, lambda what: None)
     join = Join(sockets.endpoint, lost=why[:LONGEST], leaves=True)
     try:
         for _ in range(TELLS):
@@ -235,7 +235,7 @@ def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Cont
     caller can look at its processes. Ends after so many seconds, which begin anew each time that
     machine 0 says that it is at work.
     """
-    sockets = Sockets(job.listen, LARGEST, job.secret, lambda what: None)
+    sockets = Sockets(job.listen, MAX_FRAME_BYTES, job.secret, lambda what: None)
     try:
         # one question waits at a time, however long machine 0 is not there
         dealers = sockets.more_dealers(1)

@@ -50,7 +50,7 @@ from tux.cluster.local_workers import LocalWorkers
 from tux.cluster.refusals import Refusals
 from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.socket_thread import SocketThread
-from tux.cluster.worker_marks import PATIENCE
+from tux.cluster.worker_marks import DISK_SECONDS
 from tux.engine.model import ModelReceiver
 from tux.engine.records import merged
 from tux.engine.saved import epoch_in, segments_in
@@ -199,7 +199,7 @@ class Launcher(LocalWorkers):
         with self.socket_thread.naming_hosts():
             yield from self._records(first)
             if self._checkpointing:
-                self._checkpointing.end(PATIENCE)
+                self._checkpointing.end(DISK_SECONDS)
         self._refusals.warn(self.socket_thread.reactor, end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
@@ -304,7 +304,7 @@ class Launcher(LocalWorkers):
 
     def settled(self) -> bool:
         """Whether nothing of a checkpoint is being written any more; waits for the disk."""
-        return self._checkpointing is None or self._checkpointing.end(PATIENCE)
+        return self._checkpointing is None or self._checkpointing.end(DISK_SECONDS)
 
     # ---- messages
 

@@ -23,7 +23,7 @@ from tux.engine.training import Training
 from tux.graph.partitioned import Partitioned
 from tux.program.sources import find
 
-FEW = 1 << 16
+COMPILED_EDGES = 1 << 16
 """Edges of a part that kernels are compiled with."""
 
 NONE = States()
@@ -110,7 +110,7 @@ def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
     lay all out again.
     """
     phase("layout and compile")
-    worker = job.worker(rank, FEW)
+    worker = job.worker(rank, COMPILED_EDGES)
     Training(worker)
     worker.release()
 

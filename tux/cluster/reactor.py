@@ -17,7 +17,7 @@ from tux.cluster.heartbeat import Activity, Heartbeat
 from tux.cluster.joining import ANY
 from tux.cluster.sequence import Sequences
 from tux.cluster.wire import Sockets
-from tux.protocol.frames import LARGEST, checksum, decode, encode
+from tux.protocol.frames import MAX_FRAME_BYTES, checksum, decode, encode
 from tux.protocol.message import BadMessage, Kind, Message
 
 
@@ -43,7 +43,7 @@ class Reactor:
         deliver: Callable[[Message | Exception], None],
         *,
         partners: Sequence[int],
-        largest: int = LARGEST,
+        largest: int = MAX_FRAME_BYTES,
         secret: bytes | None = None,
         excused: Callable[[int, float], bool] = lambda member, seconds: False,
         foreign: Callable[[Message], None] = lambda message: None,

@@ -27,7 +27,7 @@ from tux.engine import shard
 from tux.engine.state import State
 from tux.protocol.marks import Allowance, Every, Word
 
-PATIENCE = 600.0
+DISK_SECONDS = 600.0
 """Seconds that the end of a run waits for a disk that takes its last state."""
 
 SHARE = 4
@@ -121,7 +121,7 @@ class WorkerMarks:
 
     def finish(self) -> None:
         """Wait until the last state is on the disk."""
-        self._background.wait(time.monotonic() + PATIENCE)
+        self._background.wait(time.monotonic() + DISK_SECONDS)
         self._background.poll()
 
     def _keep(self, keep: Keep, state: State) -> None:

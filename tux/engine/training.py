@@ -54,7 +54,7 @@ class Marks(Protocol):
 SOON = 3.0
 """Seconds after a wish to end in which an epoch should end, so that it counts."""
 
-LONG = 2.0
+LONG_EPOCH_SECONDS = 2.0
 """Seconds of an epoch from which on the model at its end is copied, as the next epoch would not end
 soon enough.
 """
@@ -298,7 +298,7 @@ class Training:
     def _keep_last(self, seconds: float) -> None:
         """Note how long an epoch took; after a long one copy the model, if that is wanted."""
         self._last_seconds = seconds
-        if self._keeps_last and seconds > LONG:
+        if self._keeps_last and seconds > LONG_EPOCH_SECONDS:
             self._last_model.make()
         else:
             self._last_model.drop()

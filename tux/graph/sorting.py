@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tux.arrays.pieced import Pieced
-from tux.base.parallel import LEAST, slices, spread
+from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
 from tux.partition.compiled import compiled
 from tux.rows.table import frozen
 
@@ -76,7 +76,7 @@ def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
     """As many pieces as there are threads, but so few that their counts take no more memory than a
     byte a key, or one piece's.
     """
-    return slices(len(keys), max(LEAST, 4 * n_keys))
+    return slices(len(keys), max(ENTRIES_PER_THREAD, 4 * n_keys))
 
 
 def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:

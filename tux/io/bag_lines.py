@@ -39,7 +39,7 @@ from tux.io.text import NUMBER, note, text_blocks
 
 HEAD = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?:.*", re.IGNORECASE)  # a number, and another one
 LOOKED_AT = 200  # lines, to tell whether rows have labels with weights
-LEAST = 4  # rows of each label, to be sure of it
+MIN_ROWS_OF_LABEL = 4  # rows of each label, to be sure of it
 MANY, SHARE = 0.25, 0.75  # of the rows
 
 
@@ -148,7 +148,9 @@ def _head(lines: bytes) -> int:
     numbers = [[int(word) for word in row] for row in columns]
     ascending = all(one < other for row in numbers for one, other in pairwise(row[1:]))
     behind = any(len(row) > 1 and row[0] >= row[1] for row in numbers)
-    few = len(rows) >= LEAST and len(set(heads)) <= max(2, len(rows) // LEAST)
+    few = len(rows) >= MIN_ROWS_OF_LABEL and len(set(heads)) <= max(
+        2, len(rows) // MIN_ROWS_OF_LABEL
+    )
     return WEIGHTED if ascending and behind and few else NOTHING
 
 

@@ -14,7 +14,9 @@ SEPARATORS = ("\t", ",", ";", "::", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
-LONG = 1 << 16  # characters of a line, beyond which quotes between blanks are not looked for
+MAX_QUOTED_LINE = (
+    1 << 16
+)  # characters of a line, beyond which quotes between blanks are not looked for
 BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"(?=[ \t]|$)|([^ \t]+)')  # cut by blanks; quoted, or not
 ADDRESSES = re.compile(r"\S\s+\w+://")  # one behind a blank, and what stands before it
 APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
@@ -71,7 +73,7 @@ def has_quotes(separator: str) -> bool:
 def split(line: str, separator: str) -> list[str]:
     """The cells of a line as they stand there. Raises `csv.Error` if a quote is not closed."""
     if separator == BLANKS:
-        if '"' not in line or len(line) > LONG:
+        if '"' not in line or len(line) > MAX_QUOTED_LINE:
             return re.findall(r"[^ \t]+", line)
         return [bare or inner.replace('""', '"') for inner, bare in BLANK_CELL.findall(line)]
     if len(separator) > 1 or '"' not in line:

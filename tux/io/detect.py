@@ -75,7 +75,7 @@ SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
 SAMPLES = (".svm", ".libsvm", ".svmlight", ".feat")
 DIGITS = 18  # of a number of pairs, at most: int() refuses very many
-WIDE = 4  # columns on every line: so many of this kind no table of edges has
+BAG_COLUMNS = 4  # columns on every line: so many of this kind no table of edges has
 
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
 TRIPLE = re.compile(rb"\s*\d+\s+\d+\s+\S+\s*", re.ASCII)
@@ -245,7 +245,7 @@ def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Format:
         [fit for row, fit in zip(rows, fits, strict=True) if not (fit and _bare(row))]
     ):
         return Format.TEXT
-    if not named and (widths == {0} or len(widths) == 1 and min(widths) + headed < WIDE):
+    if not named and (widths == {0} or len(widths) == 1 and min(widths) + headed < BAG_COLUMNS):
         return Format.TEXT
     return (
         Format.LDA_C

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.ids import MOST
+from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 from tux.io.cells import BLANKS, TextLayout
 from tux.io.text import NUMBER, blocks, cut, short
@@ -110,11 +110,11 @@ def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Proble
             where=where,
             do=f"Graphs of these problems are read: {', '.join(ARCS)}.",
         )
-    if len(sizes) != 2 or not all(map(_plain, sizes)) or int(sizes[0]) > MOST:
+    if len(sizes) != 2 or not all(map(_plain, sizes)) or int(sizes[0]) > MAX_VERTICES:
         raise DataError(
             f"{cut(' '.join(sizes))} are no sizes",
             where=where,
-            do=f"It should be the numbers of vertices, at most {MOST:,}, and of edges.",
+            do=f"It should be the numbers of vertices, at most {MAX_VERTICES:,}, and of edges.",
         )
     return _Problem(kind, int(sizes[0]), int(sizes[1]), line)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.ids import MOST, believed
+from tux.arrays.ids import MAX_VERTICES, believed
 from tux.arrays.integers import narrow
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries
@@ -143,9 +143,9 @@ def _head(lines: list[bytes], asked: BagSpec) -> _Head:
             raise DataError(
                 f"{short(word)} is no number of {name}", where=asked.bad.places.of(at), do=RULE
             )
-        if len(word) > 18 or int(word) > MOST and at < 3:
+        if len(word) > 18 or int(word) > MAX_VERTICES and at < 3:
             raise DataError(
-                f"{short(word)} {name}; at most {MOST:,} can be held",
+                f"{short(word)} {name}; at most {MAX_VERTICES:,} can be held",
                 where=asked.bad.places.of(at),
                 do=RULE,
             )

@@ -16,7 +16,7 @@ from tux.arrays.integers import joined, narrow
 from tux.base.errors import UsageError
 from tux.io.text import Bad
 
-LARGEST = 2**64 - 1  # what a column's number may be at most
+MAX_COLUMN = 2**64 - 1  # what a column's number may be at most
 # whole numbers up to this one are exact in double precision and have at most 15 digits
 WHOLE = 10**15 - 1
 
@@ -37,7 +37,7 @@ class BagSpec(NamedTuple):
     @property
     def last(self) -> int:
         """The highest number of a column."""
-        return LARGEST if self.columns is None else self.first + self.columns - 1
+        return MAX_COLUMN if self.columns is None else self.first + self.columns - 1
 
     def outside(self, number: int) -> str:
         """Why `number` is no column, or nothing."""
@@ -45,7 +45,7 @@ class BagSpec(NamedTuple):
             return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
         if self.columns is not None and number > self.last:
             return f"{self.column} {number} is beyond the vocabulary of {self.columns:,}"
-        return f"{self.column} {number} is too large a number" if number > LARGEST else ""
+        return f"{self.column} {number} is too large a number" if number > MAX_COLUMN else ""
 
     def counts(self) -> tuple[int, int]:
         """The range of whole counts that the field can hold."""

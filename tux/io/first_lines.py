@@ -15,10 +15,10 @@ from tux.io.input_files import pieces_of
 from tux.io.text import line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time
-MOST = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
+MAX_FIRST_BYTES = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
 RULED = re.compile(rb"^[ \t|+:]*[-=]{3}[-=+|: \t]*\r?\n", re.MULTILINE)  # ---+---
-WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how text in UTF-16 or UTF-32 begins
-LONGEST = 1000  # lines of one row
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how text in UTF-16 or UTF-32 begins
+MAX_LINES_OF_ROW = 1000  # lines of one row
 OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote
 EXCEL = re.compile(rb'"?sep=(.|\\t)"?\r?\n', re.IGNORECASE)  # a first line that names the separator
 
@@ -64,7 +64,7 @@ def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
                     begun, found = True, found + 1
                 lines.append(line)
                 size += len(line)
-                if found == rows or size > MOST:
+                if found == rows or size > MAX_FIRST_BYTES:
                     return FirstLines(b"".join(lines), file, place)
     return FirstLines(b"".join(lines), file, place)
 
@@ -80,7 +80,7 @@ def begins_row(line: bytes) -> bool:
 
 def check_text(block: bytes, path: str) -> None:
     """DataError for what is no text."""
-    if block.startswith(WIDE):
+    if block.startswith(WIDE_MARKS):
         bits = 32 if b"\0\0" in block[:4] else 16
         raise DataError(
             f"{path} is text in UTF-{bits}" + ", as Excel writes Unicode text" * (bits == 16),
@@ -127,7 +127,7 @@ def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
 
 def _closed(block: bytes, begin: int) -> int:
     """Where the line ends that closes a quote which is open at `begin`; 0 if none does soon."""
-    for _ in range(LONGEST):
+    for _ in range(MAX_LINES_OF_ROW):
         if not (end := block.find(b"\n", begin) + 1):
             return 0
         if block.count(b'"', begin, end) & 1:

@@ -13,8 +13,8 @@ from tux.base.errors import DataError
 from tux.io.cells import MARK, SEPARATORS, cells_of
 from tux.io.row_one import is_in_use
 
-LINES, FEW = 50, 5  # that are looked at
-MOST = 1 << 16  # bytes of text likewise
+LINES, DOT_LINES = 50, 5  # that are looked at
+MAX_HEAD_BYTES = 1 << 16  # bytes of text likewise
 WIDEST = 4096  # characters of a row
 SHARE = 0.75  # of the lines, that must be of the kind: the others may be damaged
 
@@ -146,10 +146,10 @@ class Beginning(NamedTuple):
     @classmethod
     def of(cls, head: bytes) -> Beginning:
         """Those of a text that begins with `head`, unpacked; none of what is no text."""
-        if b"\0" in head[:MOST]:
+        if b"\0" in head[:MAX_HEAD_BYTES]:
             return cls("", [])
-        text = head[:MOST].removeprefix(MARK).decode(errors="replace")
-        lines = text.splitlines()[: None if len(head) < MOST else -1] or [text]
+        text = head[:MAX_HEAD_BYTES].removeprefix(MARK).decode(errors="replace")
+        lines = text.splitlines()[: None if len(head) < MAX_HEAD_BYTES else -1] or [text]
         rows = [line for line in lines if line.strip()[:1] not in ("", "#", "%")]
         return cls("\n".join(rows).lstrip(), [row.strip()[:WIDEST] for row in rows[:LINES]])
 
@@ -248,7 +248,7 @@ def _of_text(begun: Beginning) -> Kind | None:
     for pattern, kind in TEXTS:
         if re.match(pattern, begun.text, re.IGNORECASE):
             return kind
-    pairs = ("\n".join(begun.rows[at : at + 2]) for at in range(FEW))
+    pairs = ("\n".join(begun.rows[at : at + 2]) for at in range(DOT_LINES))
     if any(map(DOT.match, pairs)):  # behind comments of its own kind
         return Kind("a graph of Graphviz (DOT)", WRITE)
     if any(map(SQL.match, begun.rows)):

@@ -14,7 +14,7 @@ from tux.base.errors import DataError
 from tux.io.text import blocks
 from tux.partition.compiled import compiled
 
-MOST = 2**62  # what a number may be at most
+MAX_NUMBER = 2**62  # what a number may be at most
 
 
 class IntegerLines(NamedTuple):

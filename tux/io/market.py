@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.ids import MOST
+from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 from tux.io.cells import BLANKS, MARK, TextLayout
 from tux.io.text import NUMBER, blocks, cut, short
@@ -170,9 +170,10 @@ def _sizes(line: bytes, where: str) -> list[int]:
             do="After the comments there should be the numbers of rows, columns and entries.",
         )
     rows, columns, entries = (int(word) for word in words)
-    if max(rows, columns) > MOST:
+    if max(rows, columns) > MAX_VERTICES:
         raise DataError(
-            f"{rows:,} x {columns:,}; at most {MOST:,} rows or columns can be held", where=where
+            f"{rows:,} x {columns:,}; at most {MAX_VERTICES:,} rows or columns can be held",
+            where=where,
         )
     return [rows, columns, entries]
 

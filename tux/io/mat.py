@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import MOST, Ids, believed_sizes
+from tux.arrays.ids import MAX_VERTICES, Ids, believed_sizes
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
 from tux.io.field_values import field_values
@@ -334,8 +334,8 @@ def _read(path: str | os.PathLike[str], entry: Entry) -> Matrix:
     """The entries of one matrix."""
     if entry.kind != SPARSE and entry.kind not in DENSE or len(entry.sizes) != 2:
         raise DataError(f"{entry} of {path} is no matrix of numbers")
-    if max(entry.sizes) > MOST:
-        raise DataError(f"{entry} of {path}: at most {MOST:,} rows or columns can be held")
+    if max(entry.sizes) > MAX_VERTICES:
+        raise DataError(f"{entry} of {path}: at most {MAX_VERTICES:,} rows or columns can be held")
     with _opened(path) as (file, order):
         data, _ = _begin(file, entry.start, os.path.getsize(path), order)
         assert data is not None  # since there was one

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.ids import MOST
+from tux.arrays.ids import MAX_VERTICES
 from tux.arrays.packed import ENDINGS as PACKINGS
 from tux.base.errors import DataError
 from tux.io.integer_lines import IntegerLines, numbers
@@ -115,8 +115,8 @@ def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
     n, m, form, weights = header + [0, 1][len(header) - 2 :]
     if not set(str(form)) <= {"0", "1"} or form > 111:
         raise DataError(f"{form} is no format of a METIS graph", where=where, do=rule)
-    if n > MOST:
-        raise DataError(f"{n:,} vertices; at most {MOST:,} can be held", where=where)
+    if n > MAX_VERTICES:
+        raise DataError(f"{n:,} vertices; at most {MAX_VERTICES:,} can be held", where=where)
     size, vertex, edge = form // 100, form // 10 % 10, form % 10
     return _Head(n, m, size + vertex * weights, bool(edge), int(lines.number[0]))
 

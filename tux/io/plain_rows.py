@@ -19,15 +19,15 @@ from tux.io.cells import TextLayout
 from tux.io.decimals import number_at
 from tux.partition.compiled import compiled
 
-LEAST = 1 << 19
+BYTES_PER_THREAD = 1 << 19
 """Bytes of text that are worth a thread; less than two pieces of that size are left to Arrow, so
 that small files do without compiled code.
 """
 
 SKIPPED, WHOLE, REAL, SINGLE = range(4)  # what a column is; SINGLE is real, of 32 bits
 TINY = 1e-30  # nearer to 0, numbers of 32 bits have fewer digits
-FEW = 15  # digits of a whole number that is surely a double
-TENS = 10.0 ** np.arange(FEW + 1)
+DOUBLE_DIGITS = 15  # digits of a whole number that is surely a double
+TENS = 10.0 ** np.arange(DOUBLE_DIGITS + 1)
 
 
 @compiled
@@ -106,11 +106,11 @@ def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: igno
                     fraction = i - first - digits - 1
                     digits += fraction
                     # a quotient of two numbers that are doubles is the nearest one
-                    value = number / TENS[min(fraction, FEW)]
+                    value = number / TENS[min(fraction, DOUBLE_DIGITS)]
                 else:
                     fraction, value = 0, np.float64(number)
                 value = -value if negative else value
-                if digits == 0 or digits > FEW or text[i] == 101 or text[i] == 69:
+                if digits == 0 or digits > DOUBLE_DIGITS or text[i] == 101 or text[i] == 69:
                     value, i = _real_at(text, begin, kind == SINGLE)
                 elif fraction and kind == SINGLE and _rounded_twice(value):
                     return False
@@ -128,7 +128,7 @@ def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: igno
 
 def count_lines(text: bytes) -> int:
     """How many lines end in a text."""
-    if len(text) < 2 * LEAST:
+    if len(text) < 2 * BYTES_PER_THREAD:
         return text.count(b"\n")
     return int(lines_in(np.frombuffer(text, np.uint8)))
 
@@ -145,9 +145,9 @@ def plain_rows(
         kind is None or kind.kind in "iu" or kind in (np.float32, np.float64) for kind in kinds
     )
     # the compiled loop knows by the last newline where to stop
-    if len(text) < 2 * LEAST or not text.endswith(b"\n") or not all(known):
+    if len(text) < 2 * BYTES_PER_THREAD or not text.endswith(b"\n") or not all(known):
         return None
-    ends = [text.find(b"\n", piece.stop - 1) + 1 for piece in slices(len(text), LEAST)]
+    ends = [text.find(b"\n", piece.stop - 1) + 1 for piece in slices(len(text), BYTES_PER_THREAD)]
     whole = np.frombuffer(text, np.uint8)
     pieces = [whole[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
     columns = spread(lambda piece: _columns(piece, layout, kinds), pieces)

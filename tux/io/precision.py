@@ -9,7 +9,7 @@ import numpy as np
 
 from tux.arrays.arrow import Coded, Column
 
-FEW = 1 << 16
+COARSE_STEPS = 1 << 16
 """Steps of 32 bits between the least and the largest number: with more, what two numbers lose is
 little beside what all others differ by.
 """
@@ -28,7 +28,7 @@ def lost_values(values: np.ndarray) -> tuple[int, int] | None:
     top = max(abs(least), abs(most))
     if least == most or top > float(np.finfo(np.float32).max):
         return None
-    if most - least > FEW * _step(top):
+    if most - least > COARSE_STEPS * _step(top):
         return None
     many, few = len(np.unique(known)), len(np.unique(known.astype(np.float32)))
     return (many, few) if few < many else None
@@ -56,7 +56,7 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
         least, most = float(values.min()), float(values.max())
         top = max(abs(least), abs(most))
         step = _step(top)
-        if FROM <= top < np.inf and most - least <= FEW * step:
+        if FROM <= top < np.inf and most - least <= COARSE_STEPS * step:
             what = f"32 bits tell numbers such as {top:.15g} apart by {step:.15g} only"
             notes.append(f"{name}: {what}; subtract one near to them")
     return notes

@@ -16,7 +16,7 @@ from tux.io.text import NUMERIC
 
 GAPS = ("", "NA", "N/A", "null", "NULL", "?", "None", "<NA>", "#N/A", "n/a")
 """How a number that is missing is written in text."""
-WIDE = 4  # columns that a table of edges may have at most where some names are numbers
+MAX_EDGE_COLUMNS = 4  # columns that a table of edges may have at most where some names are numbers
 DIGIT = re.compile(r"\d")
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name: fromNode_id2
@@ -72,7 +72,7 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     rest = [row for row in table[1:] if len(row) == len(first) and not _repeats(row, first)]
     if any(map(NUMERIC.fullmatch, first)):
         below = [any(cell == row[at] for row in rest) for at, cell in enumerate(first)]
-        if len(first) > WIDE and _of_matrix(first, below):
+        if len(first) > MAX_EDGE_COLUMNS and _of_matrix(first, below):
             return RowOne.NAMES
         own = len(first) < 3 and any(cell in row for row in rest for cell in first)
         counted = first[0] == "0" and not own and may_be_names(table)

@@ -21,7 +21,7 @@ from tux.io.entries import BagSpec, Entries, GatheredEntries, summed
 from tux.io.hashed import collisions, hashed_words
 from tux.io.pair_faults import number_fault
 from tux.io.precision import lost_note
-from tux.io.sample_labels import LARGEST, Rows, SampleLabels, Where, number_label_fault, plain
+from tux.io.sample_labels import MAX_LABEL, Rows, SampleLabels, Where, number_label_fault, plain
 from tux.io.text import NUMBER
 from tux.io.vertex_columns import INDEX
 
@@ -34,7 +34,7 @@ CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messag
 USUAL = ("label", "y", "target", "class")
 COUNTERS = frozenset("index row.names rowname row X x no nr #".split())
 """Names of columns that may count the rows; those of `INDEX` surely do."""
-LEAST = 2  # rows, to see that a column counts them
+MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -176,9 +176,9 @@ def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") 
 
 def faulty(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
     """Where `fault` finds one, (r,) bool."""
-    least, most = asked.reals() if role == "number" else (0.0, LARGEST)
+    least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
     if role == "target":
-        least = -LARGEST
+        least = -MAX_LABEL
     good = (values >= least) & (values <= most)
     if role == "number" and asked.dtype.kind != "f":
         good &= values == np.rint(values)
@@ -314,7 +314,7 @@ class SampleTable:
             f"column {self.names[at]} counts the rows, and is a {self.asked.column}; leave it out "
             f"if it is no value of a {self.asked.row}"
             for at, excess in self._excess.items()
-            if excess in ({0.0}, {-1.0}) and len(entries.rows) >= LEAST
+            if excess in ({0.0}, {-1.0}) and len(entries.rows) >= MIN_COUNTED_ROWS
         ]
         gaps = ", ".join(
             f"{count:,} of column {name}" for name, count in self.missing.items() if count

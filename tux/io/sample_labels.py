@@ -33,7 +33,7 @@ MORE = (
 )
 """What may be done about more than two kinds of labels."""
 F4 = np.dtype("f4")
-LARGEST = float(np.finfo(F4).max)  # label that is a number
+MAX_LABEL = float(np.finfo(F4).max)  # label that is a number
 
 
 class NotTwo(DataError):
@@ -116,7 +116,7 @@ def numbers_of(column: np.ndarray) -> np.ndarray:
         known = [value if isinstance(value, float) else np.nan for value in meant]
         column = np.array([*known, np.nan])[codes]
     values = column.astype(np.float64)
-    return np.where(abs(values) <= LARGEST, values, np.nan)
+    return np.where(abs(values) <= MAX_LABEL, values, np.nan)
 
 
 def number_label_fault(label: str, what: str) -> str:
@@ -124,7 +124,7 @@ def number_label_fault(label: str, what: str) -> str:
     label = label.strip()
     if not label:
         return f"{what} is missing"
-    return number_fault(label, what, False, -LARGEST, LARGEST, F4)
+    return number_fault(label, what, False, -MAX_LABEL, MAX_LABEL, F4)
 
 
 def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.given import check_unmasked
-from tux.arrays.ids import MOST, believed
+from tux.arrays.ids import MAX_VERTICES, believed
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
@@ -131,7 +131,7 @@ def triples(
         shape.shape != (2,)
         or shape.dtype.kind not in "iu"
         or int(shape.min()) < 0
-        or int(shape[0]) > MOST
+        or int(shape[0]) > MAX_VERTICES
     ):
         raise DataError(
             f"{shape.tolist()} is the shape of no matrix that can be held", where=f"{path}:shape"

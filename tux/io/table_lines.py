@@ -38,7 +38,7 @@ from tux.io.cells import (
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import (
     EXCEL,
-    LONGEST,
+    MAX_LINES_OF_ROW,
     RULED,
     FirstLines,
     begins_row,
@@ -322,7 +322,7 @@ class TableLines:
                 return b"".join([*pieces, block[done:first]]), block[first:]
             end = int(ends[odd[at + 1]])
             row, lines = block[first:end], odd[at + 1] - odd[at]
-            if lines < LONGEST and self._is_whole(joined := _one_line(row, lines)):
+            if lines < MAX_LINES_OF_ROW and self._is_whole(joined := _one_line(row, lines)):
                 pieces += [block[done:first], joined]
                 done = end
                 at += 1

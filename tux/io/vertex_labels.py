@@ -29,7 +29,7 @@ from tux.io.row_one import RowOne, row_one
 from tux.io.table_lines import JUDGED, TableLines, first_rows
 from tux.io.text import CONVERT, NOT_UTF_8, WHOLE, blocks
 
-MOST = 1 << 32  # vertices times labels
+MAX_LABELS_OF_ALL = 1 << 32  # vertices times labels
 # of a header
 KINDS = frozenset(("label", "labels", "class", "group", "community"))
 NAMES = KINDS | {"node", "nodeid", "vertex", "id", "user"}
@@ -64,7 +64,7 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     if not len(vertices):
         raise DataError(f"{path} holds no label")
     names, label = distinct_values(kinds)
-    if len(ids) * len(names) > MOST:
+    if len(ids) * len(names) > MAX_LABELS_OF_ALL:
         raise DataError(
             f"{path} has {len(names):,} different labels, too many for {len(ids):,} vertices",
             do="Is the label's column second?",

@@ -12,7 +12,7 @@ import numpy as np
 
 from tux.base.errors import DataError
 
-LARGEST = 1 << 40
+MORE_THAN_ALL_EDGES = 1 << 40
 """A number that no loader tells: there are fewer edges."""
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Columns:
         return array
 
     def numbers(
-        self, length: int | None = None, *, least: int = 0, below: int = LARGEST
+        self, length: int | None = None, *, least: int = 0, below: int = MORE_THAN_ALL_EDGES
     ) -> np.ndarray:
         """The next array (m,), of whole numbers from `least` to `below` - 1."""
         return self._between(self.column("i", length), least, below)
@@ -70,7 +70,7 @@ class Columns:
         array = self._next()
         if array.dtype.kind != "i" or array.shape != shape:
             raise self.bad(f"an array of {array.dtype} of shape {array.shape}")
-        return self._between(array, 0, LARGEST)
+        return self._between(array, 0, MORE_THAN_ALL_EDGES)
 
     def number(self, below: int) -> int:
         """The next array, which is one number."""

@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 
 from tux.arrays.arrow import Column, ColumnPieces
-from tux.arrays.ids import MOST, Ids
+from tux.arrays.ids import MAX_VERTICES, Ids
 from tux.arrays.lookup import looked_up
 from tux.base.errors import DataError
 from tux.base.random import draws
@@ -204,9 +204,10 @@ def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
     for at, name in enumerate(plan.types):
         counts, present, last_ones = got[:, at, 0], got[:, at, 1:3], got[:, at, 3:]
         indices = bounds_of(counts)
-        if indices[-1] > MOST:
+        if indices[-1] > MAX_VERTICES:
             raise DataError(
-                f"{indices[-1]:,} different vertices of one type; at most {MOST:,} can be held"
+                f"{indices[-1]:,} different vertices of one type; at most {MAX_VERTICES:,} can be "
+                "held"
             )
         largest = np.where(last_ones > 0, indices[:-1, None] + last_ones, 0).max(axis=0)
         out[name] = Sizes(indices, indices, present.sum(axis=0), largest)

@@ -7,7 +7,7 @@ bytes from the network are checked: `decode` trusts nothing. Pure functions.
                  lengths 4 x u64
     buffers      C-contiguous, little-endian: if all together are small, in the header's frame, each
                  from a multiple of 8 bytes on; else one frame for each array, or several of at
-                 most LARGEST bytes
+                 most MAX_FRAME_BYTES bytes
 
 The checksum covers the header (with the checksum's own place zero), the descriptors and all
 buffers. It finds accidents, not attackers; against those, transports between machines encrypt and
@@ -35,7 +35,7 @@ DTYPES = tuple(
 )
 CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 MOST_ARRAYS, MOST_DIMENSIONS = 255, 4
-LARGEST = 1 << 26
+MAX_FRAME_BYTES = 1 << 26
 """Bytes of a frame. Rows may have any size, so larger arrays travel in several frames."""
 INSIDE = 2048
 """Bytes of buffers that are copied into the header's frame: a frame of its own takes longer."""
@@ -119,12 +119,14 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
 
 
 def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """Buffers as frames, those of more than LARGEST bytes as several."""
+    """Buffers as frames, those of more than MAX_FRAME_BYTES bytes as several."""
     for buffer in buffers:
-        if len(buffer) <= LARGEST:
+        if len(buffer) <= MAX_FRAME_BYTES:
             yield buffer
         else:
-            yield from (buffer[at : at + LARGEST] for at in range(0, len(buffer), LARGEST))
+            yield from (
+                buffer[at : at + MAX_FRAME_BYTES] for at in range(0, len(buffer), MAX_FRAME_BYTES)
+            )
 
 
 def _with_checksum(bare: bytes, total: int) -> bytes:
@@ -227,7 +229,7 @@ def _joined(frames: Sequence[Any], claims: Sequence[_Claim], source: int) -> Ite
     """The buffers in the frames after the header's. Those of several frames are joined: this
     allocates no more than has arrived.
     """
-    counts = [max(1, -(-claim.size // LARGEST)) for claim in claims]
+    counts = [max(1, -(-claim.size // MAX_FRAME_BYTES)) for claim in claims]
     if sum(counts) != len(frames) - 1:
         raise _miscounted(frames, len(claims), source)
     at = 1

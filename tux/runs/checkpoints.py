@@ -31,7 +31,7 @@ FOLDER = "checkpoints"
 LISTS = "lists"
 MANIFEST = "checkpoint.json"
 VERSION = 1
-LARGEST = 1 << 24  # bytes of a manifest that are read
+MAX_MANIFEST_BYTES = 1 << 24  # bytes of a manifest that are read
 NAME = re.compile(r"\d{6,}", re.ASCII)
 
 
@@ -315,7 +315,7 @@ def _manifest(path: Path) -> Manifest:
     """
     try:
         with open(path, "rb") as file:
-            sealed = msgspec.json.decode(file.read(LARGEST), type=Sealed)
+            sealed = msgspec.json.decode(file.read(MAX_MANIFEST_BYTES), type=Sealed)
         if sealed.version != VERSION:
             raise damaged(path, f"format {sealed.version} instead of {VERSION}")
         if hashed(bytes(sealed.manifest)) != sealed.sum:

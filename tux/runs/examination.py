@@ -32,7 +32,7 @@ from tux.runs.samples import several
 from tux.runs.untyped import ONE, of_classes, read_graph
 
 SHOWN = 3  # ids of each type
-MOST = 60  # characters of a cell
+MAX_CELL_LETTERS = 60  # characters of a cell
 WIDEST = 12  # cells of a row
 CUTS = {BLANKS: "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", "::": "::"}
 
@@ -77,7 +77,7 @@ def _text(source: str, program: Program | None, reading: Reading) -> Findings:
     yield "format", f"text, {plural(seen.width, 'column')}{how}"
     for at, row in enumerate(seen.table[:2], 1):
         names = at == 1 and _is_titled(first, seen, program, reading)
-        cells = ", ".join(cell[:MOST] for cell in row[:WIDEST])
+        cells = ", ".join(cell[:MAX_CELL_LETTERS] for cell in row[:WIDEST])
         more = ", ..." if len(row) > WIDEST else ""
         yield f"row {at}", f"{'names of columns: ' if names else ''}{cells}{more}"
     if program is not None and isinstance(program.input, Samples) and reading.labels is None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tux.base.background import Background
 from tux.base.errors import DiskError
 from tux.cluster.keeper import Keeper
-from tux.cluster.worker_marks import PATIENCE, copied_if_small
+from tux.cluster.worker_marks import DISK_SECONDS, copied_if_small
 from tux.engine.saved import save
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Spool
@@ -88,7 +88,7 @@ class LocalMarks:
         """Wait until the last checkpoint is written."""
         if self._writing.busy():
             self._watch.phase("write the last checkpoint")
-        self._writing.wait(time.monotonic() + PATIENCE)
+        self._writing.wait(time.monotonic() + DISK_SECONDS)
         self._tell()
 
     def _tell(self) -> None:

@@ -50,7 +50,7 @@ from tux.loading.transfer import PIECE, Range, Receiving, Sending
 from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.piece import RoundPiece
 
-PATIENCE = 2.0
+LAST_WORD_SECONDS = 2.0
 """Seconds in which what a loader says at its end must have left."""
 
 MOST_BYTES = PIECE + (1 << 16)
@@ -222,7 +222,7 @@ class Member:
         if told:
             self._say(told)
         leave_failure(self.folder, self.number, failure)
-        self.thread.close(PATIENCE if told else 0.0)
+        self.thread.close(LAST_WORD_SECONDS if told else 0.0)
         os._exit(failure.code)
 
     # ---- in the socket thread

@@ -52,7 +52,7 @@ ALONE = 10.0
 parts, and not all loaders have come: it may also be what is left of an older run.
 """
 
-PATIENCE = 2.0
+LOADER_END_SECONDS = 2.0
 """Seconds that loaders have to hear that it is over, and to leave; and machines that have lost
 theirs, and ask to join again.
 """
@@ -255,18 +255,18 @@ class LoadingLauncher:
             told = error
         if not again:
             self._over = failed(told)
-        self._close(bye, 0.0 if again else PATIENCE)
+        self._close(bye, 0.0 if again else LOADER_END_SECONDS)
 
-    def _close(self, control: Control, patience: float = PATIENCE) -> None:
+    def _close(self, control: Control, patience: float = LOADER_END_SECONDS) -> None:
         """Tell all loaders that it is over, and end those of this machine. Machines that have lost
         theirs are told when they ask again, unless all load anew.
         """
         with ending_noted():
             self._tell_all(control)
-            limit = time.monotonic() + PATIENCE
+            limit = time.monotonic() + LOADER_END_SECONDS
             while self._over and self._joiners and time.monotonic() < limit:
                 time.sleep(JOINERS)
             # those of another machine may not have it yet
-            self.thread.close(PATIENCE)
+            self.thread.close(LOADER_END_SECONDS)
             self._here.end(patience)
             self._refusals.warn(self.thread.reactor, end=True)

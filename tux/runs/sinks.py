@@ -25,7 +25,7 @@ LIBRARIES = {"mlflow": "mlflow", "tensorboard": "tensorboardX"}
 of the sink.
 """
 
-PATIENCE = 30.0
+SINK_END_SECONDS = 30.0
 """Seconds that a run waits at its end for what its sink has not sent yet."""
 
 FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
@@ -75,7 +75,7 @@ def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> I
     finally:
         sending.give(lambda sink: sink.end(finite(run.results or {}), state))
         watch.phase(f"send the last records to {name}")
-        sending.finish(PATIENCE)
+        sending.finish(SINK_END_SECONDS)
 
 
 def opened(name: str, folder: Path | None) -> Sink:

@@ -24,7 +24,7 @@ from tux.io.npz_edges import npz_shape
 from tux.io.read import read_edges
 from tux.io.text import NUMERIC
 
-FEW = 5  # classes that are named
+NAMED_CLASSES = 5  # classes that are named
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
 # of the ids between a side's least and largest, those that occur, if it has a numbering of its own
 DENSE = 0.8
@@ -166,7 +166,7 @@ def joined_types(
 
 def of_classes(classes: Sequence[str]) -> str:
     """Classes in words: by their names if they are few; nothing if there are none."""
-    return " or ".join(classes) if len(classes) <= FEW else f"by {len(classes):,} classes"
+    return " or ".join(classes) if len(classes) <= NAMED_CLASSES else f"by {len(classes):,} classes"
 
 
 def read_sampled(

@@ -23,10 +23,10 @@ from tux.watch.reading import Reader
 PORT = 8170
 """Where the page is, if that port is free and no other is asked for."""
 
-MOST = 32
+MAX_REQUESTS = 32
 """Requests that are answered at a time; others are turned away."""
 
-PATIENCE = 20.0
+CLIENT_SECONDS = 20.0
 """Seconds that a client may take to send its request and to take the answer."""
 
 
@@ -81,7 +81,7 @@ class Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a request in a thread of its own, unless there are many already."""
-        if len(self._since) >= MOST:
+        if len(self._since) >= MAX_REQUESTS:
             self.shutdown_request(request)
             return
         self._since[request] = time.monotonic()
@@ -91,7 +91,7 @@ class Server(ThreadingHTTPServer):
         """Between requests: hang up on clients that take too long, as those do that send a byte now
         and then.
         """
-        late = time.monotonic() - PATIENCE
+        late = time.monotonic() - CLIENT_SECONDS
         for request, since in [*self._since.items()]:
             if since < late:
                 with suppress(OSError):  # its thread has closed it
