@@ -21,7 +21,7 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
 from tux.io.cells import is_marked, lines_of
-from tux.io.detect import Form, detect
+from tux.io.detect import SAMPLES, Form, detect, ending
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
@@ -35,6 +35,7 @@ TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
 COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
 AMOUNT = re.compile(r"[\d.,]+", re.ASCII)  # a number, and no word
 LIGHT = "the weights of rows, as in label:weight, are left out"
+LABELLED = "the first number of each row is left out, as its label"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
 
@@ -121,7 +122,7 @@ def bags_of(
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={asked.row: entries.rows},
-        notes=notes + ((LIGHT,) if entries.weights is not None else ()),
+        notes=notes + _left_out(asked.path, entries),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
@@ -129,6 +130,12 @@ def bags_of(
     return Bags(
         edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
     )
+
+
+def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
+    """Sentences about numbers of rows that are not used; a name such as a.svm tells of labels."""
+    labels = entries.labels is not None and ending(path) not in SAMPLES
+    return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
 
 
 def bag_edges(

@@ -13,6 +13,7 @@ BLANKS = " "  # stands for runs of blanks and tabs
 SEPARATORS = ("\t", ",", ";", "::", "|", BLANKS)  # in order of preference
 MARK = b"\xef\xbb\xbf"  # of byte order, with which some programs begin a text
 DECIMAL = re.compile(r"[+-]?\d+,\d+", re.ASCII)  # a number with a decimal comma
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?", re.ASCII)
 THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+(\.\d*)?|\d{1,3})", re.ASCII)  # such as 1,000
 MAX_QUOTED_LINE = (
     1 << 16

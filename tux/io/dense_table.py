@@ -68,6 +68,8 @@ def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: st
         cell[-1:] == ">" for cell in last
     ):
         why = "all rows stand in brackets"
+    elif all(cell[:1] == "[" and "]" not in cell for cell in first):
+        why = "all first ids begin with a bracket that is closed in another cell"
     elif 0 in picks[:2] and all(cell.endswith(":") and cell.strip(":") for cell in first):
         why = "all first ids end in a colon, as in lists of neighbours"
     elif all(all(map(QUOTED.fullmatch, column)) for column in ids):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.cells import TextLayout, cells_of
+from tux.io.cells import DATE, TextLayout, cells_of
 from tux.io.dense_table import check_edges, check_written
 from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
 from tux.io.first_lines import FirstLines, rows_of
@@ -17,6 +17,7 @@ from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.text import NUMERIC, SAMPLE, Begin, cut
 
 SEPARATED = "Cells are cut by tabs, commas, semicolons, |, :: or blanks."
+MAX_TITLES = 2  # lines of names below the first row
 HEAD = 1 << 18  # bytes in which the first rows of a file are, but for a longer first one
 
 
@@ -38,7 +39,7 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
         return None
     if seen.width < needed:
         raise _too_few(seen.width, needed, wanted, lines.place)
-    first, *rest = seen.table
+    first = seen.table[0]
     what = row_one(seen.table, known_names(wanted))
     if any(not name.isdecimal() for name in asked) or what is RowOne.NAMES:
         return _named(seen, first, wanted, lines.path)._replace(
@@ -56,6 +57,7 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     names = taken(places, layout.picks, wanted) if seen.width > needed else {}
     notes = unused(places, layout.picks)
     doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it"
+    notes = (*notes, *_odd_rows(seen.table, layout, wanted))
     if what is RowOne.UNSURE:
         numbers = any(map(NUMERIC.fullmatch, first))
         do = "remove it" if numbers else "name them with --columns"
@@ -80,7 +82,33 @@ def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> Edg
         check_edges(rest, picks, wanted, path, named=True)
     check_written(rest, picks, path)
     layout = seen.layout(picks)._replace(width=width, header=header, names=names)
-    return EdgeLayout(layout, notes=unused(header, picks))
+    odd = _odd_rows(rest, layout, wanted)
+    return EdgeLayout(layout, notes=(*unused(header, picks), *odd))
+
+
+def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: Wanted) -> list[str]:
+    """Sentences about rows below the first one that may be names of columns, as of another table
+    in the file, and about ids that are dates.
+    """
+    ends = [
+        [row[at] for at in layout.picks[:2]]
+        for row in rows
+        if len(row) == layout.width and row != list(layout.header)
+    ]
+    known = known_names(wanted)
+    names = [
+        pair
+        for pair in ends
+        if all(len(cell) > 1 and (plain_name(cell) in known or is_in_use(cell)) for cell in pair)
+    ]
+    notes = []
+    if 0 < len(names) <= MAX_TITLES and MAX_TITLES * len(names) < len(ends):
+        shown = " and ".join(", ".join(pair) for pair in names)
+        notes.append(f"{shown} is read as an edge; if these are names of columns, remove the line")
+    for at, column in enumerate(zip(*ends, strict=True)):
+        if len(column) > 1 and all(map(DATE.fullmatch, column)):
+            notes.append(f"ids of {wanted.ends[at]}s are dates, as {column[0]}")
+    return notes
 
 
 def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:

@@ -16,6 +16,8 @@ from tux.io.text import NUMBER, WHOLE, short
 
 ODD = 3  # words among ids that are whole numbers, at most
 LONGEST_GAP = max(map(len, GAPS))
+SUMS = frozenset(("total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt"))
+LONGEST_SUM = max(map(len, SUMS))
 SHOWN = 3  # of the ids of one kind
 COMMENT = re.compile(r"(//(?!\S+\.\S)|/\*|--|[;!@*'\\]\s|REM\s)")
 QUOTE = re.compile(r"""['"‘’‚“„`«»].*['"’“”`«»]|[^'"‘‚“„`«]*['"’”»]|['"][^'"]*""", re.DOTALL)
@@ -44,15 +46,28 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
         found = [gap for gap in GAPS if gap in brief]
         others = islice((word for word in values if not WHOLE.fullmatch(word)), ODD + 1)
         words = [short(word) for word in others]
+        few = 0 < len(words) <= ODD and 2 * len(words) <= len(values)
         if words and all(map(_is_number, values)):
             notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
-        elif 0 < len(words) <= ODD and 2 * len(words) <= len(values):
+        elif few:
             what = f"{', '.join(words)} among {kind}s that are whole numbers"
             notes.append(f"{what}, and an id as these; leave the cell empty if the id is missing")
         elif found:
             notes.append(f"{', '.join(found)} among {kind}s, and an id as any other")
         notes += _signs_of(kind, values, found)
+        if not few:
+            why = "they are ids as any others"
+            notes += _note(kind, _sums(values), "that may be sums of other rows", why)
     return notes
+
+
+def _sums(values: np.ndarray) -> list[str]:
+    """The ids (n,) by which programs call a row of sums."""
+    length = np.strings.str_len(values)
+    brief = values[(length > 2) & (length <= LONGEST_SUM)]
+    first = brief.astype("U1")
+    likely = brief[np.isin(first, [*"TtGgSs"])].tolist()
+    return [word for word in likely if word.lower() in SUMS]
 
 
 def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:

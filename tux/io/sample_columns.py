@@ -8,6 +8,7 @@ value 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -32,7 +33,7 @@ NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
 USUAL = ("label", "y", "target", "class")
-COUNTERS = frozenset("index row.names rowname row X x no nr #".split())
+COUNTERS = re.compile(r"index|row\.?names?|row|x|no|nr|num|#|.*id", re.IGNORECASE)
 """Names of columns that may count the rows; those of `INDEX` surely do."""
 MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
@@ -199,7 +200,7 @@ class SampleTable:
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
         self._coarse: dict[int, str] = {}  # what is odd about the values, by place of the column
         # by how much columns that may count the rows, by their places, exceed the rows' numbers
-        self._excess = {at: set[float]() for at in self._columns if names[at] in COUNTERS}
+        self._excess = {at: set[float]() for at in self._columns if COUNTERS.fullmatch(names[at])}
         self.names_told: list[str] = []  # see `odd_names`
         self.notes: list[str] = []  # what the user should know of the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column

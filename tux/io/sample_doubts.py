@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 
+from tux.io.cells import DATE
 from tux.io.row_one import GAPS
 from tux.io.text import NUMBER, short
 
 SIGNED = re.compile(
     r"[^\w\s=\"'#/@]{0,3}\s?((USD|EUR|GBP|CHF|JPY|INR|CNY|Rs\.?|kr\.?|[A-Z]{1,2}\$)\s?)?"
-    r"(\d{1,3}(_\d{3})+|\d[\d,]*)(\.[\d,]*)?([dD][+-]?\d+|\s?[^\d.=\"_]{0,3})"
+    r"(\d{1,3}([_'’ \u00a0\u202f]\d{3})+|\d[\d,]*)(\.[\d,]*)?([dD][+-]?\d+|\s?[^\d.=\"_]{0,3})"
 )
 """Numbers with a sign or a unit, such as $1.50, 10%, 1_000 and Fortran's 1D-3, but no ids such as
 u-1 and 10.0.0.1."""
 
-DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d.*)?")
+
+FEWEST = 3  # values of a column, to say that all differ
+AMOUNT = re.compile(r"[\s\d]")  # in texts, times and other words that are no names of a kind
 
 
 def doubt(name: str, cells: list[str]) -> str:
@@ -30,8 +33,13 @@ def doubt(name: str, cells: list[str]) -> str:
     if len(others) == len(known) and all(map(DATE.fullmatch, others)) and len(set(others)) > 1:
         return f"{what}, such as {short(others[0])}: dates are no numbers; write days, or years"
     if len(others) == len(known):
-        told = signed and len(set(others)) > 1
-        return f"{what}, such as {short(others[0])}; write numbers without signs" if told else ""
+        several = len(set(others)) > 1
+        if signed and several:
+            return f"{what}, such as {short(others[0])}; write numbers without signs"
+        alone = len(others) >= FEWEST and len(set(others)) == len(others)
+        if alone and any(map(AMOUNT.search, others)):
+            return f"{what}, and all of its first {len(others):,} values differ"
+        return ""
     do = "leave the cell empty if it stands for a missing number"
     do = "write numbers without signs" if signed else do
     return (

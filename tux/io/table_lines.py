@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import BREAK
+from tux.base.errors import DataError
 from tux.base.text import plural
 from tux.io.cells import (
     BLANK_CELL,
@@ -48,6 +49,9 @@ from tux.io.first_lines import (
 from tux.io.text import NUMERIC, SAMPLE
 
 DIGIT = re.compile(r"\d")
+ESCAPED = re.compile(
+    r'(?:^|[,;\t|])\s*"[^"]*\\"[^,;\t|"\s]'
+)  # a quote behind a backslash, in a cell
 JUDGED = 1000  # rows that show what the columns hold
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
@@ -97,6 +101,7 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
     table = [cells_of(line, separator) for line in plain]
     if {len(row) for row in table[1:]} == {len(table[0]) + 1}:  # see `with_row_names`
         width = len(table[0]) + 1
+    _check_rows(plain, table, separator, lines.place)
     below = [row[0] for row in table[1:] if len(row) == width]
     begin = next(at for at, line in enumerate(found) if not is_marked(line))
     layout = TextLayout(separator, width, [])
@@ -121,6 +126,29 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
         _titles(comments, separator, width),
         separator == BLANKS and _in_quotes(plain),
     )
+
+
+def _check_rows(
+    lines: Sequence[str], table: Sequence[Sequence[str]], separator: str, place: str
+) -> None:
+    """DataError for rows that cannot be told: quotes that a backslash stands before, and cells that
+    are one more than names where commas may stand in a cell that no quotes surround.
+    """
+    if any(map(ESCAPED.search, lines)):
+        raise DataError(
+            "quotes within cells stand behind backslashes",
+            where=place,
+            do='Write such quotes twice, as in "the ""best"" tea".',
+        )
+    more = with_row_names(table)[0][:1] == [""] != table[0][:1]
+    plain = separator in (",", ";", "|") and '"' not in "".join(lines)
+    if more and plain and not any(map(NUMERIC.fullmatch, table[0])):
+        raise DataError(
+            f"rows have {len(table[1])} cells, but row 1 has {plural(len(table[0]), 'name')}",
+            where=place,
+            do="Put cells that hold a separator in quotes, and write numbers with a point. If the "
+            "first cells are names of rows, give them a name, too.",
+        )
 
 
 def _titles(comments: Sequence[str], separator: str, width: int) -> list[list[str]]:

@@ -1,0 +1,61 @@
+"""Rows below the first one that are no rows of the table, and rows that cannot be told."""
+
+import numpy as np
+import pytest
+
+from tux.base.errors import DataError
+from tux.io.read import read_edges
+from tux.io.vertex_columns import Wanted as Field
+from tux.io.vertex_table import read_vertices
+
+PAGE = ("page", "page")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("source,target\nann,bob\nbob,cid\n\nId,Label\nann,Ann Lee\n", "Id, Label is read as an"),
+        ("source,target\nann,bob\nname,city\nann,Rome\n", ""),
+        ("source,target\nann,bob\nfrom,to\nbob,cid\n", "from, to is read as an edge"),
+        ("01.02.24, 10:15 - Ann: hallo\n01.02.24, 10:16 - Bob: hi\n", "pages are dates, as 01.02"),
+        ("day,page\n2020-01-01,a\n2020-01-02,b\n", "pages are dates, as 2020-01-01"),
+        ("source,target\nname,title\ntitle,label\nlabel,name\n", ""),
+    ],
+)
+def test_odd_rows_are_told(file, text, says):
+    notes = read_edges(file(text), PAGE, {}).notes
+    assert any(says in note for note in notes) if says else not notes
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('"ann","the \\"best\\" tea"\n"bob","milk"\n', "behind backslashes"),
+        ("user,item\n1,10,4\n2,20,3\n", "3 cells, but row 1 has 2 names"),
+        ("user;item\n1;10;4\n2;20;3\n", "3 cells, but row 1 has 2 names"),
+        ("user|item\nHeat| The|4\nJaws| A|5\n", "3 cells, but row 1 has 2 names"),
+    ],
+)
+def test_rows_that_cannot_be_told_are_refused(file, text, says):
+    with pytest.raises(DataError, match=says):
+        read_edges(file(text), ("user", "item"), {})
+
+
+def test_points_with_a_cell_more_than_names_are_refused(file):
+    with pytest.raises(DataError, match="3 cells, but row 1 has 2 names"):
+        path = file("a,b\n1,5,2\n2,5,3\n")
+        read_vertices(path, "v", [Field("x", np.dtype("f8"), 0)], points=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"C:\\dir\\","milk"\n"D:\\","milk"\n',
+        '"user","item"\n"1",1,10\n"2",2,20\n',
+        "user item\n1 1 10\n2 2 20\n",
+        "user\titem\n1\t1\t10\n2\t2\t20\n",
+        "user,item\n1,10,\n2,20,\n",
+    ],
+)
+def test_backslashes_and_names_of_rows_are_read(file, text):
+    assert len(read_edges(file(text), ("user", "item"), {})) == 2
