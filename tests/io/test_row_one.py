@@ -328,6 +328,7 @@ def test_columns_that_pandas_counts_are_told(file, text, told):
     ("text", "told"),
     [
         ("0,1\n1.5,2\n3,4\n", True),
+        ("0,1\n1,2\n3,4\n", True),
         ("2019,2020\n1.5,2\n3,4\n", True),
         ("2018,2019,2020\n3,4,5\n6,7,8\n", True),
         ("1,2,3\n1.5,2,7\n3,4,8\n", True),

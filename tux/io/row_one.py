@@ -75,7 +75,8 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
         if len(first) > MAX_EDGE_COLUMNS and _of_matrix(first, below):
             return RowOne.NAMES
         own = len(first) < 3 and any(cell in row for row in rest for cell in first)
-        counted = first[0] == "0" and not own and may_be_names(table)
+        counted = first[0] == "0" and not (own or all(map(_counts_up, rest)))
+        counted = counted and may_be_names(table)
         return RowOne.UNSURE if counted else RowOne.ROW
     if _has_gap(first):
         return RowOne.ROW
@@ -121,7 +122,7 @@ def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
 def may_be_names(table: Sequence[Sequence[str]]) -> bool:
     """Whether the numbers of the first row may be names of columns: they count up by one, as
     pandas calls columns without names, or as years do, and most of them do not stand below; and
-    other rows do not all count so, unless these are years.
+    other rows do not all count so, unless these are years or begin with 0.
     """
     first = table[0]
     rest = [row for row in table[1:] if len(row) == len(first)]
@@ -130,7 +131,7 @@ def may_be_names(table: Sequence[Sequence[str]]) -> bool:
         return False
     if 2 * sum(cell in column for cell, column in zip(first, columns, strict=True)) >= len(first):
         return False
-    return int(first[0]) in YEARS or not all(map(_counts_up, rest))
+    return int(first[0]) in (0, *YEARS) or not all(map(_counts_up, rest))
 
 
 def _counts_up(row: Sequence[str]) -> bool:
