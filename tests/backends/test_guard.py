@@ -120,7 +120,11 @@ def test_an_interrupt_is_that_of_a_terminal(folder, start, blocked):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux alone tells the children")
 def test_what_the_command_has_left_is_killed(folder, start):
-    text = Path(guard.__file__).read_text().replace("WORKER_END_SECONDS = 10.0", "WORKER_END_SECONDS = 0.1")
+    text = (
+        Path(guard.__file__)
+        .read_text()
+        .replace("WORKER_END_SECONDS = 10.0", "WORKER_END_SECONDS = 0.1")
+    )
     copy = folder.parent / "guard.py"
     copy.write_text(text)
     process = start(program=str(copy))
