@@ -3,7 +3,7 @@ fewest new neighbours.
 
 Zhang et al., "Graph Edge Partitioning via Neighborhood Heuristic" (KDD 2017), in the in-memory form
 of Mayer and Jacobsen, "Hybrid Edge Partitioner" (SIGMOD 2021). The rule, with R the edges that have
-no part yet; tests/slow_ne.py is the same in plain Python:
+no part yet; tests/support/oracles/slow_ne.py is the same in plain Python:
 
     a vertex of more than tau times the mean degree is high; mark[v] = none; core = {}
     for part b = 0 .. k-2, until it has g = limit - (edges between two high vertices) // k edges:

@@ -8,10 +8,10 @@ import tempfile
 import time
 from collections import defaultdict
 
-from mutants import MUTANTS
-from mutation import CAUGHT
-from probe import Simulation
-from probe_scenario import SLACKS, Scenario
+from support.mutants.mutants import MUTANTS
+from support.mutants.mutation import CAUGHT
+from support.programs.probe import Simulation
+from support.programs.probe_scenario import SLACKS, Scenario
 
 MOST = 100  # seeds that a mutant may survive
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from shown import shown
+from support.programs.shown import shown
 
 import tux
 from tux.arrays.arrow import read_parquet

@@ -4,9 +4,9 @@ why not.
 
 import shutil
 
-import page_files
 import pytest
-from page_blocks import (
+from support.pages import page_files
+from support.pages.page_blocks import (
     PAGES,
     PROGRAMS,
     RUN,

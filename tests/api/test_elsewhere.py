@@ -1,8 +1,8 @@
 """`tux.run` on machines that an engine places, here this machine."""
 
 import pytest
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 import tux
 from tux.backends import run as backend

@@ -5,7 +5,7 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from tux import UsageError
 from tux.api.progress import CLEAR, Lines, Notebook, OneLine, Quiet, told, watching

@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 import tux
 from tux.arrays.arrow import read_parquet

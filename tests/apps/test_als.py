@@ -4,9 +4,9 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from als_oracle import Factors
-from programs import both, column, drive, executed, start
-from team import trained
+from support.machines.team import trained
+from support.oracles.als_oracle import Factors
+from support.programs.programs import both, column, drive, executed, start
 
 from tux.apps.als import ALS
 from tux.apps.als.edges import weigh

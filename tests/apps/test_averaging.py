@@ -2,12 +2,12 @@
 
 import math
 
-import blockpg_oracle
 import numpy as np
 import pytest
-from blockpg_oracle import Data
-from linear_oracle import MADE, fit, found, objective
-from team import Team
+from support.machines.team import Team
+from support.oracles import blockpg_oracle
+from support.oracles.blockpg_oracle import Data
+from support.oracles.linear_oracle import MADE, fit, found, objective
 
 from tux.apps.linear.copies import RULES
 from tux.apps.linear.linear import Linear

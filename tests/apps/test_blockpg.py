@@ -4,12 +4,12 @@ ill-made data, and what travels.
 
 import math
 
-import blockpg_oracle as oracle
 import numpy as np
 import pytest
-from blockpg_oracle import Data, drawn
-from blockpg_team import MADE, fit, found, unbalanced
-from team import Team
+from support.machines.blockpg_team import MADE, fit, found, unbalanced
+from support.machines.team import Team
+from support.oracles import blockpg_oracle as oracle
+from support.oracles.blockpg_oracle import Data, drawn
 
 from tux.apps.blockpg import passes, start
 from tux.apps.blockpg.blockpg import BlockPG

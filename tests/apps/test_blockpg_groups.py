@@ -2,11 +2,11 @@
 
 import json
 
-import blockpg_oracle as oracle
 import numpy as np
 import pytest
-from blockpg_team import MADE, found
-from team import Team
+from support.machines.blockpg_team import MADE, found
+from support.machines.team import Team
+from support.oracles import blockpg_oracle as oracle
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.arrow import read_parquet

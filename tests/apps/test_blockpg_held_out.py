@@ -1,10 +1,10 @@
 """BlockPG judged on held-out samples, whatever these hold."""
 
-import blockpg_oracle as oracle
 import numpy as np
 import pytest
-from blockpg_oracle import Data, drawn
-from blockpg_team import MADE, fit, found
+from support.machines.blockpg_team import MADE, fit, found
+from support.oracles import blockpg_oracle as oracle
+from support.oracles.blockpg_oracle import Data, drawn
 
 
 @pytest.mark.parametrize("k", [1, 2])

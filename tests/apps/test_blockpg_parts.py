@@ -7,7 +7,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from blockpg_team import MADE, fit, found, unbalanced
+from support.machines.blockpg_team import MADE, fit, found, unbalanced
 
 from tux.apps.blockpg import coordinate, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG

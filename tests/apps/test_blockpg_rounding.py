@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace as Row
 
-import blockpg_oracle as oracle
 import cpus
 import numpy as np
 import pytest
-from blockpg_oracle import Data, drawn
-from blockpg_team import MADE, fit, found, unbalanced
-from team import Team
+from support.machines.blockpg_team import MADE, fit, found, unbalanced
+from support.machines.team import Team
+from support.oracles import blockpg_oracle as oracle
+from support.oracles.blockpg_oracle import Data, drawn
 
 from tux.apps.blockpg import rounding
 from tux.apps.blockpg.blockpg import BlockPG

@@ -7,7 +7,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from team import Team
+from support.machines.team import Team
 
 from tux.apps.deepwalk import skipgram as skipgram
 from tux.apps.deepwalk.deepwalk import DeepWalk

@@ -1,7 +1,7 @@
 """Walks and vectors on several threads: the same bytes for any number of them."""
 
 import pytest
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.walks import Walks

@@ -5,12 +5,12 @@ records are those of a run that keeps nothing and does not stop.
 from pathlib import Path
 
 import pytest
-from blockpg_oracle import Data
-from blockpg_oracle import drawn as samples
-from interrupted import Job, all_kept, check_every_mark, run
-from lda_team import ENDS, drawn
-from shown import shown
-from team import ratings
+from support.machines.interrupted import Job, all_kept, check_every_mark, run
+from support.machines.lda_team import ENDS, drawn
+from support.machines.team import ratings
+from support.oracles.blockpg_oracle import Data
+from support.oracles.blockpg_oracle import drawn as samples
+from support.programs.shown import shown
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk

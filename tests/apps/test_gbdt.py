@@ -5,8 +5,8 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from gbdt_oracle import FIELDS, drawn, edges_of, grow, scored
-from team import Team
+from support.machines.team import Team
+from support.oracles.gbdt_oracle import FIELDS, drawn, edges_of, grow, scored
 
 from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins

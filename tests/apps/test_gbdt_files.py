@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from gbdt_oracle import drawn, edges_of, scored
+from support.oracles.gbdt_oracle import drawn, edges_of, scored
 
 import tux
 from tux.apps.gbdt.gbdt import GBDT

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from team import Team
+from support.machines.team import Team
 
 import tux
 from tux.apps.kmeans import PointKMeans, SparseKMeans

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace as Row
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import Sampling, drawn, settle
-from programs import both
+from support.machines.lda_team import Sampling, drawn, settle
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import both
 
 from tux.apps.lda import conditional, lda, likelihood, report, topic_lists
 from tux.apps.lda.lda import LDA

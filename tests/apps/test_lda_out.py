@@ -7,12 +7,12 @@ import math
 from itertools import combinations
 from types import SimpleNamespace as Row
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import ENDS, bags, drawn, lists
-from programs import both, column, executed, start
-from team import Team
+from support.machines.lda_team import ENDS, bags, drawn, lists
+from support.machines.team import Team
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import both, column, executed, start
 
 from tux.apps.lda import coherence, fold_in, report
 from tux.apps.lda.lda import LDA

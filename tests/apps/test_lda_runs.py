@@ -4,11 +4,11 @@ real data.
 
 import gzip
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
-from programs import start
+from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import start
 
 from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace as Row
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import bags, tokens
-from programs import drive, start
+from support.machines.lda_team import bags, tokens
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import drive, start
 
 from tux.apps.lda import conditional, lda
 from tux.apps.lda.conditional import count, draw, room, weigh

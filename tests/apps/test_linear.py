@@ -3,10 +3,10 @@
 import math
 from types import SimpleNamespace
 
-import blockpg_oracle
 import numpy as np
 import pytest
-from linear_oracle import MADE, fit, found, losses, numbers, objective, solved
+from support.oracles import blockpg_oracle
+from support.oracles.linear_oracle import MADE, fit, found, losses, numbers, objective, solved
 
 from tux.apps.linear.linear import Linear
 from tux.apps.linear.losses import LOSSES

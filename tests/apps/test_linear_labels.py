@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from blockpg_oracle import Data
-from linear_oracle import objective, solved
+from support.oracles.blockpg_oracle import Data
+from support.oracles.linear_oracle import objective, solved
 
 import tux
 from tux.base.errors import DataError, ProgramError, UsageError

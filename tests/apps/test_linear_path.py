@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from linear_oracle import MADE, fit, solved
+from support.oracles.linear_oracle import MADE, fit, solved
 
 from tux.apps.linear.linear import Linear
 from tux.apps.linear.path import best, rows

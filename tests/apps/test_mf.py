@@ -6,9 +6,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import oracle
 import pytest
-from programs import both, column, complete, drive, executed, start
+from support.oracles import oracle
+from support.programs.programs import both, column, complete, drive, executed, start
 
 from tux.apps.mf import mf
 from tux.apps.mf.mf import MF

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from team import trained
+from support.machines.team import trained
 
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData

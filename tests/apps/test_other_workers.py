@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from blockpg_oracle import drawn as samples
-from interrupted import PART, Job, all_kept
-from interrupted import run as trained
-from lda_team import Sampling, drawn
-from redistributing import knowledge
-from shown import shown
-from warplda_team import Warped
+from support.machines.interrupted import PART, Job, all_kept
+from support.machines.interrupted import run as trained
+from support.machines.lda_team import Sampling, drawn
+from support.machines.warplda_team import Warped
+from support.oracles.blockpg_oracle import drawn as samples
+from support.programs.redistributing import knowledge
+from support.programs.shown import shown
 
 from tux.apps.blockpg import start
 from tux.apps.blockpg.blockpg import BlockPG

@@ -5,12 +5,12 @@ and what optimisation is good for.
 from math import lgamma
 from types import SimpleNamespace as Row
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import Sampling, bags, counts, drawn, tokens
-from programs import drive, start
-from warplda_team import FINE, Fixed, Warped, occurrence
+from support.machines.lda_team import Sampling, bags, counts, drawn, tokens
+from support.machines.warplda_team import FINE, Fixed, Warped, occurrence
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import drive, start
 
 from tux.apps.lda import conditional, lda, priors, warplda
 from tux.apps.lda.lda import LDA

@@ -4,11 +4,11 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from blockpg_oracle import Data
-from linear_oracle import fit
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
+from support.oracles.blockpg_oracle import Data
+from support.oracles.linear_oracle import fit
 
 from tux.apps.linear import class_quality
 from tux.apps.linear import classes as app

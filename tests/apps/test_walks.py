@@ -6,8 +6,8 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from programs import random_pairs, start
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import random_pairs, start
 
 from tux import Edge, Graph, Program, Vertex, param, shared
 from tux.apps.deepwalk.walking import chosen

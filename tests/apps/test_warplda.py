@@ -5,12 +5,12 @@ workers, topics found, and how it is chosen.
 import gzip
 from types import SimpleNamespace as Row
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
-from programs import start
-from warplda_team import FINE, Fixed, Warped, occurrence
+from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
+from support.machines.warplda_team import FINE, Fixed, Warped, occurrence
+from support.oracles import lda_oracle as oracle
+from support.programs.programs import start
 
 from tux.apps.lda import lda, warplda
 from tux.apps.lda.lda import LDA

@@ -8,8 +8,8 @@ import threading
 
 import pyarrow as pa
 import pytest
-from dealt_rows import Tables, command_of
-from run_folders import model, untimed
+from support.machines.dealt_rows import Tables, command_of
+from support.machines.run_folders import model, untimed
 
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from scripted_machines import Scripted
+from support.machines.scripted_machines import Scripted
 
 from tux.apps.mf.mf import MF
 from tux.backends import bring_back, driver

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lda_team import bags
-from team import Team
+from support.machines.lda_team import bags
+from support.machines.team import Team
 
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear

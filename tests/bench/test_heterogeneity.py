@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from team import Team
+from support.machines.team import Team
 
 from tux.runs.samples import labelled
 from tux.synthetic.clicks import clicks

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from team import Team
+from support.machines.team import Team
 
 from tux.apps.linear.linear import Linear
 from tux.runs.samples import labelled

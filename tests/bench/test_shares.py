@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from members import until
+from support.machines.members import until
 
 from bench.memory import Peaks
 from bench.shares import main, run

@@ -6,10 +6,10 @@ import importlib
 import sys
 from pathlib import Path
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import bags
+from support.machines.lda_team import bags
+from support.oracles import lda_oracle as oracle
 
 ROOT = Path(__file__).parents[2]
 

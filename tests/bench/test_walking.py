@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 ROOT = Path(__file__).parents[2]
 

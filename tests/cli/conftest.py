@@ -1,7 +1,7 @@
 """What tests of the command line share."""
 
 import pytest
-from tiny_ratings import RATINGS
+from support.programs.tiny_ratings import RATINGS
 
 from tux.cli.main import main
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from slow_quality import holders
+from support.oracles.slow_quality import holders
 
 from tux.arrays.arrow import write_parquet
 from tux.cli import show

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from loaded import files
+from support.machines.loaded import files
 
 from tux.arrays.arrow import write_parquet
 from tux.cli.main import main

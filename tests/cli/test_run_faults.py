@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from tiny_ratings import RATINGS
+from support.programs.tiny_ratings import RATINGS
 
 pytestmark = pytest.mark.usefixtures("here")
 RUN = ["--epochs", "2", "--no-jit", "--rank", "4"]

@@ -6,7 +6,7 @@ import sys
 from urllib.request import urlopen
 
 import pytest
-from watched_run import write
+from support.machines.watched_run import write
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from members import JOB, SMALL
+from support.machines.members import JOB, SMALL
 
 from faults.running import Running
 from tux.cluster.socket_thread import SocketThread

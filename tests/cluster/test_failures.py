@@ -160,7 +160,7 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
 )
 def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what, plain):
     """In a worker's main thread, and in the thread that serves its masters."""
-    path = Path(__file__).parents[1] / "outside.py"
+    path = Path(__file__).parents[1] / "support" / "programs" / "outside.py"
     flags = ["--no-jit"] if plain else ["--check"]
     code, _, err = tux(
         path, files / "links.txt", flag, 4, "--workers", 2, "--partitioner", "random", *flags

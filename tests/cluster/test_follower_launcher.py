@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from members import job_in
+from support.machines.members import job_in
 
 from tux.base.errors import Interrupted, PeerLost, ProgramError, Refused, StartsAgain, TuxError
 from tux.cluster import follower_launcher, local_workers

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from members import SOON, unharmed, until, up, value_of
+from support.machines.members import SOON, unharmed, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost
 from tux.cluster import hand_over, heartbeat

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from members import SMALL, SOON, job_in, until, up, value_of
+from support.machines.members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining

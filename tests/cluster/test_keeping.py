@@ -7,8 +7,8 @@ import threading
 
 import numpy as np
 import pytest
-from keeping import EPOCHS, AtOnce, Meetings, Visits, run
-from mutation import CAUGHT
+from support.machines.keeping import EPOCHS, AtOnce, Meetings, Visits, run
+from support.mutants.mutation import CAUGHT
 
 from tux.base.errors import DiskError
 from tux.cluster.control import Keep, Kept, NotKept, Passed, Reached

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lda_team import drawn
-from run_folders import model as model_files
-from run_folders import untimed as without_times
+from support.machines.lda_team import drawn
+from support.machines.run_folders import model as model_files
+from support.machines.run_folders import untimed as without_times
 
 from tux.apps.lda.lda import LDA
 from tux.cluster.keeper import States
@@ -26,7 +26,7 @@ from tux.runs.folder import read_metrics
 from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 
-JOB = Path(__file__).parents[1] / "keeping_job.py"
+JOB = Path(__file__).parents[1] / "support" / "machines" / "keeping_job.py"
 HARD = 300.0  # seconds after which a command counts as hung
 MF = {"app": "mf", "parameters": {"rank": 4}, "options": {"epochs": 100}}
 WALKS = {

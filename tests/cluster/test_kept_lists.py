@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keeping import EPOCHS, InMemory, Led, Lists, run
-from members import job_in
+from support.machines.keeping import EPOCHS, InMemory, Led, Lists, run
+from support.machines.members import job_in
 
 from tux.base.errors import DataError
 from tux.cluster import pieces

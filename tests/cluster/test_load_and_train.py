@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyarrow.csv as pa_csv
 import pytest
-from loads_all import LOADER, TOGETHER
-from run_folders import model, untimed
-from tiny_ratings import RATINGS
+from support.machines.loads_all import LOADER, TOGETHER
+from support.machines.run_folders import model, untimed
+from support.programs.tiny_ratings import RATINGS
 
 from faults.running import Running
 from tux.apps.mf.mf import MF
@@ -23,7 +23,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 HARD = 240.0  # seconds after which a command counts as hung
-WRAP = [sys.executable, str(Path(__file__).parent.parent / "loads_all.py")]
+WRAP = [sys.executable, str(Path(__file__).parents[1] / "support" / "machines" / "loads_all.py")]
 ALONE = "this one reads the whole input"
 
 

@@ -9,7 +9,7 @@ import sys
 from uuid import uuid4
 
 import pytest
-from tiny_ratings import RATINGS
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.runs.folder import read_metrics

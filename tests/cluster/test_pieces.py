@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from members import job_in
+from support.machines.members import job_in
 
 from tux.base.errors import DataError, DiskError
 from tux.cluster import pieces

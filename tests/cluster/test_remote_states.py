@@ -4,8 +4,8 @@ that goes on from them counts each effect once; without room for them, training 
 
 import numpy as np
 import pytest
-from keeping import EPOCHS, AtOnce, InMemory, Led, Meetings, Visits, run
-from members import job_in
+from support.machines.keeping import EPOCHS, AtOnce, InMemory, Led, Meetings, Visits, run
+from support.machines.members import job_in
 
 from tux.cluster import pieces
 from tux.cluster.control import Keep, Kept, NotKept, Reached

@@ -4,7 +4,7 @@ import signal
 from contextlib import nullcontext
 
 import pytest
-from members import job_in
+from support.machines.members import job_in
 
 from tux.base.errors import (
     DataError,

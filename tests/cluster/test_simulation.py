@@ -7,11 +7,11 @@ many more seeds.
 
 import numpy as np
 import pytest
-from mutants import MUTANTS
-from mutation import CAUGHT
-from probe import Simulation
-from probe_scenario import MOST_WORKERS, Scenario
 from simulate import caught
+from support.mutants.mutants import MUTANTS
+from support.mutants.mutation import CAUGHT
+from support.programs.probe import Simulation
+from support.programs.probe_scenario import MOST_WORKERS, Scenario
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
 from tux.arrays.networks import from_arrays

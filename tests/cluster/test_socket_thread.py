@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from members import JOB, SMALL, SOON, unharmed, until, up, value_of
+from support.machines.members import JOB, SMALL, SOON, unharmed, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
 from tux.cluster import heartbeat

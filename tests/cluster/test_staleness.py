@@ -3,7 +3,7 @@ nobody draws the order of deliveries.
 """
 
 import pytest
-from probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
+from support.programs.probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
 
 from tux.runs.options import RunOptions
 from tux.runs.session import run

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from team import ratings, trained
+from support.machines.team import ratings, trained
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.apps.mf.mf import MF

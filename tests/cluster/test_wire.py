@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import zmq
-from members import JOB, SMALL, SOON, unharmed, until, up
+from support.machines.members import JOB, SMALL, SOON, unharmed, until, up
 
 from tux.protocol import frames
 from tux.protocol.frames import checksum, encode

@@ -5,7 +5,7 @@ import types
 
 import msgspec
 import pytest
-from members import job_in
+from support.machines.members import job_in
 
 from tux.base.errors import PeerLost, Refused
 from tux.cluster.control import Beat, Bye, Go, Keep, Pass, failed, pack, pack_beat

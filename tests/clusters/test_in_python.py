@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 import tux
 from faults.clusters import missing, until
@@ -128,7 +128,7 @@ from pyspark.sql import SparkSession
 
 import tux
 from test_in_python import HOW, Stops, same
-from watchers import Told
+from support.machines.watchers import Told
 
 spark = SparkSession.builder.getOrCreate()
 frame = spark.read.csv("ratings.csv", header=True, inferSchema=True).persist()

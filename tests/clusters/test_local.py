@@ -1,7 +1,7 @@
 """What every back-end promises, on machines that are processes of this one."""
 
 import pytest
-from conformance import promises
+from support.machines.conformance import promises
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 

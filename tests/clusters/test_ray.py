@@ -1,7 +1,7 @@
 """Ray: what every back-end promises, too few cores, and data that Ray holds."""
 
 import pytest
-from conformance import promises
+from support.machines.conformance import promises
 
 from faults.ended import Ended
 from faults.room import PROGRAM

@@ -10,8 +10,8 @@ import threading
 import time
 
 import pytest
-from dealt_rows import command_of
-from run_folders import model
+from support.machines.dealt_rows import command_of
+from support.machines.run_folders import model
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conformance import promises
+from support.machines.conformance import promises
 
 from faults.clusters import until
 from tux.arrays.arrow import read_parquet, write_parquet

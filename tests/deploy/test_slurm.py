@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from run_folders import model
+from support.machines.run_folders import model
 
 from faults.running import Running
 from tux.runs.folder import read_run

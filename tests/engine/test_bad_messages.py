@@ -4,8 +4,8 @@ and raises nothing else.
 
 import numpy as np
 import pytest
-from programs import random_pairs
-from team import Team, ratings
+from support.machines.team import Team, ratings
+from support.programs.programs import random_pairs
 
 from tux import Context, Edge, Graph, Program, Vertex, data, delta, shared, total, value
 from tux.arrays.edges import EdgeData

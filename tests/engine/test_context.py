@@ -3,7 +3,7 @@ back.
 """
 
 import pytest
-from team import BY, SMALL, Team, trained
+from support.machines.team import BY, SMALL, Team, trained
 
 from tux import Context, Edge, Program, Vertex, delta, metric, shared, total, value
 from tux.base.errors import TuxError

@@ -3,7 +3,7 @@ same.
 """
 
 import pytest
-from team import SMALL, trained
+from support.machines.team import SMALL, trained
 
 from tux import Context, Edge, Program, Vertex
 from tux.arrays.networks import from_arrays

@@ -4,8 +4,8 @@ workers, in files and back.
 
 import numpy as np
 import pytest
-from programs import start
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import start
 
 from tux import Edge, Program, Report, Vertex, mirror, shared
 from tux.arrays.arrow import read_parquet, write_parquet

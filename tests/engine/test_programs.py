@@ -2,9 +2,9 @@
 
 import networkx as nx
 import numpy as np
-import oracle
 import pytest
-from programs import Components, Degrees, PageRank, both, column, complete
+from support.oracles import oracle
+from support.programs.programs import Components, Degrees, PageRank, both, column, complete
 
 from tux.arrays.networks import from_networkx
 

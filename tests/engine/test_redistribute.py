@@ -4,7 +4,7 @@ edge is known of it afterwards.
 
 import numpy as np
 import pytest
-from redistributing import (
+from support.programs.redistributing import (
     MADE,
     SEED,
     Away,

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from keeping import EPOCHS, Meetings, Visits, run
-from team import SMALL, cut_up
+from support.machines.keeping import EPOCHS, Meetings, Visits, run
+from support.machines.team import SMALL, cut_up
 
 from tux.base.errors import DataError, Refused
 from tux.engine import shard

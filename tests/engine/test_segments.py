@@ -3,8 +3,8 @@ segments of later clocks may run in between.
 """
 
 import pytest
-from programs import Spy
-from team import BY, SMALL, trained
+from support.machines.team import BY, SMALL, trained
+from support.programs.programs import Spy
 
 from tux import Context, Edge, Program, Vertex, delta, master, mirror, total, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat

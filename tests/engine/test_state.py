@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from programs import PageRank, random_pairs, start
-from team import Team, ratings
+from support.machines.team import Team, ratings
+from support.programs.programs import PageRank, random_pairs, start
 
 from tux import (
     Context,

@@ -4,8 +4,8 @@ them.
 
 import numpy as np
 import pytest
-from programs import random_pairs, start
-from team import Team, ratings
+from support.machines.team import Team, ratings
+from support.programs.programs import random_pairs, start
 
 from tux import (
     Context,

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from programs import random_pairs, start
+from support.programs.programs import random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, mirror, shared, total, value
 from tux.arrays.networks import from_arrays

@@ -5,8 +5,8 @@ import threading
 
 import msgspec
 import pytest
-from programs import random_pairs
-from team import Team, ratings
+from support.machines.team import Team, ratings
+from support.programs.programs import random_pairs
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.apps.deepwalk.deepwalk import DeepWalk

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from programs import Spy, start
+from support.programs.programs import Spy, start
 
 import tux.engine.training
 import tux.engine.worker

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import oracle
 import pytest
-from programs import Components, Degrees, Spy
-from team import BY, SMALL, Team, ratings, trained
+from support.machines.team import BY, SMALL, Team, ratings, trained
+from support.oracles import oracle
+from support.programs.programs import Components, Degrees, Spy
 
 from tux import (
     Context,

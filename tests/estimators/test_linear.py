@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from estimator_checks import QUICK
 from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from support.oracles.estimator_checks import QUICK
 
 from tux.base.errors import UsageError
 from tux.estimators import SparseLogisticRegression, matrices

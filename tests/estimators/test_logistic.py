@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sklearn.linear_model
-from estimator_checks import QUICK
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from support.oracles.estimator_checks import QUICK
 
 from tux.estimators import LogisticRegression
 

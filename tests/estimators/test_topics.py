@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from estimator_checks import QUICK
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
+from support.oracles.estimator_checks import QUICK
 
 from tux.apps.lda import LDA
 from tux.arrays.edges import EdgeData

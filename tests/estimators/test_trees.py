@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from estimator_checks import QUICK
 from scipy import sparse
+from support.oracles.estimator_checks import QUICK
 
 import tux
 

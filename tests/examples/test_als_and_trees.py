@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from team import trained
+from support.machines.team import trained
 
 import tux
 from tux.arrays.arrow import read_parquet

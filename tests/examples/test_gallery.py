@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from team import trained
+from support.machines.team import trained
 
 from tux.arrays.edges import EdgeData
 from tux.partition import PARTITIONERS

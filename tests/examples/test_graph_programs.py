@@ -11,7 +11,7 @@ from types import SimpleNamespace as Row
 import networkx as nx
 import numpy as np
 import pytest
-from team import trained
+from support.machines.team import trained
 
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData

@@ -7,9 +7,9 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from blockpg_oracle import drawn, objective
 from sklearn.linear_model import LogisticRegression
-from team import trained
+from support.machines.team import trained
+from support.oracles.blockpg_oracle import drawn, objective
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError

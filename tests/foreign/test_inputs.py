@@ -1,9 +1,9 @@
 """Each form of input for each app: the data are the same, so the model is."""
 
-import foreign_inputs as inputs
 import numpy as np
 import pytest
-from foreign_apps import APPS, LIKE, WORDS, train
+from support.foreign import foreign_inputs as inputs
+from support.foreign.foreign_apps import APPS, LIKE, WORDS, train
 
 from tux import Lists
 from tux.base.errors import TuxError

@@ -1,10 +1,10 @@
 """Each output of each app goes through the program that reads it, or is refused in one line."""
 
-import foreign_inputs as inputs
 import pytest
-from foreign_apps import APPS, train
-from foreign_outputs import OUTPUTS
-from foreign_tables import Trained
+from support.foreign import foreign_inputs as inputs
+from support.foreign.foreign_apps import APPS, train
+from support.foreign.foreign_outputs import OUTPUTS
+from support.foreign.foreign_tables import Trained
 
 from tux.base.errors import TuxError
 from tux.cli.main import main

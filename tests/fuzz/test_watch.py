@@ -3,7 +3,15 @@
 import os
 
 import pytest
-from faulty_parsers import SAMPLE, crash, error_of_tux, nothing, parsers, text, warning
+from support.programs.faulty_parsers import (
+    SAMPLE,
+    crash,
+    error_of_tux,
+    nothing,
+    parsers,
+    text,
+    warning,
+)
 
 from fuzz import watch
 from fuzz.outcome import fault_of, wrong
@@ -11,6 +19,7 @@ from tux.base.errors import DataError
 from tux.base.text import LONGEST
 
 COUNT = 130
+FAULTY = "support.programs.faulty_parsers"
 
 
 def found(name, limit=1.0):
@@ -20,7 +29,7 @@ def found(name, limit=1.0):
     count = numbers[-1]  # the last one ends the list, and inputs stand before it
     numbers = numbers[:-1]
     assert numbers and numbers[-1] < count - 1
-    finds = watch.finds(name, 0, count, os.environ | {}, registry="faulty_parsers", limit=limit)
+    finds = watch.finds(name, 0, count, os.environ | {}, registry=FAULTY, limit=limit)
     return list(finds), numbers
 
 
@@ -30,7 +39,7 @@ def test_a_value_and_an_error_of_tux_are_no_faults():
 
 def test_another_exception_is_a_fault_of_its_line():
     fault = fault_of(text, b"\xff")
-    assert fault.kind.startswith("UnicodeDecodeError at tests/faulty_parsers.py:")
+    assert fault.kind.startswith("UnicodeDecodeError at tests/support/programs/faulty_parsers.py:")
     assert "invalid start byte" in fault.detail
     assert fault.kind == fault_of(text, b"a\xc0").kind
 
@@ -50,7 +59,7 @@ def test_errors_must_be_told_in_words():
 
 
 def test_inputs_after_an_exception_are_read():
-    finds = watch.finds("text", 0, COUNT, os.environ | {}, registry="faulty_parsers")
+    finds = watch.finds("text", 0, COUNT, os.environ | {}, registry=FAULTY)
     bad = [n for n in range(COUNT) if fault_of(text, parsers(None)["text"].input("text", 0, n))]
     assert [find.number for find in finds] == bad and len(bad) > 2
 
@@ -78,4 +87,4 @@ def test_too_much_memory_is_refused():
 
 def test_a_parser_that_refuses_its_samples_is_none():
     with pytest.raises(RuntimeError, match="does not read its samples"):
-        list(watch.finds("unknown", 0, 1, os.environ | {}, registry="faulty_parsers"))
+        list(watch.finds("unknown", 0, 1, os.environ | {}, registry=FAULTY))

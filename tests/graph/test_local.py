@@ -4,7 +4,7 @@ every layout.
 
 import numpy as np
 import pytest
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 from tux import Edge, Program, Vertex, data, mirror, uniform, value
 from tux.arrays.edges import EdgeData

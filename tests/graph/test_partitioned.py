@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.mf.mf import MF

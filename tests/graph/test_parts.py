@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from team import BY, SMALL, cut_up, graphs, relaxed
+from support.machines.team import BY, SMALL, cut_up, graphs, relaxed
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays

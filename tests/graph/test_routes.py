@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from team import BY, SMALL, cut_up, graphs, relaxed, trained
+from support.machines.team import BY, SMALL, cut_up, graphs, relaxed, trained
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from team import cut_up, graphs
+from support.machines.team import cut_up, graphs
 
 from tux.arrays.arrow import write_parquet
 from tux.arrays.edges import EdgeData

@@ -4,8 +4,8 @@ of workers, in training and held out.
 
 import numpy as np
 import pytest
-from programs import start
-from team import BY, SMALL, Team
+from support.machines.team import BY, SMALL, Team
+from support.programs.programs import start
 
 from tux import Context, Edge, Program, Vertex, data, delta, metric, total, value
 from tux.arrays.edges import EdgeData

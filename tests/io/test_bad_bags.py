@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from bag_entries import entries, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
 from tux.io.bags import read_bags, read_vocabulary

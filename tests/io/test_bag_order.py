@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampled import writer
+from support.programs.sampled import writer
 
 from tux.io import text
 from tux.io.bags import read_bags

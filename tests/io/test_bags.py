@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from bag_entries import entries, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
 from tux.io import text as io_text

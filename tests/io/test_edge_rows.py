@@ -4,8 +4,8 @@ import gzip
 
 import numpy as np
 import pytest
+from support.oracles.edge_pairs import ONE, once, pairs
 
-from tests.edge_pairs import ONE, once, pairs
 from tux.base.errors import DataError
 from tux.io.detect import Format, detect
 from tux.io.read import read_edges

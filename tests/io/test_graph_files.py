@@ -6,8 +6,8 @@ import re
 
 import networkx as nx
 import pytest
+from support.oracles.edge_pairs import ONE, once, pairs
 
-from tests.edge_pairs import ONE, once, pairs
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format, detect
 from tux.io.read import read_edges

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sampled import entries, fails, writer
+from support.programs.sampled import entries, fails, writer
 
 from tux.io.hashed import hashed_numbers, hashed_words
 from tux.io.memory_samples import read_memory_samples

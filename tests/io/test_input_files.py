@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
-from same_edges import alike
+from support.oracles.same_edges import alike
 
 from tux.arrays import stores
 from tux.base.errors import DataError, UsageError

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from same_edges import alike
+from support.oracles.same_edges import alike
 
 from tux.base.errors import DataError
 from tux.io import sample_tables

@@ -3,8 +3,8 @@
 import gzip
 
 import pytest
+from support.oracles.edge_pairs import once
 
-from tests.edge_pairs import once
 from tux.base.errors import DataError
 from tux.io.detect import Format, detect
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from held_data import Rated, Weighed, loaded, rows, wrong
+from support.programs.held_data import Rated, Weighed, loaded, rows, wrong
 
 from tux.io.npz_edges import npz_shape
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, told, writer
 
 from tux.base.errors import DataError
 from tux.io.samples import read_samples

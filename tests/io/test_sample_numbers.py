@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, told, writer
 
 from tux.arrays.frames import frame_of
 from tux.base.errors import DataError

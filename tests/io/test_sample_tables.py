@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, told, writer
 
 from tux.arrays.frames import frame_of
 from tux.io import sample_parquet, sample_tables

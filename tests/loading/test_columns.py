@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from loaded import cut_up
+from support.machines.loaded import cut_up
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, UsageError

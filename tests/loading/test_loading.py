@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from loaded import cut_up, files, in_shares, one_process
+from support.machines.loaded import cut_up, files, in_shares, one_process
 
 from tux.arrays.arrow import STRING, Coded
 from tux.arrays.edges import EdgeData

@@ -8,8 +8,8 @@ import threading
 
 import msgspec
 import pytest
-from line_machines import KEY, Machine, command, compare, job, lines, places
-from members import SOON, job_in, until
+from support.machines.line_machines import KEY, Machine, command, compare, job, lines, places
+from support.machines.members import SOON, job_in, until
 
 from tux.base.errors import (
     DataError,

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from members import SOON
+from support.machines.members import SOON
 
 from tux.base.errors import DataError, DiskError, PeerLost, TuxError
 from tux.cluster import heartbeat

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from loaded import files, one_process
-from members import until
+from support.machines.loaded import files, one_process
+from support.machines.members import until
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from line_machines import Machine, command, compare, job, lines, places
-from members import SOON, until
+from support.machines.line_machines import Machine, command, compare, job, lines, places
+from support.machines.members import SOON, until
 
 from tux.base.errors import (
     DataError,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from loaded import cut_up, files, of_machine, on_machines, one_process
+from support.machines.loaded import cut_up, files, of_machine, on_machines, one_process
 
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData

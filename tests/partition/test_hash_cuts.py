@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-import slow_hash_cuts as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.oracles import slow_hash_cuts as slow
 
 from tux.partition.aweto import aweto
 from tux.partition.bicut import bicut

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_quality import holders
+from support.oracles.slow_quality import holders
 
 from tux.io.read import read_edges
 from tux.partition import bicut, random

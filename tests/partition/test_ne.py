@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_ne import slow_ne
+from support.oracles.slow_ne import slow_ne
 
 from tux.partition.ne import ne
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from team import relaxed
+from support.machines.team import relaxed
 
 from tux.partition import PARTITIONERS, bicut, random, recommended
 from tux.partition.bicut import favourite_side

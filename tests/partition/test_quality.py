@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_quality import judge
+from support.oracles.slow_quality import judge
 
 from tux.partition.masters import masters
 from tux.partition.quality import Quality, quality

@@ -5,9 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import slow_streams as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.oracles import slow_streams as slow
 
 from tux.partition.ebv import ebv
 from tux.partition.greedy import greedy

@@ -1,7 +1,7 @@
 """Inputs and reports as programs declare them, and what is wrong with a declaration."""
 
 import pytest
-from team import Team
+from support.machines.team import Team
 
 from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, data, param, value
 from tux.arrays.edges import EdgeData

@@ -3,8 +3,16 @@ possible, and never as a fault of tux.
 """
 
 import pytest
-from wrong_declarations import HOOKS, SEQUENCE, TYPES
-from wrong_programs import BASE, CHECKED, COMPILED, REPLICAS, VERIFIED, WRITES, Wrong
+from support.programs.wrong_declarations import HOOKS, SEQUENCE, TYPES
+from support.programs.wrong_programs import (
+    BASE,
+    CHECKED,
+    COMPILED,
+    REPLICAS,
+    VERIFIED,
+    WRITES,
+    Wrong,
+)
 
 from tux.cli.main import main
 

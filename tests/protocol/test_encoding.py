@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from team import opened, relaxed
+from support.machines.team import opened, relaxed
 
 from tux.protocol.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, pack, unpack, whole
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from team import relaxed
+from support.machines.team import relaxed
 
 from tux.base.errors import Refused
 from tux.protocol import frames

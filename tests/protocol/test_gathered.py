@@ -4,7 +4,7 @@ whole types, sums and maxima.
 
 import numpy as np
 import pytest
-from team import Team
+from support.machines.team import Team
 
 from tux import Context, Edge, Program, Vertex, delta, total, value
 from tux.arrays.networks import from_arrays

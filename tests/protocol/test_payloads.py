@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
-from team import all_dirty
+from support.machines.team import all_dirty
 
 from tux.program.fields import mirror, shared, total, value
 from tux.protocol.encoding import DENSE, ELEMENTS, ROWS

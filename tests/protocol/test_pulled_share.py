@@ -4,8 +4,8 @@ in the root of their number.
 
 import numpy as np
 import pytest
-from programs import random_pairs
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import random_pairs
 
 from tux import Edge, Graph, Program, Vertex, shared
 from tux.arrays.networks import from_arrays

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from team import all_dirty, opened, relaxed
+from support.machines.team import all_dirty, opened, relaxed
 
 from tux.program.fields import delta, master, mirror, shared, value
 from tux.protocol.encoding import NEVER, pack, picked, unpack

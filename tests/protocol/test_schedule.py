@@ -4,8 +4,8 @@ own.
 
 import numpy as np
 import pytest
-from programs import random_pairs
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import random_pairs
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.arrays.networks import from_arrays

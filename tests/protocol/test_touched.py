@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from team import relaxed
+from support.machines.team import relaxed
 
 from tux.protocol.touched import Touched
 

@@ -5,8 +5,8 @@ and types that must stay whole.
 import numpy as np
 import pytest
 from numba import njit
-from programs import both, column, drive, start
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import both, column, drive, start
 
 from tux import Edge, Program, Vertex, delta, mirror, param, shared
 from tux.arrays.edges import EdgeData

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
-from programs import both, drive, executed, points_at, start
+from support.programs.programs import both, drive, executed, points_at, start
 
 from tux import Context, Edge, Program, Vertex, data, master, param, shared, total, value
 from tux.arrays.networks import from_arrays

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import start
+from support.programs.programs import start
 
 from tux import Edge, Program, Vertex, mirror, value
 from tux.arrays.networks import from_arrays

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from run_folders import model, untimed
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.run_folders import model, untimed
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Refused, UsageError

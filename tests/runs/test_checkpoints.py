@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from crashing_disk import Crash, CrashingDisk
+from support.machines.crashing_disk import Crash, CrashingDisk
 
 from tux.base.errors import DataError, DiskError
 from tux.engine.shard import Digest, write

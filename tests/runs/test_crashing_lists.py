@@ -9,8 +9,8 @@ from contextlib import suppress
 import msgspec
 import numpy as np
 import pytest
-from crashing_disk import Crash, CrashingDisk
-from keeping_job import UNKNOWN
+from support.machines.crashing_disk import Crash, CrashingDisk
+from support.machines.keeping_job import UNKNOWN
 
 from tux.engine import segments
 from tux.engine.saved import load, save

@@ -3,8 +3,8 @@
 import weakref
 
 import numpy as np
-from held_data import ROWS, Rated, columns, loaded, rows
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.held_data import ROWS, Rated, columns, loaded, rows
 
 import tux
 from tux.arrays.edges import EdgeData

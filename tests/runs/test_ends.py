@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from run_folders import model
-from tiny_ratings import RATINGS
+from support.machines.run_folders import model
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted

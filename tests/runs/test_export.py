@@ -2,10 +2,10 @@
 
 import json
 
-import lda_oracle as oracle
 import numpy as np
 import pytest
-from lda_team import bags
+from support.machines.lda_team import bags
+from support.oracles import lda_oracle as oracle
 
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.lda.lda import LDA

@@ -7,8 +7,8 @@ import shutil
 
 import numpy as np
 import pytest
-from tiny_ratings import RATINGS
-from watched_run import line, sample, write
+from support.machines.watched_run import line, sample, write
+from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main

@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from programs import Spy, drive, start
+from support.programs.programs import Spy, drive, start
 
 from tux import Edge, Program, Vertex, mirror
 from tux.arrays.edges import EdgeData

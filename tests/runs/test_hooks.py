@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total
 from tux.arrays.edges import EdgeData

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from same_loads import begun, both, without_processes
+from support.machines.same_loads import begun, both, without_processes
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet

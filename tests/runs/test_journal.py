@@ -4,8 +4,8 @@ import os
 
 import msgspec
 import pytest
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted, PeerLost

@@ -2,8 +2,8 @@
 
 import json
 
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.cli.main import main
 from tux.runs.json_lines import JsonLines, tell

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from programs import random_pairs
-from run_folders import untimed
-from watchers import Told
+from support.machines.run_folders import untimed
+from support.machines.watchers import Told
+from support.programs.programs import random_pairs
 
 from tux.apps.deepwalk import walks
 from tux.apps.deepwalk.walks import Walks

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
-from loaded import files, one_process
-from same_loads import side_by_side_of
-from watchers import Told
+from support.machines.loaded import files, one_process
+from support.machines.same_loads import side_by_side_of
+from support.machines.watchers import Told
 
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF

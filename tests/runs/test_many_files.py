@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from run_folders import model
-from same_edges import alike
-from tiny_ratings import RATINGS
+from support.machines.run_folders import model
+from support.oracles.same_edges import alike
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import Refused, UsageError

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from held_data import (
+from support.programs.held_data import (
     STRING,
     TIMES,
     Linked,

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from held_data import ROWS, Labelled, Linked, Placed, Rated, columns, loaded, rows, wrong
+from support.programs.held_data import (
+    ROWS,
+    Labelled,
+    Linked,
+    Placed,
+    Rated,
+    columns,
+    loaded,
+    rows,
+    wrong,
+)
 
 import tux
 

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from held_data import (
+from support.programs.held_data import (
     STRING,
     Labelled,
     Linked,

@@ -5,7 +5,7 @@ and which columns and rows are wrong is told.
 import numpy as np
 import pyarrow as pa
 import pytest
-from held_data import (
+from support.programs.held_data import (
     ITEMS,
     ROWS,
     TABLES,

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import Refused, UsageError
 from tux.program.sources import find

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, master, metric, shared, total
 from tux.apps.mf.mf import MF

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from team import Team
-from watchers import Told
+from support.machines.team import Team
+from support.machines.watchers import Told
 
 import tux
 from tux import Context, Edge, Graph, Points, Program, Vertex, data, metric, param, total, value

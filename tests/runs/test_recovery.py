@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from children import running
-from members import until
-from run_folders import model, untimed
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.children import running
+from support.machines.members import until
+from support.machines.run_folders import model, untimed
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted, PeerLost, UsageError

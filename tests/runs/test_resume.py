@@ -8,9 +8,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from run_folders import model, untimed
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.run_folders import model, untimed
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.apps.mf.mf import MF

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from tux import Context, Edge, Program, Vertex, data, delta, metric, total, value
 from tux.apps.mf.mf import MF

@@ -5,7 +5,7 @@ slow or is not installed.
 import threading
 
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import TuxError, UsageError

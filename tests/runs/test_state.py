@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_ratings import RATINGS
-from watchers import Told
+from support.machines.watchers import Told
+from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.background import Background

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from watchers import Told
+from support.machines.watchers import Told
 
 from faults.running import Running, unwarned
 from tux import Context, Edge, Program, Vertex, shared, total

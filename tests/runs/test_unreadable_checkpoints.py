@@ -8,7 +8,7 @@ import os
 import msgspec
 import numpy as np
 import pytest
-from keeping_job import UNKNOWN
+from support.machines.keeping_job import UNKNOWN
 
 from tux.base.errors import DiskError
 from tux.engine import shard

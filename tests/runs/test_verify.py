@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 from tux import (
     Context,

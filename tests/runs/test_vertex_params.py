@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from programs import column, complete, start
-from team import Team, trained
+from support.machines.team import Team, trained
+from support.programs.programs import column, complete, start
 
 from tux import Edge, Graph, Program, Vertex, shared, value, vertex_param
 from tux.arrays.networks import from_arrays

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from team import Team
-from watchers import Told
+from support.machines.team import Team
+from support.machines.watchers import Told
 
 from tux import Context, Edge, Program, Vertex, data, metric, param, total
 from tux.arrays.arrow import read_parquet

@@ -4,8 +4,8 @@ and change.
 
 import numpy as np
 import pytest
-from programs import both, column, drive, points_at, start
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import both, column, drive, points_at, start
 
 from tux import (
     Context,

@@ -4,8 +4,8 @@ shape is a function of the parameters.
 
 import numpy as np
 import pytest
-from programs import both, column, complete
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import both, column, complete
 
 from tux import Edge, Program, Vertex, delta, param, shared, value
 from tux.arrays.networks import from_arrays

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team import Team, ratings
+from support.machines.team import Team, ratings
 
 from tux.base.errors import ProgramError
 from tux.program.fields import data, delta, master, total, value

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from programs import both, complete, drive, points_at, start
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import both, complete, drive, points_at, start
 
 from tux import Context, Edge, Program, Vertex, argmax, argmin, data, param, total, value
 from tux.arrays.networks import from_arrays

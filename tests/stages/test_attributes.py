@@ -7,7 +7,7 @@ import types
 import numba
 import numpy as np
 import pytest
-from programs import both, drive, start
+from support.programs.programs import both, drive, start
 
 from tux import Context, Edge, Program, Vertex, data, shared, total
 from tux.arrays.networks import from_arrays

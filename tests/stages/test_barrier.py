@@ -4,8 +4,8 @@ that it has done, whatever the slack.
 
 import numpy as np
 import pytest
-from programs import Spy, complete
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import Spy, complete
 
 from tux import Context, Edge, Program, Vertex, shared, value
 from tux.arrays.networks import from_arrays

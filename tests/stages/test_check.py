@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import Components, Degrees, both, column, complete, drive, start
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import Components, Degrees, both, column, complete, drive, start
 
 from tux import (
     Context,

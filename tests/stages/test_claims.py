@@ -5,7 +5,7 @@ the kernel read-only, so a claim that leaves out a write does not compile.
 import re
 
 import pytest
-from programs import start
+from support.programs.programs import start
 
 from tux import Context, Edge, Program, Vertex, argmax, mirror, shared, total
 from tux.apps.lda.warplda import WarpLDA, begin, by_word

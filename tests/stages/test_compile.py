@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from programs import Degrees, both, column, complete, drive, points_at, start
+from support.programs.programs import Degrees, both, column, complete, drive, points_at, start
 
 import tux.stages.compile as kernels
 from tux import Context, Edge, Program, Vertex, data, param, shared, total
@@ -86,7 +86,7 @@ def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
 COUNTING = """
 import numpy as np
 import tux.stages.scope as scope
-from programs import Degrees, column, complete
+from support.programs.programs import Degrees, column, complete
 from tux.arrays.networks import from_arrays
 
 built, build = [], scope.build

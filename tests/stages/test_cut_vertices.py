@@ -1,7 +1,7 @@
 """Exchanges on the vertices that one worker alone holds, and on the others."""
 
 import pytest
-from team import Team, trained
+from support.machines.team import Team, trained
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.edges import EdgeData

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_udfs import COMMON, source
-from recorded import Recorder, edges, rows
-from team import relaxed
+from support.machines.team import relaxed
+from support.oracles.recorded import Recorder, edges, rows
+from support.programs.random_udfs import COMMON, source
 
 from tux.stages.effects import Shape, effects
 

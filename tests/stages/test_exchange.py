@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import Degrees, Spy, both, by_edge, column, drive, start
+from support.programs.programs import Degrees, Spy, both, by_edge, column, drive, start
 
 from tux import (
     Context,

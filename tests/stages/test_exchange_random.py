@@ -1,7 +1,7 @@
 """Exchange: random numbers and the random order of tiles."""
 
 import numpy as np
-from programs import Calling, by_edge, drive, random_pairs, start
+from support.programs.programs import Calling, by_edge, drive, random_pairs, start
 
 from tux import Edge, Program, Vertex, data, mirror
 from tux.arrays.networks import from_arrays

@@ -4,8 +4,8 @@ bit, and is taken only where that holds.
 
 import numpy as np
 import pytest
-from programs import both, random_pairs, start
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import both, random_pairs, start
 
 from tux import (
     Context,

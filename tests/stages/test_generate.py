@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import random_pairs, start
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import random_pairs, start
 
 from tux import Context, Edge, Graph, Program, Vertex, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays

@@ -3,7 +3,7 @@ the program's and the user's word; of these, totals lose nothing.
 """
 
 import pytest
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 from tux import Context, Edge, Program, Vertex, param, shared, total
 from tux import Graph as Input

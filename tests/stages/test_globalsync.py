@@ -4,7 +4,7 @@ run over masters.
 
 import numpy as np
 import pytest
-from programs import both, drive, start
+from support.programs.programs import both, drive, start
 
 from tux import (
     Context,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from programs import both, column, complete, drive, points_at, start
-from team import Team, trained
+from support.machines.team import Team, trained
+from support.programs.programs import both, column, complete, drive, points_at, start
 
 from tux import Context, Edge, Graph, Program, Vertex, delta, master, shared, total, value
 from tux.arrays.networks import from_arrays

@@ -7,7 +7,7 @@ import itertools
 import numba
 import numpy as np
 import pytest
-from programs import random_pairs, start
+from support.programs.programs import random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, argmax, argmin, shared, total, value
 from tux.arrays.networks import from_arrays

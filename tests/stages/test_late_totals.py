@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team import trained
+from support.machines.team import trained
 
 from tux import Context, Edge, Graph, Program, Vertex, delta, metric, shared, total, value
 from tux.arrays.networks import from_arrays

@@ -3,9 +3,9 @@ epoch; each block is one clock.
 """
 
 import numpy as np
-import oracle
 import pytest
-from programs import Spy, both, column, drive, random_pairs, start
+from support.oracles import oracle
+from support.programs.programs import Spy, both, column, drive, random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, value
 from tux.arrays.edges import EdgeData

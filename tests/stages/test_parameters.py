@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from programs import both, column, complete
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import both, column, complete
 
 from tux import (
     Context,

@@ -5,8 +5,8 @@ workers hold the same context; nothing depends on the number of workers.
 import networkx as nx
 import numpy as np
 import pytest
-from programs import Components, Spy, random_pairs, start
-from team import Team
+from support.machines.team import Team
+from support.programs.programs import Components, Spy, random_pairs, start
 
 from faults.running import Running
 from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value

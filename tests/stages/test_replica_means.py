@@ -1,7 +1,7 @@
 """Means over replicas: of vertices without edges, and of changes that one replica makes alone."""
 
 import pytest
-from team import Team, trained
+from support.machines.team import Team, trained
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.edges import EdgeData

@@ -4,8 +4,8 @@ the same on 1, 2 and 3 workers.
 
 import numpy as np
 import pytest
-from programs import start
-from team import trained
+from support.machines.team import trained
+from support.programs.programs import start
 
 from tux import (
     Context,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from team import cut_up, walked
+from support.machines.team import cut_up, walked
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.networks import from_arrays

@@ -4,7 +4,7 @@ and refuses nothing that is right.
 
 import numpy as np
 import pytest
-from programs import PageRank, column, complete, drive, start
+from support.programs.programs import PageRank, column, complete, drive, start
 
 from tux import Edge, Program, Vertex, data, delta, mirror, param, shared
 from tux.arrays.networks import from_arrays

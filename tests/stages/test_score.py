@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import both, column, drive, executed, random_pairs, start
+from support.programs.programs import both, column, drive, executed, random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, uniform, value
 from tux.arrays.edges import EdgeData

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from programs import both, column, drive, executed, start
+from support.programs.programs import both, column, drive, executed, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, total, uniform, value
 from tux.arrays.edges import EdgeData

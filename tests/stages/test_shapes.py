@@ -1,7 +1,7 @@
 """Fields whose shape is a function of the parameters, as the rules for several workers see them."""
 
 import pytest
-from team import trained
+from support.machines.team import trained
 
 from tux import Edge, Program, Vertex, delta, param, value
 from tux.arrays.edges import EdgeData

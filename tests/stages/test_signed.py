@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import column, drive, start
+from support.programs.programs import column, drive, start
 
 from tux import Edge, Program, Vertex, value
 from tux.arrays.networks import from_arrays

@@ -4,7 +4,7 @@ the first alone.
 
 import numpy as np
 import pytest
-from programs import points_at, start
+from support.programs.programs import points_at, start
 
 from tux import Axpy, Context, Copy, Dot, Edge, Program, Vertex, mirror, param, reduction, value
 from tux.arrays.networks import from_arrays

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from team import Team, trained
+from support.machines.team import Team, trained
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays

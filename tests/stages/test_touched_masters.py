@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from team import relaxed
+from support.machines.team import relaxed
 
 from tux.stages.touched_masters import TouchedMasters, places, united
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from programs import drive, start
-from team import Team, ratings
+from support.machines.team import Team, ratings
+from support.programs.programs import drive, start
 
 from tux import (
     Context,

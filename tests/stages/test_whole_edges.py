@@ -4,7 +4,7 @@ worker.
 
 import numpy as np
 import pytest
-from team import trained
+from support.machines.team import trained
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.arrays.edges import EdgeData

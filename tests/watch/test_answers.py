@@ -4,7 +4,7 @@ import re
 
 import msgspec
 import pytest
-from watched_run import LANES, write
+from support.machines.watched_run import LANES, write
 
 from tux.watch.access import Access
 from tux.watch.answers import answer, static

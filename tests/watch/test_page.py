@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tiny_ratings import RATINGS
-from watched_run import described, line, record, write
+from support.machines.watched_run import described, line, record, write
+from support.programs.tiny_ratings import RATINGS
 
 from tux.runs.claim import LOCK, claim
 from tux.runs.folder import Incarnation, write_run

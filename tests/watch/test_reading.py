@@ -7,7 +7,7 @@ import socket
 
 import msgspec
 import pytest
-from watched_run import LANES, described, line, record, sample, write
+from support.machines.watched_run import LANES, described, line, record, sample, write
 
 from tux.runs.claim import LOCK, Holder, claim
 from tux.runs.folder import Incarnation, write_run

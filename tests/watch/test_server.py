@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 
 import pytest
-from watched_run import write
+from support.machines.watched_run import write
 
 from tux.base.errors import UsageError
 from tux.watch import server

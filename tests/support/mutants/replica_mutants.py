@@ -5,7 +5,7 @@ manager that replaces functions for as long as it lasts.
 from __future__ import annotations
 
 import numpy as np
-from mutation import mutant
+from support.mutants.mutation import mutant
 
 from tux.graph.routes import ALL
 from tux.protocol.encoding import NEVER, Picked, pack

@@ -4,8 +4,8 @@ from one of them ends with.
 
 from typing import NamedTuple
 
-from keeping import InMemory, Led
-from run_folders import untimed
+from support.machines.keeping import InMemory, Led
+from support.machines.run_folders import untimed
 
 from tux.cluster.control import pack
 from tux.cluster.simulated import SimulatedCluster

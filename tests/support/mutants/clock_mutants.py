@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from mutation import mutant
+from support.mutants.mutation import mutant
 
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.clock_loop import ClockLoop

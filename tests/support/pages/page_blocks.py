@@ -11,7 +11,7 @@ are no text of it:
     <!-- file: NAME -->                      the next block is saved under this name, and not run
     <!-- invisible-code-block: python ... -->    what a fragment needs
 
-`python tests/page_blocks.py` counts the blocks of all pages.
+`python tests/support/pages/page_blocks.py` counts the blocks of all pages.
 """
 
 import io
@@ -36,7 +36,7 @@ from sybil.parsers.markdown.lexers import DirectiveInHTMLCommentLexer
 
 from tux.cli.main import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
     for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]

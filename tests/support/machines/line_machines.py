@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from loaded import files, of_machine, one_process
-from members import SOON
-from watchers import Told
+from support.machines.loaded import files, of_machine, one_process
+from support.machines.members import SOON
+from support.machines.watchers import Told
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import TuxError
@@ -23,7 +23,7 @@ from tux.runs.loading_again import Losses
 from tux.runs.loading_together import make_parts_together
 
 TWO = ("user", "item")
-COMMAND = [sys.executable, "-P", str(Path(__file__).parent / "loading" / "line_loader.py")]
+COMMAND = [sys.executable, "-P", str(Path(__file__).parents[2] / "loading" / "line_loader.py")]
 KEY = bytes(range(32))
 
 
@@ -106,7 +106,7 @@ def command(folder, rank, port, path, n=4, restarts=0):
     """The command of one of two machines, as a process: it prints what it is told."""
     folder.mkdir()
     words = [sys.executable, __file__, folder, rank, port, path, n, restarts]
-    tests = Path(__file__).parent
+    tests = Path(__file__).parents[2]
     environment = os.environ | {"PYTHONPATH": f"{tests.parent}{os.pathsep}{tests}"}
     return subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, text=True, env=environment)
 

@@ -3,7 +3,7 @@ whatever the cut.
 """
 
 import numpy as np
-from team import ratings
+from support.machines.team import ratings
 
 from tux import (
     Context,

@@ -1,8 +1,8 @@
 """Teams that run BlockPG on made samples until little changes."""
 
 import numpy as np
-from blockpg_oracle import drawn
-from team import Team
+from support.machines.team import Team
+from support.oracles.blockpg_oracle import drawn
 
 from tux.apps.blockpg.blockpg import BlockPG
 

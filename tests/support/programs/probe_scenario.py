@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
-from probe_log import EVERYTHING, Watch
-from probe_programs import FIRST, OF_VERTICES, SECOND, TAKEN, note, take
+from support.programs.probe_log import EVERYTHING, Watch
+from support.programs.probe_programs import FIRST, OF_VERTICES, SECOND, TAKEN, note, take
 
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 

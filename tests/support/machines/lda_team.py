@@ -1,8 +1,8 @@
 """Corpora as edges, and teams of samplers whose counts can be looked at after every epoch."""
 
-import lda_oracle as oracle
 import numpy as np
-from team import Team
+from support.machines.team import Team
+from support.oracles import lda_oracle as oracle
 
 from tux.arrays.edges import EdgeData
 from tux.program.program import stages_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 from types import SimpleNamespace as Row
 
 import numpy as np
-from lda_team import Sampling
+from support.machines.lda_team import Sampling
 
 from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC
 

@@ -1,16 +1,16 @@
 """Each output of a model, the program that reads it, and the apps that have it; what asks the other
 apps for it, and what they say.
 
-`docs/formats.md` is made of these, by `tests/foreign_page.py`.
+`docs/formats.md` is made of these, by `tests/support/foreign/foreign_page.py`.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import foreign_models as models
-import foreign_tables as tables
-from foreign_apps import APPS
-from foreign_tables import Trained
+from support.foreign import foreign_models as models
+from support.foreign import foreign_tables as tables
+from support.foreign.foreign_apps import APPS
+from support.foreign.foreign_tables import Trained
 
 ALL = tuple(APPS)
 TOPICS = ("LDA", "WarpLDA")

@@ -12,9 +12,9 @@ are drawn from a seed.
 from __future__ import annotations
 
 import numpy as np
-from probe_log import EVERYTHING, Log
-from probe_programs import OF_TAU, OF_VERTICES, OneType, TwoTypes
-from ssp import Book, check
+from support.mutants.ssp import Book, check
+from support.programs.probe_log import EVERYTHING, Log
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, OneType, TwoTypes
 
 from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster

@@ -4,7 +4,7 @@ types, fields, parameters, hooks and stages.
 
 from __future__ import annotations
 
-from wrong_programs import (
+from support.programs.wrong_programs import (
     CLASS,
     DEF_GIVE,
     DEF_SHOW,

@@ -3,7 +3,7 @@ simulated. What is kept, and what a run from there ends with.
 """
 
 import numpy as np
-from team import Team
+from support.machines.team import Team
 
 from tux import (
     Context,

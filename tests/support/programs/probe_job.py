@@ -9,11 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from probe import Simulation
-from probe_log import Log, Read
-from probe_programs import OF_TAU, OF_VERTICES, TwoTypes
-from probe_scenario import Scenario
-from programs import Calling
+from support.programs.probe import Simulation
+from support.programs.probe_log import Log, Read
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, TwoTypes
+from support.programs.probe_scenario import Scenario
+from support.programs.programs import Calling
 
 from tux import param
 from tux.arrays.networks import from_arrays

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from probe_programs import OF_TAU, OF_VERTICES, Slots
-from programs import Calling
-from team import walked
+from support.machines.team import walked
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, Slots
+from support.programs.programs import Calling
 
 from tux.program.stage import Stage
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "program.md"
+PAGE = Path(__file__).parents[3] / "docs" / "program.md"
 
 
 def shown(name, folder):

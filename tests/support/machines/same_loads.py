@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loaded import files
-from watchers import Told
+from support.machines.loaded import files
+from support.machines.watchers import Told
 
 from tux.graph.partitioned import partitioned
 from tux.loading.kept import Spool

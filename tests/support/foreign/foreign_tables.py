@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from foreign_apps import App, columns_of_csv, need
+from support.foreign.foreign_apps import App, columns_of_csv, need
 
 from tux import Lists, Table
 from tux.cli.main import main

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from programs import random_pairs
+from support.programs.programs import random_pairs
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays

@@ -2,7 +2,7 @@
 
 from textwrap import indent
 
-from unusual_udfs import Unusual
+from support.programs.unusual_udfs import Unusual
 
 COMMON = """
 import numpy as np

@@ -7,8 +7,16 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from foreign_apps import COUNTS, LINKS, RATINGS, SAMPLES, WORDS, columns_of_csv, need
-from foreign_tables import Trained
+from support.foreign.foreign_apps import (
+    COUNTS,
+    LINKS,
+    RATINGS,
+    SAMPLES,
+    WORDS,
+    columns_of_csv,
+    need,
+)
+from support.foreign.foreign_tables import Trained
 
 # ---- gensim
 

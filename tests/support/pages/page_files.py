@@ -8,7 +8,7 @@ import numpy as np
 
 from tux.cli.main import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 OUTSIDE = '''"""Its index goes beyond the end of a field."""
 

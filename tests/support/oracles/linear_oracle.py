@@ -1,9 +1,9 @@
 """Linear models by their formulas, in plain numpy, and teams that train them on made samples."""
 
 import numpy as np
-from blockpg_oracle import Data, drawn
 from scipy.optimize import minimize
-from team import Team
+from support.machines.team import Team
+from support.oracles.blockpg_oracle import Data, drawn
 
 from tux.apps.linear.linear import Linear
 

@@ -1,0 +1,10 @@
+"""All bugs to inject into the protocol, by name.
+
+A proof by simulation is worth what it can find: every one of these must be caught within 100 seeds.
+"""
+
+import support.mutants.clock_mutants  # noqa: F401 - registers its mutants
+import support.mutants.replica_mutants  # noqa: F401 - registers its mutants
+from support.mutants.mutation import REGISTERED
+
+MUTANTS = dict(REGISTERED)
