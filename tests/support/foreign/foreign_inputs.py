@@ -1,6 +1,6 @@
 """Each form of input: how the data of an app take it, or why they cannot.
 
-`docs/formats.md` is made of these, by `tests/support/foreign/foreign_page.py`.
+`docs/formats.md` is made of these, by `tests/foreign_page.py`.
 """
 
 from collections.abc import Callable, Mapping

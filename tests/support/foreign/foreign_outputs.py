@@ -1,7 +1,7 @@
 """Each output of a model, the program that reads it, and the apps that have it; what asks the other
 apps for it, and what they say.
 
-`docs/formats.md` is made of these, by `tests/support/foreign/foreign_page.py`.
+`docs/formats.md` is made of these, by `tests/foreign_page.py`.
 """
 
 from collections.abc import Callable

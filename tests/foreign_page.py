@@ -1,7 +1,7 @@
 """Makes docs/formats.md, which says what each app reads and which programs read its models, from
 the cases that the tests in `tests/foreign/` go through::
 
-python tests/support/foreign/foreign_page.py
+python tests/foreign_page.py
 """
 
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from support.foreign.foreign_apps import APPS, App
 from support.foreign.foreign_inputs import FORMS, GIVEN, MEMORY, Form
 from support.foreign.foreign_outputs import OUTPUTS, Output
 
-PAGE = Path(__file__).parents[3] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[1] / "docs" / "formats.md"
 TOGETHER = {"LDA": "LDA, WarpLDA", "WarpLDA": ""}
 """Titles of columns; an app without one has the cells of the app before it."""
 
@@ -22,7 +22,7 @@ This page says which forms of data each app reads, and which programs read what 
 tests in `tests/foreign/` train each app on the same tiny data in each form, and compare the models.
 They give each output to the program that reads it, and compare the values. Where the table says no,
 they check that tux refuses with a message. The page is made of the same list of cases, by
-`tests/support/foreign/foreign_page.py`.
+`tests/foreign_page.py`.
 
 ## Data in
 
