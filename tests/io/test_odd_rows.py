@@ -41,6 +41,12 @@ def test_rows_that_cannot_be_told_are_refused(file, text, says):
         read_edges(file(text), ("user", "item"), {})
 
 
+def test_a_line_of_many_tabs_and_quotes_takes_no_long_time(file):
+    path = file("user\titem\n" + "a" + "\t" * 200_000 + '"\n' + ',"' * 50_000 + "\n")
+    with pytest.raises(DataError, match="instead of 2"):
+        read_edges(path, ("user", "item"), {})
+
+
 def test_points_with_a_cell_more_than_names_are_refused(file):
     with pytest.raises(DataError, match="3 cells, but row 1 has 2 names"):
         path = file("a,b\n1,5,2\n2,5,3\n")

@@ -49,9 +49,9 @@ from tux.io.first_lines import (
 from tux.io.text import NUMERIC, SAMPLE
 
 DIGIT = re.compile(r"\d")
-ESCAPED = re.compile(
-    r'(?:^|[,;\t|])\s*"[^"]*\\"[^,;\t|"\s]'
-)  # a quote behind a backslash, in a cell
+ESCAPED = re.compile(  # a quote behind a backslash, in a cell
+    r'(?:^|[,;\t|]) *"[^"]*\\"[^,;\t|"\s]'
+)
 JUDGED = 1000  # rows that show what the columns hold
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
