@@ -47,6 +47,16 @@ def test_a_line_of_many_tabs_and_quotes_takes_no_long_time(file):
         read_edges(path, ("user", "item"), {})
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\u202f"])
+def test_other_blanks_beside_numbers_are_told(file, blank):
+    with pytest.raises(DataError, match="rating is '4.*', not a number") as error:
+        read_edges(file(f"user,item,rating\n1,10,4{blank}\n"), ("user", "item"), {"rating": "f4"})
+    assert error.value.where.endswith(":2")
+    with pytest.raises(DataError, match="b is '4.*', not a number"):
+        path = file(f"a,b\n1,2\n3,4{blank}\n")
+        read_vertices(path, "v", [Field("x", np.dtype("f8"), 0)], points=True)
+
+
 def test_points_with_a_cell_more_than_names_are_refused(file):
     with pytest.raises(DataError, match="3 cells, but row 1 has 2 names"):
         path = file("a,b\n1,5,2\n2,5,3\n")

@@ -57,6 +57,7 @@ MARKED_ROWS = (
     "Its lines begin with # or %, as comments do; below a line of names, such as source,target, "
     "they are rows."
 )
+BESIDE = " \t"  # blanks that Arrow passes over beside a number
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
@@ -211,6 +212,7 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
             return NOT_UTF_8
         if kind is None:
             continue
+        cell = cells[place].strip(BESIDE)
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):
             return f"{label} is {not_number(cell, whole=kind.kind != 'f')}"
         if kind.kind == "f" and not abs(float(cell)) <= float(np.finfo(kind).max):

@@ -183,11 +183,11 @@ class _Text:
 
     def _fault(self, line: str) -> str:
         """What is wrong with a row, or nothing."""
-        cells = [cell.strip() for cell in split(line, self.layout.separator)]
+        cells = [cell.strip(" \t") for cell in split(line, self.layout.separator)]
         if len(cells) != self.layout.width:
             return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
         for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
-            if not cells[at]:
+            if not cells[at].strip():
                 return f"{name} is missing"
             if kind is not None and not NUMBER.fullmatch(cells[at]):
                 return f"{name} is {short(cells[at])}, not a number"
