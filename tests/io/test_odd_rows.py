@@ -15,7 +15,7 @@ PAGE = ("page", "page")
     ("text", "says"),
     [
         ("source,target\nann,bob\nbob,cid\n\nId,Label\nann,Ann Lee\n", "Id, Label is read as an"),
-        ("source,target\nann,bob\nname,city\nann,Rome\n", ""),
+        ("source,target\nann,bob\nbob,cid\nname,city\nann,Rome\n", "name, city is read"),
         ("source,target\nann,bob\nfrom,to\nbob,cid\n", "from, to is read as an edge"),
         ("01.02.24, 10:15 - Ann: hallo\n01.02.24, 10:16 - Bob: hi\n", "pages are dates, as 01.02"),
         ("day,page\n2020-01-01,a\n2020-01-02,b\n", "pages are dates, as 2020-01-01"),

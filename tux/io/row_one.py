@@ -29,6 +29,7 @@ IN_USE = frozenset(
     dest destination destnode dist distance doc document domain donor dst edge email employee end
     entity event feature film followed followee follower following friend from gene gender group
     guest head host id index interaction item kind label left length link location member movie
+    city town state region address phone mail
     name neighbor neighbour node nodes object org organization origin page paper parent partner
     patent person place player post predecessor predicate price product protein rank rating
     ratings receiver recipient ref reference rel relation relationship reply review reviewer right
