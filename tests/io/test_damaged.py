@@ -151,7 +151,7 @@ def test_rows_that_are_shorter_than_their_header(file):
 
 def test_a_blank_that_only_python_knows(file):
     path = file("id,x\na,1\x1c\nb,2\n")
-    refused(lambda: read_vertices(path, "user", [Wanted("x", np.dtype("f4"))]), "cannot be read")
+    refused(lambda: read_vertices(path, "user", [Wanted("x", np.dtype("f4"))]), "not a number")
 
 
 def test_names_of_columns_in_an_error_are_one_line(file):

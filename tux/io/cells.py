@@ -63,7 +63,9 @@ class TextLayout(NamedTuple):
             return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
         if self.separator == "::":
             return text.replace(b"::", b"\x1f")
-        return without_padding(text, self.separator)
+        if b'"' in text and (b' "' in text or b'\t"' in text):  # Arrow trims blanks behind quotes
+            return without_padding(text, self.separator)
+        return text
 
 
 def has_quotes(separator: str) -> bool:
@@ -88,8 +90,6 @@ def without_padding(text: bytes, separator: str) -> bytes:
     """Whole lines without the blanks between a separator and the quotes of a cell, as in
     ``ann, "tea, green", 4``; where a quote does not close the cell it is one of its letters.
     """
-    if b' "' not in text and b'" ' not in text and b'\t"' not in text and b'"\t' not in text:
-        return text
     return _quoted(separator).sub(rb"\1\2", text)
 
 
