@@ -45,8 +45,8 @@ NEAR = 0.6  # how alike flags are of which one may be meant
 
 
 def meant_flag(flag: str, known: Collection[str]) -> str:
-    """What a user may have meant by a flag that is none of the `known` ones, as a clause, or
-    nothing.
+    """Answer a flag that is none of the `known` ones, as a clause: by the flag that is meant, or by
+    the reason why there is none; nothing if neither is known.
     """
     name = flag.lstrip("-").replace("_", "-").lower() if flag.startswith("-") else ""
     for own, others in FLAGS.items():

@@ -29,7 +29,7 @@ from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.precision import coarse_columns
 from tux.io.row_one import is_in_use
-from tux.io.text import CONVERT, NOT_UTF_8, Bad, OnBadRow, blocks, cut, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, Bad, OnBadRow, blocks, doubt_of_row, short, text_blocks
 
 TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
 COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
@@ -297,7 +297,7 @@ def _name_note(begun: bytes, row: str) -> str:
     at, first = next(((at, line) for at, line in lines if line and not is_marked(line)), (0, ""))
     if not TITLE.fullmatch(first) or not is_in_use(first):
         return ""
-    return f"row {at}, {cut(first)}, is read as a {row}; if it is a name, remove it"
+    return doubt_of_row(at, first, row, "is a name")
 
 
 def _of_known(

@@ -14,7 +14,7 @@ from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
 from tux.io.first_lines import FirstLines, rows_of
 from tux.io.row_one import RowOne, has_sizes, is_in_use, row_one
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
-from tux.io.text import NUMERIC, SAMPLE, Begin, cut
+from tux.io.text import NUMERIC, SAMPLE, Begin, cut, doubt_of_row
 
 SEPARATED = "Cells are cut by tabs, commas, semicolons, |, :: or blanks."
 MAX_TITLES = 2  # lines of names below the first row
@@ -56,14 +56,15 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     places = [f"column {place + 1}" for place in range(seen.width)]
     names = taken(places, layout.picks, wanted) if seen.width > needed else {}
     notes = unused(places, layout.picks)
-    doubt = f"row 1, {cut(', '.join(first))}, is read as an edge; if it"
     notes = (*notes, *_odd_rows(seen.table, layout, wanted))
+    text = ", ".join(first)
     if what is RowOne.UNSURE:
         numbers = any(map(NUMERIC.fullmatch, first))
         do = "remove it" if numbers else "name them with --columns"
-        notes = (*notes, f"{doubt} is one of names, {do}")
+        notes = (*notes, doubt_of_row(1, text, "edge", "is one of names", do))
     elif not asked and has_sizes(seen.table, JUDGED):
-        notes = (*notes, f"{doubt} has the numbers of vertices and edges, remove it")
+        other = "has the numbers of vertices and edges"
+        notes = (*notes, doubt_of_row(1, text, "edge", other))
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
 

@@ -33,9 +33,9 @@ SIGNS = (
 
 
 def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
-    """What a user should know of ids that are words among whole numbers, or words such as NA, or
-    numbers that are written in several ways, or that seem to be no ids; a sentence for each kind of
-    these in a vertex type.
+    """Tell of ids that are words among whole numbers, or words such as NA, or numbers that are
+    written in several ways, or that seem to be no ids; a sentence for each kind of these in a
+    vertex type.
     """
     notes = []
     for kind, own in ids.items():

@@ -21,8 +21,8 @@ AMOUNT = re.compile(r"[\s\d]")  # in texts, times and other words that are no na
 
 
 def doubt(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words of which some are numbers, or all with a sign
-    or a unit; or nothing.
+    """Tell of a column of words of which some are numbers, or all with a sign or a unit, or dates,
+    or texts that all differ; nothing of another one.
     """
     known = [cell for cell in cells if cell not in GAPS]
     others = [cell for cell in known if not NUMBER.fullmatch(cell)]
@@ -49,7 +49,7 @@ def doubt(name: str, cells: list[str]) -> str:
 
 
 def words_of_gaps(name: str, cells: list[str]) -> str:
-    """What a user should know of a column of words such as NA, or nothing."""
+    """Tell of words such as NA in a column of words; nothing if there are none."""
     found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
     if not found:
         return ""

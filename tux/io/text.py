@@ -128,6 +128,14 @@ class Bad:
         self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 
 
+def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove it") -> str:
+    """Say that row `number` of a file is read as all others, which messages call a `row`, though it
+    may be something `other`; and what to `do` then.
+    """
+    article = "an" if row[:1] in "aeiou" else "a"
+    return f"row {number}, {cut(text)}, is read as {article} {row}; if it {other}, {do}"
+
+
 def blocks(
     path: str | os.PathLike[str], places: Places | None = None, begin: Begin | None = None
 ) -> Iterator[bytes]:

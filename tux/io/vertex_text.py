@@ -21,7 +21,17 @@ from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.row_one import GAPS, has_names, may_be_names
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
-from tux.io.text import ADVICE, EMPTY, NOT_UTF_8, NUMBER, SMALL, Bad, cut, short, text_blocks
+from tux.io.text import (
+    ADVICE,
+    EMPTY,
+    NOT_UTF_8,
+    NUMBER,
+    SMALL,
+    Bad,
+    doubt_of_row,
+    short,
+    text_blocks,
+)
 
 F8 = np.dtype("f8")
 
@@ -83,8 +93,7 @@ def read_text(
     lines.repeated -= titled
     notes = lines.passed.notes(row)
     if not titled and may_be_names(seen.table):
-        doubt = f"row 1, {cut(', '.join(seen.table[0]))}, is read as a {row}"
-        notes = (*notes, f"{doubt}; if it is one of names, remove it")
+        notes = (*notes, doubt_of_row(1, ", ".join(seen.table[0]), row, "is one of names"))
     return Read(
         dict(zip(text.kinds, text.pieces.columns(), strict=True)),
         np.concatenate([np.empty(0, np.int64), *text.lines]),
