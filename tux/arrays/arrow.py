@@ -51,8 +51,8 @@ class Unreadable(ValueError):
 
 
 def open_stream(path: str | os.PathLike[str]) -> Any:
-    """The unpacked bytes of a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip: a binary
-    file to ``read(n)`` from and to close.
+    """Open a file, plain or packed by gzip, bzip2, zstd, lz4, xz or zip, as a binary file of its
+    unpacked bytes, with ``read(n)`` and ``close``.
 
     Raises `DataError` if there is no such file, or it is packed in another way; reading raises it
     if the file holds more than `Limited` says.
@@ -95,7 +95,7 @@ class ColumnPieces:
                 self._merge()
 
     def whole(self) -> Column:
-        """The column as one; it gives its pieces up, so use it once."""
+        """Return the column as one array or `Coded`. The pieces are given up, so call it once."""
         if self.kind is not None:
             return self.pieced().whole()
         numbers = None
@@ -118,12 +118,14 @@ class ColumnPieces:
         )
 
     def taken(self) -> list[np.ndarray]:
-        """The pieces, which are arrays; it gives them up."""
+        """Return the pieces, which are arrays, and give them up."""
         pieces, self._pieces = self._pieces, []
         return pieces
 
     def pieced(self) -> Pieced:
-        """The numbers of a column of numbers, piece by piece; it gives each up as it is taken."""
+        """Return a column of numbers as a `Pieced`. Each piece is given up when the reader has
+        taken it.
+        """
         return Pieced(np.dtype(self.kind), self.rows, drained(self.taken()))
 
     def _wait(self, at: int) -> None:
@@ -198,8 +200,8 @@ class Pieces:
         self.rows += len(columns[0])
 
     def columns(self) -> list[Column]:
-        """The columns whole, in the order of `kinds`; the pieces are given up one column at a
-        time, so use it once.
+        """Return the whole columns, in the order of `kinds`. The pieces are given up one column at
+        a time, so call it once.
         """
         return [own.whole() for own in self.each]
 
@@ -337,7 +339,7 @@ def parse_text(
 
 
 def _with_breaks(table: Any) -> Any:
-    """The same table, with line breaks for what stands for them."""
+    """Replace each `BREAK` in the strings of a table by a line break."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -353,8 +355,8 @@ def _with_breaks(table: Any) -> Any:
 
 @contextmanager
 def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """An opened Parquet file of pyarrow; any fault of it inside the block becomes a `DataError`,
-    and memory that is not there the error of `out_of_memory`.
+    """Open a Parquet file with pyarrow. Inside the block, any fault of the file becomes a
+    `DataError`, and a lack of memory the error of `out_of_memory`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -376,8 +378,9 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def whole(piece: Any) -> Any:
-    """The same batch or table of a Parquet file. Raises ArrowInvalid for strings that are not UTF-8
-    and for indices that are outside: reading does not look.
+    """Validate a batch or table of a Parquet file, and return it. Raises ArrowInvalid for strings
+    that are not UTF-8 and for dictionary indices that are out of range, since reading does not
+    check them.
     """
     piece.validate(full=True)
     return piece
@@ -390,7 +393,9 @@ def parquet_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def parquet_notes(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the schema of a Parquet file says beside its columns. Raises `DataError`."""
+    """Return the metadata that the schema of a Parquet file holds beside its columns, by key.
+    Raises `DataError`.
+    """
     with parquet_file(path) as file:
         notes = file.schema_arrow.metadata or {}
         return {key.decode(): note.decode(errors="replace") for key, note in notes.items()}
@@ -403,7 +408,7 @@ def parquet_types(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def is_number(kind: str) -> bool:
-    """Whether a type, in Arrow's words, is one of numbers or truth values."""
+    """Return whether a type, as Arrow writes its name, is one of numbers or booleans."""
     return bool(re.match(r"u?int\d+$|decimal|bool$|float$|double$|halffloat$", kind))
 
 
@@ -415,7 +420,7 @@ def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
 
 
 def parquet_rows(path: str | os.PathLike[str], begin: int, end: int | None) -> int:
-    """How many rows the row groups `begin` up to `end` of a Parquet file have; None: to its end."""
+    """Count the rows of the row groups `begin` up to `end` of a Parquet file; None: to its end."""
     return sum(rows for rows, _ in parquet_groups(path)[begin:end])
 
 
@@ -463,7 +468,9 @@ def parquet_edges(
 
 
 def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | None) -> Any:
-    """The Arrow type a column is read as."""
+    """Return the Arrow type as which a column is read. Raises `DataError` for a type that does not
+    fit `kind`.
+    """
     import pyarrow as pa
 
     given = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -483,7 +490,7 @@ def _parquet_type(path: str | os.PathLike[str], field: Any, kind: np.dtype | Non
 
 
 def _without_decimals(column: Any) -> Any:
-    """The same column; one of decimals as float64, as in memory."""
+    """Cast a column of decimal numbers to float64; return any other column as it is."""
     import pyarrow as pa
 
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -681,14 +688,16 @@ def text_writer(
 
 
 def _quoted(name: str, separator: str) -> str:
-    """The name of a column in the first line of a text file: in quotes if it has to be."""
+    """Return the name of a column for the first line of a text file, in double quotes if it has to
+    be.
+    """
     plain = not any(each in name for each in (separator, '"', "\n", "\r"))
     return name if plain else f'"{name.replace(chr(34), chr(34) * 2)}"'
 
 
 def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """One Parquet file of 1-D arrays, 2-D arrays (fixed-size lists) and `Lists`, of `Coded`
-    values too. Raises `DiskError`.
+    """Write one Parquet file of 1-D arrays, 2-D arrays (as fixed-size lists) and `Lists`, also
+    those of `Coded` values. Raises `DiskError`.
     """
     with parquet_writer(path) as write:
         write(columns)
@@ -697,9 +706,9 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray
 def write_tables(
     path: str | os.PathLike[str], tables: Iterable[Any], notes: Mapping[str, str] | None = None
 ) -> None:
-    """One Parquet file of the rows of Arrow tables (or record batches) that have the same columns,
-    one after the other; only one of them is held. Its schema says `notes` beside the columns.
-    Raises `DiskError`.
+    """Write the rows of Arrow tables (or record batches) with equal columns to one Parquet file,
+    one table after the other. Only one table is in memory at a time. `notes` become metadata of the
+    schema. Raises `DiskError`.
     """
     with replacing(path) as part, ExitStack() as stack:
         writer: Any = None
@@ -720,7 +729,7 @@ def write_text(
     *,
     header: bool = True,
 ) -> None:
-    """One text file of arrays, written in chunks; see `text_writer`. Raises `DiskError`."""
+    """Write arrays to one text file in chunks of rows; see `text_writer`. Raises `DiskError`."""
     rows = max((len(array) for array in columns.values()), default=0)
     with text_writer(path, separator, header=header) as write:
         for start in range(0, max(rows, 1), ROWS):

@@ -121,7 +121,9 @@ class EdgeData:
                 _finite(name, kind, values)
 
     def bare(self) -> EdgeData:
-        """The same without the edges: what is known of the vertices, and of the reading."""
+        """Return these data without the edges: only what is known of the vertices, and of the
+        reading of the file.
+        """
         none = np.empty(0, np.int32)
         fields = {
             name: np.empty((0, *each.shape[1:]), each.dtype) for name, each in self.fields.items()
@@ -129,8 +131,8 @@ class EdgeData:
         return replace(self, src=none, dst=none, fields=fields)
 
     def behind(self, kind: str, known: Ids) -> EdgeData:
-        """The same edges, of which the vertices of type `kind` are other ones than `known`: their
-        indices, and new ids, follow those.
+        """Return these edges with the vertices of type `kind` numbered as new ones after the
+        `known`: their indices, and new ids, follow those of `known`.
 
         For files whose rows are vertices: the third sample of a test file is not the third sample
         of the training file.
@@ -156,9 +158,9 @@ class EdgeData:
         return replace(self, ids={**self.ids, kind: ids}, unseen={**self.unseen, kind: 0}, **moved)
 
     def against(self, known: Mapping[str, Ids]) -> EdgeData:
-        """The same edges with the indices of the `known` ids, by vertex type, and with new ids
-        after them, as `of` makes them: so that indices mean the same in both. Edges that have been
-        made so are not changed.
+        """Return these edges with the indices of the `known` ids, by vertex type. Ids that are not
+        known follow them, as in `of`, so that indices mean the same in both. Edges that already
+        have these indices are not changed.
 
         Where indices change, `vertex_fields` of the type are left out: they may not tell of all
         that are known.
@@ -183,8 +185,8 @@ class EdgeData:
 
     @cached_property
     def duplicates(self) -> int:
-        """How many edges repeat an earlier one's (src, dst). Costs 8 bytes an edge while it is
-        counted, once.
+        """The number of edges that repeat the (src, dst) of an earlier one. It is counted once,
+        with 8 bytes of memory an edge.
         """
         keys = self.src.astype(np.int64)
         keys *= len(self.ids[self.ends[1]])
@@ -222,7 +224,7 @@ def digest_ids(state: blake2b, kind: str, count: int, pieces: Iterable[Ids]) -> 
     state.update(f"{kind} {count} ".encode())
     for at, piece in enumerate(pieces):
         chunks = piece.chunks()
-        first = next(chunks)  # what the ids are, which is told once
+        first = next(chunks)  # the kind of the ids, which is digested once
         for chunk in chunks if at else (first, *chunks):
             state.update(chunk)
 

@@ -27,8 +27,8 @@ TIMES = re.compile(r"timestamp\[(s|ms|us|ns)\b")
 
 
 class Part(NamedTuple):
-    """A piece of a column: numbers, or strings as an Arrow dictionary array; which rows of it are
-    bad, if any is; and what is wrong with one.
+    """A piece of a column. `values`: numbers, or strings as an Arrow dictionary array. `bad`: a
+    mask of its bad rows, None if there are none. ``why(row)``: the fault of a bad row, in words.
     """
 
     values: Any
@@ -43,12 +43,13 @@ def gathered(
     kinds: Sequence[np.dtype | None],
     note: Callable[[int, str], None],
 ) -> tuple[Pieces, list[str]]:
-    """The columns at the places `picks`, as `kinds` says (`tux.arrays.arrow.Pieces`), and the type
-    of each (see `tux.arrays.given`, "" of numbers). Messages call them by their `labels`.
+    """Read the columns at the places `picks` of a table in memory, as `kinds` says
+    (`tux.arrays.arrow.Pieces`). Returns them and the type of each (see `tux.arrays.given`; "" of
+    numbers). Messages call the columns by their `labels`.
 
     A row is bad if a value is missing, an id is empty, or a number is not finite or does not fit
-    its kind: ``note(row, why)`` is told, and it is left out. Raises `DataError` for a column that
-    can hold no ids, or no numbers.
+    its kind: ``note(row, why)`` is called, and the row is left out. Raises `DataError` for a column
+    that can hold no ids, or no numbers.
     """
     pieces, types = Pieces(kinds), [""] * len(picks)
     done, begun = 0, None
@@ -72,7 +73,9 @@ def gathered(
 
 
 def _good(parts: list[Part], done: int, note: Callable[[int, str], None]) -> list[Any]:
-    """The values of rows that are good; the others are noted, the first being row `done`."""
+    """Return the values of the good rows. The bad ones are reported to `note`; the first row of all
+    has the number `done`.
+    """
     masks = [part.bad for part in parts if part.bad is not None]
     if not masks:
         return [part.values for part in parts]
@@ -88,7 +91,7 @@ def _good(parts: list[Part], done: int, note: Callable[[int, str], None]) -> lis
 
 
 def _compact(values: Any) -> Any:
-    """A piece that holds no memory of another library's, nor more than it needs."""
+    """Return a piece that shares no memory with another library and is in the narrowest type."""
     if not isinstance(values, np.ndarray):
         return values
     values = narrow(values) if values.dtype.kind in "iu" else values
@@ -118,7 +121,7 @@ def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
 
 
 def unfit(value: Any, kind: np.dtype) -> str:
-    """What a message says of a number that does not fit `kind`."""
+    """Return the words of a message about a number that does not fit `kind`."""
     least, most = _limits(kind)
     value = value.item() if isinstance(value, np.generic) else value  # which is compared exactly
     if not np.isfinite(value):
@@ -205,8 +208,8 @@ def _id_type(kind: Any) -> str:
 
 
 def _coded(column: Any) -> Any:
-    """A column of strings as a dictionary array in the one type that pieces are joined in; nulls
-    are index 0.
+    """Encode a column of strings as a dictionary array in the one type in which pieces are joined.
+    Nulls get index 0.
     """
     if not _categories(column.type):
         column = column.dictionary_encode()
@@ -222,7 +225,9 @@ def _coded(column: Any) -> Any:
 
 
 def _used(coded: Any, keep: np.ndarray | None = None) -> Any:
-    """The rows of a dictionary array to keep, and of its dictionary only what occurs there."""
+    """Return the rows `keep` (all, if None) of a dictionary array, and of its dictionary only the
+    values that occur there.
+    """
     codes = coded.indices.to_numpy(zero_copy_only=False)
     codes = codes if keep is None else codes[keep]
     there = np.zeros(len(coded.dictionary), np.bool_)
@@ -234,13 +239,15 @@ def _used(coded: Any, keep: np.ndarray | None = None) -> Any:
 
 
 def _empty(coded: Any) -> np.ndarray | None:
-    """Which rows of a dictionary array are empty strings, if any is."""
+    """Return a mask of the rows of a dictionary array that are empty strings; None if there are
+    none.
+    """
     at = coded.dictionary.index("").as_py()
     return None if at < 0 else coded.indices.to_numpy() == at
 
 
 def _missing(column: Any) -> np.ndarray | None:
-    """Which rows are null, if any is."""
+    """Return a mask of the rows that are null; None if there are none."""
     return (
         np.asarray(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else None
     )

@@ -25,14 +25,15 @@ NAMELESS = "The index has no name, so it is no column: df.rename_axis(NAME) give
 
 @dataclass(frozen=True)
 class Frame:
-    """A table in memory. `what`: what messages call it. `titled`: whether its columns have names of
+    """A table in memory. `what`: its name in messages. `titled`: true if its columns have names of
     their own. ``batches(places)`` gives the columns at these places, from 0, piece by piece: Arrow
     arrays of one length. A stream gives them once.
 
-    The first `levels` of the columns are named levels of pandas' index. `advice`: what to do about
-    an index without a name, where a column is missing. ``has_numbers(place)``: whether a column
-    holds numbers. `square`: whether its rows are called as its columns, as those of an adjacency
-    matrix. `array`: whether it is an array of two dimensions, which could be a matrix as well.
+    The first `levels` of the columns are named levels of pandas' index. `advice`: a sentence for
+    the user about an index without a name, for messages about a missing column.
+    ``has_numbers(place)``: true if a column holds numbers. `square`: true if the rows have the
+    names of the columns, as in an adjacency matrix. `array`: true if it is an array of two
+    dimensions, which could be a matrix as well.
     """
 
     what: str
@@ -47,8 +48,8 @@ class Frame:
 
 
 def frame_of(data: Any, *, index: bool = True) -> Frame | None:
-    """The table that an object is; None if it is none. With `index`, the named levels of pandas's
-    index are there too, as `Frame.levels`.
+    """Return an object as a table, None if it is no table. With `index`, the named levels of the
+    index of pandas are columns too (`Frame.levels`).
 
     Raises `DataError` for a table whose columns cannot be told.
     """
@@ -79,7 +80,7 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
 
 
 def has_arrow(data: Any) -> bool:
-    """Whether an object hands out its columns by the interface of Arrow."""
+    """Return whether an object gives its columns by the C interface of Arrow."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
@@ -89,7 +90,7 @@ def levels_of(data: Any) -> list[Any]:
 
 
 def called(data: Any) -> str:
-    """What messages call an object: its class, and the library that this is of."""
+    """Return the name of an object in messages: its class, and the library of the class."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
     name = type(data).__name__
     return f"the {name}" if library == "builtins" else f"the {library} {name}"
@@ -107,8 +108,8 @@ def arrow_table(frame: Frame) -> Any:
 
 
 def held_dates(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """A column of dates or times as integers (`tux.arrays.given`), and which rows have none; None
-    of any other column.
+    """Return a column of dates or times as integers (`tux.arrays.given`), and a mask of the rows
+    without a value; None for any other column.
     """
     import pyarrow as pa
 
@@ -129,7 +130,7 @@ def _is_pandas(data: Any) -> bool:
 
 
 def _is_indexed(data: Any) -> bool:
-    """Whether an object is a Series of pandas whose index has a name for each of several levels."""
+    """Return whether an object is a Series of pandas with an index of several levels, all named."""
     library, names = type(data).__module__.partition(".")[0], getattr(data, "index", data)
     if library != "pandas" or not hasattr(data, "to_frame") or not hasattr(data, "iloc"):
         return False
@@ -137,7 +138,9 @@ def _is_indexed(data: Any) -> bool:
 
 
 def _of_pandas(data: Any, *, index: bool) -> Frame:
-    """Only the columns that are taken are converted, as others may hold anything."""
+    """Make a `Frame` of a DataFrame. Only the columns that are asked for are converted, as others
+    may hold anything.
+    """
     import pyarrow as pa
 
     what = called(data)
@@ -188,7 +191,7 @@ def _of_stream(data: Any, what: str = "") -> Frame:
 
 
 def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
-    """Columns of numpy, lists, or columns of other libraries."""
+    """Make a `Frame` of columns: arrays of numpy, lists, or columns of other libraries."""
     titled = isinstance(columns, Mapping)
     names = list(columns) if titled else [f"column {at}" for at in range(1, len(columns) + 1)]
     given = list(columns.values()) if isinstance(columns, Mapping) else columns
@@ -208,7 +211,7 @@ def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
 
 
 def _has_numbers(column: Any) -> bool:
-    """Whether a column of any library holds numbers, by its type or its first value."""
+    """Return whether a column of any library holds numbers, by its type or its first value."""
     if (kind := getattr(getattr(column, "dtype", None), "kind", None)) is not None:
         return kind in "biuf"
     if hasattr(column, "type"):
@@ -270,7 +273,9 @@ def _column(values: Any) -> Any:
 
 
 def _known_to_arrow(values: np.ndarray) -> np.ndarray:
-    """The same array, in the byte order of this machine; dates and times in a unit of Arrow."""
+    """Convert an array to the byte order of this machine, and dates and times to a unit that Arrow
+    has.
+    """
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if values.dtype.kind != "M":
         return values
@@ -279,7 +284,9 @@ def _known_to_arrow(values: np.ndarray) -> np.ndarray:
 
 
 def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
-    """Columns of one length, of which some may be in pieces, in pieces of the same rows."""
+    """Cut columns of one length, some of which may be in pieces, into pieces of the same rows, and
+    yield the columns of each piece.
+    """
     import pyarrow as pa
 
     table = pa.table(columns, names=[str(at) for at in range(len(columns))])
@@ -289,8 +296,8 @@ def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
 
 
 def _plain(column: Any) -> Any:
-    """The same column; strings that are held as views, as polars holds them, in one row: few
-    functions know views, and pyarrow 17 casts none.
+    """Cast a column of string views, as polars has them, to large strings; return any other column
+    as it is. Few functions accept views, and pyarrow 17 casts none.
     """
     import pyarrow as pa
 
@@ -307,7 +314,9 @@ def _plain(column: Any) -> Any:
 
 @contextmanager
 def about(what: str, name: str = "") -> Iterator[None]:
-    """What another library or pyarrow says of a table that it cannot give, as a `DataError`."""
+    """Turn the errors of another library or of pyarrow about a table that it cannot give into a
+    `DataError` that names the table or the column.
+    """
     import pyarrow as pa
 
     try:
@@ -325,7 +334,7 @@ def about(what: str, name: str = "") -> Iterator[None]:
 
 
 def _of_column(error: DataError, name: str, what: str) -> DataError:
-    """An error that says what a column has or holds, with the column's name before it."""
+    """Return an error about a column with the name of the column put before its text."""
     if not name or error.where:
         return error
     return DataError(f"column {name!r} {error.what}", where=what, do=error.do)

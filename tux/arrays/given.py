@@ -23,8 +23,8 @@ NANOSECONDS = np.dtype("M8[ns]")
 
 
 def as_given(values: np.ndarray, given: str = "") -> np.ndarray:
-    """Ids in the type in which they were `given`, "" for one of `PLAIN`. They stay as they are held
-    where that type cannot hold them: strings, or numbers that others than its data brought.
+    """Return ids in the type in which they were `given`, "" for one of `PLAIN`. They keep their
+    type in memory where the given type cannot hold them: strings, or numbers from other data.
     """
     if not given or values.dtype.kind not in "iu":
         return values
@@ -39,8 +39,9 @@ def as_given(values: np.ndarray, given: str = "") -> np.ndarray:
 
 
 def as_held(column: Any) -> Any:
-    """A column of ids as `tux.arrays.ids.Ids` holds it: dates and times, and whole numbers of a
-    floating-point type, as integers. Raises `DataError` for a number with a fraction, and for none.
+    """Convert a column of ids to a type that `tux.arrays.ids.Ids` holds: dates and times, and whole
+    numbers of a floating-point type, become integers. Raises `DataError` for a number with a
+    fraction, and for a missing value.
     """
     array = np.asarray(column)
     if array.dtype.kind == "M":
@@ -63,8 +64,8 @@ def as_held(column: Any) -> Any:
 
 
 def nanoseconds(times: np.ndarray) -> np.ndarray:
-    """Dates and times as nanoseconds since 1970, int64. Raises `DataError` beyond the years 1678 to
-    2261.
+    """Convert dates and times to nanoseconds since 1970, int64. Raises `DataError` beyond the years
+    1678 to 2261.
     """
     held = times.astype(NANOSECONDS)
     if not np.array_equal(held.astype(times.dtype), times, equal_nan=True):

@@ -24,8 +24,8 @@ CHUNK = 1 << 20  # strings encoded at a time
 
 
 def believed(vertices: int, entries: int) -> bool:
-    """Whether a header that claims so many vertices for so many entries may be true: a false one
-    must not take memory.
+    """Return whether a header may be true that states so many vertices for so many entries. The
+    check keeps a false header from taking memory.
     """
     return vertices <= MANY_VERTICES + VERTICES_PER_ENTRY * entries
 
@@ -36,8 +36,9 @@ def believed_sizes(
     entries: int,
     against: Mapping[str, Ids] | None,
 ) -> bool:
-    """The same of the rows and columns of a matrix of edges. Those that `against` has are known to
-    be so many, as in a matrix of held-out entries.
+    """Return whether the header of a matrix of edges may state these numbers of rows and columns
+    (see `believed`). A vertex type may always have as many as `against` has, as in a matrix of
+    held-out entries.
     """
     known = against or {}
     return all(
@@ -109,7 +110,7 @@ class Ids:
         return ids, codes
 
     def begin_with(self, known: Ids) -> bool:
-        """Whether the `known` ids have the same indices here."""
+        """Return whether the `known` ids have the same indices here."""
         if self is known:
             return True
         mine, theirs = _alike(self.values[: len(known)], known.values)
@@ -160,8 +161,8 @@ class Ids:
 
 
 def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column, ascending, and each row's place among them: int32, and
-    nobody else's array.
+    """Return the distinct values of a column, ascending, and the place of each row among them:
+    int32, in an array that no other object holds.
     """
     if isinstance(column, ColumnPieces):
         return _distinct_of_pieces(column)
@@ -179,8 +180,8 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
-    """`_distinct`, which gives the pieces up; those of a long column of integers of a narrow range
-    are not put together.
+    """Do `_distinct` for a column in pieces, which are given up. Pieces of a long column of
+    integers of a narrow range are not joined.
     """
     if column.rows >= COMPILED_ROWS and (bounds := column.integer_bounds()):
         low, high = bounds
@@ -192,8 +193,8 @@ def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """`_distinct` for integers of a narrow range: a table of which are present ranks them, and
-    nothing is sorted.
+    """Do `_distinct` for integers of a narrow range from a table of the values that occur, without
+    sorting.
     """
     if len(array) >= COMPILED_ROWS:
         from tux.arrays.ranks import ranked  # which needs the compiler
@@ -208,8 +209,8 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
 
 
 def _checked(column: Column | Sequence[Any]) -> np.ndarray:
-    """A column as signed integers, as uint64 if some need it, or as StringDType; other integers
-    beyond 64 bits become strings.
+    """Return a column as signed integers, as uint64 if some need it, or as StringDType. Integers
+    beyond 64 bits become strings. Raises `DataError` for other columns.
     """
     array = np.asarray(column)
     # of integers that fit no common type
@@ -237,14 +238,16 @@ def _checked(column: Column | Sequence[Any]) -> np.ndarray:
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    """Signed integers as int64; a column may be narrower, but distinct values are kept in one
+    """Cast signed integers to int64. Columns may be narrower, but distinct values are kept in one
     type.
     """
     return values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
 
 
 def _alike(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays of ids of one kind: both as strings unless both are integers, and fit one type."""
+    """Return two arrays of ids in one type: as integers if both are and fit one type, else as
+    strings.
+    """
     kinds = {some.dtype.kind, other.dtype.kind}
     if len(kinds) == 1:
         return some, other
@@ -263,5 +266,5 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
-    """Where the members of `part` stand in `values`, which holds them all."""
+    """Return the place of each member of `part` in `values`, which holds all of them."""
     return slice(None) if part is values else arrow.places_of(_alike(part, values)[0], values)

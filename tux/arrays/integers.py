@@ -12,8 +12,8 @@ LAST = 2**63 - 1  # of int64
 
 
 def narrow(values: np.ndarray) -> np.ndarray:
-    """The same integers as int32, int64 or uint64, whichever is the first to hold them; not
-    copied if they are that already.
+    """Cast integers to the first of int32, int64 and uint64 that holds all of them. They are not
+    copied if they have that type.
     """
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     small = -(1 << 31) <= low and high < 1 << 31
@@ -32,8 +32,8 @@ def distinct(values: np.ndarray) -> np.ndarray:
 
 
 def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
-    """One column of several, a single one as it is; None if no type holds all, as some are negative
-    and others beyond int64.
+    """Join several columns of integers into one; a single one is returned as it is. None if no type
+    holds all, as some are negative and others beyond int64.
     """
     if len(pieces) == 1:
         return pieces[0]

@@ -11,7 +11,9 @@ CHUNK = 1 << 15
 
 
 def looked_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``table[index]``, (m,), written to `out` if it is given, which may be `index` itself."""
+    """Compute ``table[index]``, (m,), on all threads. It is written to `out` if that is given,
+    which may be `index` itself.
+    """
     found = np.empty(len(index), table.dtype) if out is None else out
 
     def look(piece: slice) -> None:

@@ -55,8 +55,8 @@ def from_networkx(
     weight: str | None = None,
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """The edges of a networkx graph. Nodes are ids: all integers or all strings. Nodes without an
-    edge are vertices too.
+    """Return the edges of a networkx graph. Nodes are ids: all integers or all strings. Nodes
+    without an edge are vertices too.
 
     An edge of an undirected graph becomes two, one in each direction, a self-loop one. `fields`
     maps edge attributes to the dtypes of the data fields they become; `weight` names an attribute

@@ -1,5 +1,5 @@
-"""numpy's own files, .npy and .npz, without objects and without belief: what a header claims
-must be there before memory is taken.
+"""numpy's own files, .npy and .npz, without arrays of objects. A header is not trusted: the bytes
+that it states must be there before memory is taken.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tux.base.errors import DataError
 
 DENSEST = 1032  # deflate makes at most so many bytes of one
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-# What zipfile raises about bytes that are no archive, or one packed in a way it cannot read
-# (RuntimeError).
+# The errors of zipfile about bytes that are no archive, or one that is packed in a way that it
+# cannot read (RuntimeError).
 DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 LAST = 0x10FFFF  # of the characters of Unicode
 PIECE = 1 << 24  # bytes read at a time
@@ -54,8 +54,9 @@ def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
 def read_npz(
     path: str | os.PathLike[str], names: Collection[str] | None, most: int = 1
 ) -> dict[str, np.ndarray]:
-    """Those of the named arrays (None: all) that a .npz file holds, of at most `most` dimensions.
-    Raises `DataError` if it is damaged, or an array cannot be as it is announced.
+    """Read those of the arrays `names` (None: all) that a .npz file holds, each of at most `most`
+    dimensions. Raises `DataError` if the file is damaged, or an array has not the size that its
+    header states.
     """
     head_of(path, 1)
     try:
@@ -110,7 +111,7 @@ def write_pieces(path: str | os.PathLike[str], row: Pieced) -> None:
 
 
 def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> Pieced:
-    """The row of numbers in a .npy file, read in pieces of at most so many bytes: only one is in
+    """Read the row of numbers in a .npy file in pieces of at most `most` bytes; only one is in
     memory at a time. Raises `DataError` as `map_npy` does.
     """
     whole = map_npy(path)
@@ -224,7 +225,9 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
 
 
 def _text(array: np.ndarray, where: str) -> np.ndarray:
-    """Strings of fixed length as "U": those of bytes are UTF-8. DataError for what is no text."""
+    """Convert strings of fixed length to the type "U"; strings of bytes must be UTF-8. Raises
+    DataError for bytes or code points that are no text.
+    """
     if array.dtype.kind == "S":
         try:
             return np.strings.decode(array, "utf-8")

@@ -1,8 +1,8 @@
 """How a file begins and how it is packed: its first bytes, and the unpacking of xz and of zip with
 one file in it.
 
-The other kinds of packing are unpacked by `tux.arrays.arrow`. The name is not asked: it may lie,
-and a file need not have the usual ending.
+The other kinds of packing are unpacked by `tux.arrays.arrow`. The name of a file does not count,
+since it may be wrong, and a file need not have the usual ending.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def head_of(path: str | os.PathLike[str], size: int) -> bytes:
 
 
 def _guess(path: str | os.PathLike[str]) -> str:
-    """``Did you mean X?`` for the file of the same folder that is called most like it."""
+    """Return ``Did you mean X?`` for the file of the same folder with the most similar name, "" if
+    none is similar.
+    """
     folder, name = os.path.split(os.fspath(path))
     try:
         with os.scandir(folder or ".") as entries:
@@ -71,20 +73,22 @@ def packing(head: bytes) -> str | None:
 
 
 def is_parquet(head: bytes) -> bool:
-    """Whether the first 5 bytes of a file show that it is one of Parquet: behind the mark stands no
-    byte of text, as in a table whose first cell is PAR1.
+    """Return whether the first 5 bytes of a file show that it is a Parquet file. The byte after the
+    mark PAR1 is then no text, unlike in a table whose first cell is PAR1.
     """
     return head.startswith(PARQUET) and head[4:5] < b" " and not head[4:5].isspace()
 
 
 def is_packed(head: bytes) -> bool:
-    """Whether the first bytes of a file show that it is packed, whether or not it can be read."""
+    """Return whether the first bytes of a file show that it is packed, in any way, also one that
+    cannot be read here.
+    """
     return packing(head) is not None or head.startswith((XZ, ZIP, SEVEN))
 
 
 def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
-    """Whether a file that begins with `head` is an archive of numpy's arrays: a zip file of members
-    called .npy.
+    """Return whether a file that begins with `head` is an archive of numpy's arrays: a zip file of
+    members called .npy.
     """
     import zipfile
 
@@ -99,8 +103,8 @@ def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
 
 
 def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
-    """The unpacked bytes of an xz file, or of a zip file with one file in it; None if `head` shows
-    that it is neither.
+    """Open an xz file, or a zip file with one file in it, for reading its unpacked bytes; return
+    None if `head` shows neither of them.
 
     Raises `DataError` for several files in one, or one that needs a password, and for a 7z file.
     """
@@ -117,8 +121,8 @@ def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
 
 
 def _zip_faults() -> tuple[type[Exception], ...]:
-    """What zipfile raises about bytes that are no zip file, or one that it cannot read: of a member
-    without a name an IndexError.
+    """Return the types of the errors that zipfile raises about bytes that are no zip file, or one
+    that it cannot read. (IndexError: a member has no name.)
     """
     import zipfile
     import zlib
@@ -128,7 +132,7 @@ def _zip_faults() -> tuple[type[Exception], ...]:
 
 
 def _member(path: str | os.PathLike[str]) -> Unpacked:
-    """The one file in a zip file, but for folders and what macOS adds."""
+    """Open the one file in a zip file. Folders, and the files that macOS adds, do not count."""
     import zipfile
 
     damaged = _zip_faults()
@@ -155,8 +159,9 @@ def _member(path: str | os.PathLike[str]) -> Unpacked:
 
 
 class Limited:
-    """The unpacked bytes of a packed file, which may be made to fill any memory or disk: reading
-    raises `DataError` where there are over `ROOM` of them and over `RATIO` times the file's own.
+    """The unpacked bytes of a packed file, with a limit, as a file may be made to fill any memory
+    or disk: reading raises `DataError` after more than `ROOM` bytes that are also more than `RATIO`
+    times the size of the file.
     """
 
     def __init__(self, stream: Any, path: str | os.PathLike[str]) -> None:
@@ -171,7 +176,7 @@ class Limited:
         self.close()
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`, fewer only at the end."""
+        """Read the next bytes, at most `size`, fewer only at the end."""
         piece: bytes = self._stream.read(size)
         self._done += len(piece)
         if self._done > self._most:
@@ -188,8 +193,8 @@ class Limited:
 
 
 class Unpacked:
-    """A binary file to ``read(n)`` from and to close, as a context too; damage is an OSError, as
-    with Arrow's.
+    """A binary file with ``read(n)`` and ``close``, also a context manager. Damage raises an
+    OSError, as in Arrow's files.
     """
 
     def __init__(
@@ -204,7 +209,7 @@ class Unpacked:
         self.close()
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`, fewer only at the end."""
+        """Read the next bytes, at most `size`, fewer only at the end."""
         try:
             return bytes(self._file.read(size))
         except self._damaged as error:

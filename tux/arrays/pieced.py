@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass
 class Pieced:
-    """`rows` numbers of one `dtype` in pieces, one-dimensional arrays, each of which is taken
+    """`rows` numbers of one `dtype` in pieces, which are arrays (n,). `pieces` can be gone through
     once.
     """
 
@@ -20,13 +20,13 @@ class Pieced:
 
     @staticmethod
     def joined(parts: Sequence[Pieced]) -> Pieced:
-        """Several of one dtype, one after the other."""
+        """Concatenate several objects of one dtype into one."""
         rows = sum(part.rows for part in parts)
         return Pieced(parts[0].dtype, rows, (piece for part in parts for piece in part.pieces))
 
     def whole(self) -> np.ndarray:
-        """All numbers as one array (rows,); a piece is given up when it is copied. One that is all
-        of them, and nobody else's, is not copied.
+        """Return all numbers as one array (rows,). A piece is given up when it is copied. A single
+        piece that owns its memory is returned without a copy.
         """
         out: np.ndarray | None = None
         done = 0
@@ -40,8 +40,8 @@ class Pieced:
 
 
 def drained(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """The arrays of a list that nobody else needs; each leaves it when it is taken, so that its
-    memory can be given back.
+    """Yield the arrays of a list in order, and remove each from the list as it is yielded, so that
+    its memory can be freed.
     """
     pieces.reverse()
     while pieces:

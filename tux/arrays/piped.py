@@ -26,19 +26,19 @@ from typing import IO, Any
 from tux.arrays import stores
 from tux.base.errors import DataError, DiskError
 
-STANDARD = "-"  # what standard input is called on a command line
+STANDARD = "-"  # the name of standard input on a command line
 PIECE = 1 << 20  # bytes copied at a time
 ELSEWHERE = "Free space, or name another folder in the variable TMPDIR."
 
 COPY = "tux-input-"
-"""How the names of copies begin."""
+"""The beginning of the names of copies."""
 
 _copies: dict[str, IO[bytes]] = {}  # the copy, whose lock this process holds, by path
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    """The path of a file with the same bytes that can be read any number of times: `path` itself,
-    or a copy.
+    """Return the path of a file with the same bytes that can be read any number of times: `path`
+    itself, or the path of a copy.
 
     Raises `DiskError` if there is no room for a copy, and `DataError` if the input cannot be read.
     """
@@ -51,14 +51,14 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def opened(path: str | os.PathLike[str]) -> Any:
-    """The bytes of a file, to read and to seek in. Raises what `readable` does, and OSError."""
+    """Open a file for reading and seeking. Raises the errors of `readable`, and OSError."""
     name = os.fspath(path)
     return stores.open_store(name) if stores.is_uri(name) else open(readable(name), "rb")
 
 
 def openable(path: str | os.PathLike[str]) -> Any:
-    """What libraries that open files themselves take: as `readable`, but the opened file of a
-    URI.
+    """Return an argument for libraries that open files themselves: the path as `readable` gives it,
+    or the opened file of a URI.
     """
     return opened(path) if stores.is_uri(path) else readable(path)
 
@@ -76,12 +76,12 @@ atexit.register(forget)
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """What messages call an input: its file's name, or standard input."""
+    """Return the name of an input in messages: the name of its file, or standard input."""
     return "standard input" if os.fspath(path) == STANDARD else os.path.basename(os.fspath(path))
 
 
 def _passes_by(name: str) -> bool:
-    """Whether the input can be read only once."""
+    """Return whether the input can be read only once."""
     if name == STANDARD or stores.is_uri(name):
         return True
     try:
@@ -92,7 +92,7 @@ def _passes_by(name: str) -> bool:
 
 
 def _source(name: str) -> Any:
-    """The input itself, opened."""
+    """Open the input itself."""
     if stores.is_uri(name):
         return stores.open_store(name)
     standard = name == STANDARD
@@ -100,7 +100,7 @@ def _source(name: str) -> Any:
 
 
 def _copy(name: str) -> IO[bytes]:
-    """A new temporary file with all that comes."""
+    """Copy the whole input to a new temporary file, and return that."""
     file: IO[bytes] | None = None
     try:
         _remove_left(Path(tempfile.gettempdir()))
@@ -123,7 +123,9 @@ def _copy(name: str) -> IO[bytes]:
 
 
 def _fill(file: IO[bytes], pipe: Any, name: str) -> None:
-    """Copy all that comes. DiskError if it is more than there may be; OSError."""
+    """Copy the whole input to `file`. Raises DiskError if it is more than nine tenths of the free
+    space, and OSError.
+    """
     folder = tempfile.gettempdir()
     most, done = shutil.disk_usage(folder).free // 10 * 9, 0
     while piece := pipe.read(PIECE):
@@ -150,7 +152,7 @@ def _locked_file() -> IO[bytes]:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove the copies of this user's processes that are no more, whatever ended them."""
+    """Remove the copies of this user's processes that have ended, in whatever way."""
     for path in folder.glob(f"{COPY}*"):
         with suppress(OSError):
             found = os.lstat(path)

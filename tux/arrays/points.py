@@ -17,9 +17,9 @@ KIND = "point"
 def points(
     x: Any, *, ids: Any = None, kind: str = KIND, field: str = "x", **fields: Any
 ) -> EdgeData:
-    """n vertices of type `kind` and no edges: row i of `x` (n, width) is the data field `field` of
-    vertex i. More `fields` are (n,) or (n, width). A program of another vertex type, which is its
-    only one, takes them too where `kind` is left out.
+    """Return n vertices of type `kind` and no edges: row i of `x` (n, width) is the data field
+    `field` of vertex i. More `fields` are (n,) or (n, width). If `kind` is left out, a program
+    whose only vertex type has another name takes them too.
 
     `ids` (n,): integers or strings, each once; without them, the row's number from 0. Raises
     `DataError` for rows that are not finite numbers, and for an id that comes twice.

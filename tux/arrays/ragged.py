@@ -1,4 +1,4 @@
-"""Lists of different lengths, one a vertex: what a ragged field is in a model."""
+"""Lists of different lengths, one a vertex: the form of a ragged field in a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Lists:
 
     @staticmethod
     def gathered(pieces: Iterable[Piece], n: int, dtype: np.dtype) -> Lists:
-        """n lists of which pieces came in any order; those of which nothing came are empty."""
+        """Put n lists together from pieces in any order. Lists of which there is no piece are
+        empty.
+        """
         numbers, counts, values = (
             [np.empty(0, np.int64)],
             [np.empty(0, np.int64)],
@@ -52,7 +54,7 @@ class Lists:
 
 
 def taken(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Lists:
-    """The lists that begin in `values` at `starts` (n,) and have `counts` entries (n,)."""
+    """Take the lists that begin in `values` at `starts` (n,) and have `counts` entries (n,)."""
     bounds = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     at = np.arange(bounds[-1])
     at += np.repeat(starts - bounds[:-1], counts)

@@ -27,9 +27,10 @@ def _look_up(column, low, rank, out):  # type: ignore[no-untyped-def]
 
 
 def ranked(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a column (m,) in pieces, which are from `low` to `high`, ascending,
-    and each row's place among them, (m,) int32. The list is emptied, so that a piece can be given
-    back when its places are known. A table of the range, of 5 bytes a value, is used.
+    """Return the distinct values of a column (m,) of integers from `low` to `high`, ascending, and
+    the place of each row among them, (m,) int32. The column comes as a list of pieces. The list is
+    emptied, so that the memory of a piece can be freed when its places are known. A table of the
+    range takes 5 bytes a value.
     """
     present, codes = np.zeros(high - low + 1, np.bool_), np.empty(sum(map(len, pieces)), np.int32)
     for each in pieces:
@@ -50,7 +51,9 @@ def _spread(
     table: np.ndarray,
     out: np.ndarray | None = None,
 ) -> None:
-    """Do a work on a column by all threads; each writes its rows of `out`, if there is one."""
+    """Run ``work`` on slices of a column on all threads; each writes its rows of `out`, if that is
+    given.
+    """
 
     def some(rows: slice) -> None:
         work(column[rows], low, table, *(() if out is None else (out[rows],)))
@@ -59,7 +62,9 @@ def _spread(
 
 
 def _plain(column: np.ndarray) -> np.ndarray:
-    """The same integers as one of two kinds of array: each is one compilation."""
+    """Cast integers to int32 or int64, contiguous and read-only, so that numba compiles for two
+    types only.
+    """
     plain = column.astype(np.int64 if column.itemsize == 8 else np.int32, order="C", copy=False)
     plain = plain.view()
     plain.flags.writeable = False

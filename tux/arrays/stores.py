@@ -21,7 +21,7 @@ SECRET = re.compile(r"[^/@]*:[^/@]+@")  # a password before the name of a host
 
 
 class Entry(NamedTuple):
-    """What a folder holds: a file, or a folder below it."""
+    """A file in a folder of a store, or a folder in it."""
 
     path: str
     size: int
@@ -30,14 +30,15 @@ class Entry(NamedTuple):
 
 
 def is_uri(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a URI of another file system than this machine's own."""
+    """Return whether a path is a URI of another file system than that of this machine."""
     found = URI.fullmatch(os.fspath(path))
     return found is not None and found[1].lower() != HERE
 
 
 def local(path: str | os.PathLike[str]) -> str:
-    """The same path, of a file:// URI the path that it names, and with the home folder that a
-    leading ~ or ~name stands for. UsageError if the URI is on another host.
+    """Return the plain path of a file:// URI; of a plain path, itself, with a leading ~ or ~name
+    replaced by the home folder. Other URIs are not changed. Raises UsageError for a file:// URI on
+    another host.
     """
     from urllib.parse import unquote
 
@@ -52,8 +53,9 @@ def local(path: str | os.PathLike[str]) -> str:
 
 
 def output(path: str | os.PathLike[str]) -> str:
-    """The path under which a file or folder is written, as `local` gives it. UsageError for what
-    names none of this machine, so that no work is done whose results cannot be kept.
+    """Return the path under which a file or folder is written, as `local` gives it. Raises
+    UsageError for a name that is none of this machine, so that no work is done whose results cannot
+    be kept.
     """
     name = local(path)
     if is_uri(name):
@@ -72,8 +74,8 @@ def output(path: str | os.PathLike[str]) -> str:
 
 
 def without_secrets(path: str) -> str:
-    """The same URI. UsageError if there is a password in it, which messages and run.json would
-    show.
+    """Check that there is no password in a URI, as messages and run.json would show it, and return
+    the URI. Raises UsageError.
     """
     found = URI.fullmatch(path)
     if found is not None and SECRET.match(found[2]):
@@ -87,8 +89,8 @@ def without_secrets(path: str) -> str:
 
 @contextmanager
 def of_store(path: str) -> Iterator[tuple[Any, str]]:
-    """The file system of pyarrow that a URI names, and the path there. What it raises inside the
-    block becomes a `DataError` that names the URI.
+    """Give the file system of pyarrow that a URI names, and the path there. Errors inside the block
+    become a `DataError` that names the URI.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -109,19 +111,19 @@ def file_system(path: str) -> tuple[Any, str]:
 
 
 def open_store(path: str) -> Any:
-    """The file that a URI names, to read and to seek in. Raises `DataError`."""
+    """Open the file that a URI names, for reading and seeking. Raises `DataError`."""
     with of_store(path) as (store, name):
         return store.open_input_file(name)
 
 
 def split_options(uri: str) -> tuple[str, str]:
-    """A URI without its options, and these, as in ?region=eu-west-1."""
+    """Split a URI from its options, as in ?region=eu-west-1, and return both."""
     base, mark, options = uri.partition("?")
     return base, mark + options
 
 
 def entry(path: str) -> Entry:
-    """What a URI names. Raises `DataError` if there is nothing."""
+    """Look up the file or folder that a URI names. Raises `DataError` if there is none."""
     from pyarrow import fs
 
     with of_store(path) as (store, name):
@@ -132,8 +134,8 @@ def entry(path: str) -> Entry:
 
 
 def entries(path: str, *, below: bool = False) -> list[Entry]:
-    """What the folder of a URI holds, in order of names; with `below` what its folders hold too.
-    Nothing if there is no such folder. Raises `DataError`.
+    """List the files and folders in the folder of a URI, in order of names; with `below`, also
+    those in its folders. The list is empty if there is no such folder. Raises `DataError`.
     """
     from urllib.parse import quote
 

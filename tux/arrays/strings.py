@@ -11,8 +11,8 @@ import numpy as np
 
 
 def distinct_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of `values` (n,), StringDType or numbers, ascending, and each one's place
-    among them, (n,) int64.
+    """Return the distinct values among `values` (n,), StringDType or numbers, ascending, and the
+    place of each value among them, (n,) int64.
     """
     found, _, place = np.unique(values, return_index=True, return_inverse=True)  # a stable sort
     return found, place

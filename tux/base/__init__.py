@@ -1,1 +1,1 @@
-"""What anything may use: errors, random numbers, words for messages, the cache folder."""
+"""Code for all other packages: errors, random numbers, words for messages, the cache folder."""

@@ -9,8 +9,8 @@ from tux.partition.compiled import compiled
 
 @compiled
 def fill_aliases(phi, chance, alias):  # type: ignore[no-untyped-def]
-    """Tables to draw a column of each row of `phi` (n, m) with one number: column j with `chance`
-    (n, m), else its `alias` (n, m).
+    """Fill tables to draw a column of each row of `phi` (n, m) with one random number: column j
+    with `chance` (n, m), else its `alias` (n, m).
 
     Walker's tables, filled as Vose does (IEEE Transactions on Software Engineering, 1991). Rows of
     weights need not sum to 1.

@@ -1,4 +1,4 @@
-"""How this process gives memory back."""
+"""Settings of the C library for giving freed memory back to the system."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ ARENAS = 2
 
 
 def give_back_early() -> None:
-    """From now on, the memory of each large array goes back to the system as soon as the array is
-    gone. For processes that hold so many pieces of columns that others would notice.
+    """Make the memory of each large array go back to the system as soon as the array is freed, from
+    now on. It is for processes that hold so many pieces of columns that the memory would lack
+    elsewhere.
 
     The C library of Linux would keep freed blocks of up to 32 MiB for itself, between those that
     are in use, and reserve 64 MiB of addresses for each thread, which count where these are

@@ -21,7 +21,7 @@ HEED = 0.1
 
 
 class Outcome(NamedTuple, Generic[Result]):
-    """How work has ended: with a result, or with the error of a disk."""
+    """The end of a piece of work: its result, or the error of a disk."""
 
     result: Result | None
     error: DiskError | None
@@ -31,33 +31,36 @@ THREAD, STARTER = "thread", "starter"
 
 
 class _Work(Generic[Result]):
-    """What the thread does, once, and what has come of it.
+    """A function that a thread calls once, and its result.
 
     Ctrl-C may interrupt the main thread between any two of its steps, also while it starts the
-    thread. So the work is its who asks for it first: the thread, which then does it, or the starter
-    who cannot know whether there is a thread. `threading.Thread` is not used: an interrupt in its
-    `start` may leave a lock taken, and one in its `join` may take a running thread for ended.
+    thread. So the work belongs to the first that asks for it: to the thread, which then does it, or
+    to the starter, which cannot know whether there is a thread. `threading.Thread` is not used: an
+    interrupt in its `start` may leave a lock taken, and one in its `join` may take a running thread
+    for ended.
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._whose: dict[str, str] = {}
-        self.given = False  # whether the thread is known to have been started
+        self.given = False  # true if the thread is known to have been started
         self.ended = False
         self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after `ended`
         self.result: Result | None = None
         self.error: BaseException | None = None
 
     def is_of(self, who: str) -> bool:
-        """Whether the work is whose it is said to be; the first who asks gets it."""
+        """Return whether the work belongs to `who`; the first that asks gets it."""
         return self._whose.setdefault("", who) == who
 
     def under_way(self) -> bool:
-        """Whether it is still to be done, or being done."""
+        """Return whether the work is still to be done, or being done."""
         return not self.ended and (self.given or not self.is_of(STARTER))
 
     def run(self) -> None:
-        """What the thread does."""
+        """Run the work, unless it belongs to the starter, and note its result or error. The thread
+        calls this.
+        """
         if self.is_of(THREAD):
             try:
                 self.result = self._work()
@@ -89,11 +92,11 @@ class Background(Generic[Result]):
         self._last: _Work[Result] | None = None
 
     def start(self, work: Callable[[], Result]) -> bool:
-        """Begin `work`, unless the last one is still under way: then nothing is done, and the
-        answer is False. An outcome that nobody has asked for is dropped; what `poll` would raise is
-        raised.
+        """Begin `work`, and return True. If the last work is still under way, do nothing, and
+        return False. An outcome that nobody has asked for is dropped; an error that `poll` would
+        raise is raised here.
 
-        TuxError if the system gives no thread.
+        Raises TuxError if the system gives no thread.
         """
         if self.busy():
             return False
@@ -112,13 +115,14 @@ class Background(Generic[Result]):
         return True
 
     def busy(self) -> bool:
-        """Whether work is under way."""
+        """Return whether work is under way."""
         return self._last is not None and self._last.under_way()
 
     def poll(self) -> Outcome[Result] | None:
-        """How the last work has ended: told once, and None as long as it is under way.
+        """Return the outcome of the last work, once; None as long as it is under way, and after
+        that.
 
-        What it raised other than a DiskError is raised here.
+        An error of the work other than a DiskError is raised here.
         """
         if self.busy() or self._last is None:
             return None

@@ -59,7 +59,7 @@ def _own(folder: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """The folder for this process and those that it starts.
+    """Return the folder of the cache for this process and those that it starts.
 
     It never fails: where none can be kept, kernels are compiled anew, in a temporary folder, which
     is removed when this process ends. A warning tells of each folder that cannot be used.

@@ -65,15 +65,17 @@ def check(folder: Path) -> int:
 
 
 def is_changed(folder: Path, name: str) -> bool:
-    """Whether a file is not what its sum says, if the folder has one of it."""
+    """Return whether a file of a sealed folder differs from its checksum; False if the folder has
+    no checksum of it.
+    """
     before = sums_of(folder).get(name)
     # where they differ, another process may have changed the file and sealed the folder meanwhile
     return before not in (None, sum_of(folder / name)) and before == sums_of(folder).get(name)
 
 
 def read_sealed(folder: Path, name: str) -> bytes:
-    """The content of a file of a folder that may be sealed. DataError if it is not what its sum
-    says; OSError.
+    """Read the content of a file of a folder that may be sealed. Raises DataError if it differs
+    from its checksum, and OSError.
     """
     if is_changed(folder, name):
         raise _damaged(folder / name)

@@ -40,8 +40,8 @@ _kept: list[Any] = []  # the handler, which numba would free
 
 
 def advise() -> None:
-    """From now on a crash of this process ends with advice on standard error, and with its signal
-    as before.
+    """Make a crash of this process end with advice on standard error, from now on, and with its
+    signal as before.
 
     Nothing is changed where Python's own `faulthandler` is at work. Takes some milliseconds once
     numba is loaded.

@@ -45,8 +45,8 @@ def disk_error(path: str | os.PathLike[str], error: OSError) -> DiskError:
 
 
 def machine_error(error: BaseException) -> TuxError | None:
-    """What an error means to the user that nobody has expected, if it is the machine's: its memory
-    or a disk is full, files are not the user's, or a limit is reached. None for another.
+    """Return an unexpected error in words for the user if the machine has caused it: its memory or
+    a disk is full, files are not the user's, or a limit is reached. None for another error.
     """
     if isinstance(error, MemoryError):
         return out_of_memory(str(error))
@@ -66,11 +66,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends and removed if the block
-    fails.
+    """Give a temporary path beside `path`, which is renamed to `path` when the block ends, and
+    removed if the block fails.
 
-    So nothing half-written ever lies under the final name, not even after a power failure: the
-    file is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
+    So nothing half-written ever lies under the final name, not even after a power failure: the file
+    is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
     """
     final = Path(path)
     part = beside(final)
@@ -87,7 +87,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """As `replacing`, for a folder of files that is not there yet; folders above it are made."""
+    """Give a temporary folder as `replacing` gives a file, for a folder that does not exist yet;
+    folders above it are made.
+    """
     final = Path(path)
     part = beside(final)
     try:
@@ -118,7 +120,7 @@ def make_folder(folder: Path) -> None:
 
 def remove_parts(folder: Path) -> None:
     """Remove what `replacing` and `new_folder` have left in a folder, of processes that were
-    killed. Another process may remove the same at the same time. Raises DiskError.
+    killed. Another process may remove them at the same time. Raises DiskError.
     """
 
     def failed(function: object, path: object, error: tuple[Any, BaseException, Any]) -> None:
@@ -153,7 +155,9 @@ def sync(path: str | os.PathLike[str]) -> None:
 
 
 def sync_open(number: int) -> None:
-    """The same of a file that is open. It raises what the disk did not take since it was opened."""
+    """Do `sync` for an open file with this file descriptor. Errors of all writes since it was
+    opened are raised here.
+    """
     try:
         os.fsync(number)
     except OSError as error:

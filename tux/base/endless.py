@@ -28,8 +28,8 @@ _TEXT = (
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """During the body, a signal of ENDING that the main thread has not handled after GRACE seconds
-    ends the process with code 130, and says why.
+    """End the process, during the body, with code 130 and a message if the main thread has not
+    handled a signal of ENDING after GRACE seconds.
 
     Only the main thread may ask for this; in another one, nothing is done.
     """
@@ -57,7 +57,7 @@ def _watch(reader: int) -> None:
 
 
 def _is_handled(number: int) -> bool:
-    """Whether Python handles a signal that has just come, in time."""
+    """Return whether Python handles a signal that has just come within GRACE seconds."""
     came = time.monotonic()
     while time.monotonic() - came < GRACE:
         if is_handled_since(number, came - 1):

@@ -1,4 +1,4 @@
-"""What the system lets this process have: open files, processes and memory."""
+"""The limits of the system for this process: open files, processes and memory."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from tux.base.errors import TuxError, UsageError, out_of_memory
 from tux.base.text import plural
 
 MANY = "ulimit -n 4096"
-"""How open files are allowed in a shell."""
+"""The command of a shell that allows more open files."""
 
 FILES, FILES_EACH = 48, 4
 """Open files that a process of a run of several workers needs, and for each worker. 3 workers ran
 with 48 in all, 6 with 60; the rest is for readers of data."""
 
 MAPPED = ("cannot allocate memory", "failed to map segment", "load shared object")
-"""What the loader of libraries says where memory is short."""
+"""Words of the loader of libraries where memory is short."""
 
 
 def allow_many_files() -> int:
-    """Let this process open as many files as the system allows it at most, and return how many that
-    are; 0 where it is not known.
+    """Let this process open as many files as the system allows, and return their number; 0 if it is
+    not known.
     """
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -46,7 +46,9 @@ def check_files(workers: int) -> None:
 
 
 def limit_error(error: BaseException) -> TuxError | None:
-    """What an error means that one of these limits has caused; None for another."""
+    """Return an error that one of these limits has caused in words for the user; None for another
+    error.
+    """
     number = error.errno if isinstance(error, OSError) else None
     said = str(error)
     if number in (errno.EMFILE, errno.ENFILE):
@@ -68,7 +70,7 @@ def limit_error(error: BaseException) -> TuxError | None:
 
 
 def _is_short_of_addresses() -> bool:
-    """Whether the addresses of this process are limited, as by ulimit -v."""
+    """Return whether the address space of this process is limited, as by ulimit -v."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,4 +1,4 @@
-"""How much memory is free, and how much this process holds."""
+"""The free memory of this machine, and the memory that this process holds."""
 
 from __future__ import annotations
 

@@ -27,12 +27,16 @@ _chosen: list[int] = []  # by `use_threads`
 
 
 def threads() -> int:
-    """How many threads this process uses: what `use_threads` said last, else `cores`."""
+    """Return the number of threads that this process uses: the last that `use_threads` has set,
+    else `cores`.
+    """
     return _chosen[-1] if _chosen else cores()
 
 
 def use_threads(count: int) -> None:
-    """From now on this process uses `count` threads, as it shares its machine with others."""
+    """Set the number of threads that this process uses from now on to `count`, as it shares its
+    machine with other processes.
+    """
     _chosen[:] = [max(1, count)]
 
 
@@ -46,7 +50,9 @@ def cores() -> int:
 
 @cache
 def _granted() -> int:
-    """The cores that the control group of this process has time for; many if it has no limit."""
+    """Return the number of cores that the control group of this process has time for; `MANY` if it
+    has no limit.
+    """
     try:
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8")
     except OSError:
@@ -55,7 +61,8 @@ def _granted() -> int:
 
 
 def granted(groups: str, root: Path) -> int:
-    """The cores that control groups have time for, rounded up; many if there is no limit.
+    """Return the number of cores that control groups have time for, rounded up; `MANY` if there is
+    no limit.
 
     `groups`: a process's groups, as /proc/self/cgroup shows them; their files are below `root`.
     """
@@ -86,15 +93,16 @@ def _quota(group: Path) -> float:
 
 
 def slices(n: int, least: int = ENTRIES_PER_THREAD) -> list[slice]:
-    """0..n in consecutive ranges of nearly equal length: one for each thread, but none shorter than
-    `least` unless it is the only one.
+    """Cut 0..n into consecutive ranges of nearly equal length: one for each thread, but none
+    shorter than `least` unless it is the only one.
     """
     count = max(1, min(threads(), n // max(least, 1)))
     return [slice(n * at // count, n * (at + 1) // count) for at in range(count)]
 
 
 def spread(function: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Result]:
-    """``function(piece)`` of each piece, in the order of the pieces, run by `threads` threads.
+    """Spread the calls ``function(piece)`` over `threads` threads, and return their results in the
+    order of the pieces.
 
     If some raise, the error is that of the first of these pieces. After an error, or Ctrl-C, no
     further piece is begun, and those under way are waited for.

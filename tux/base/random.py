@@ -66,7 +66,9 @@ def draws(stream: np.uint64, elements: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Initialiser:
-    """How a field starts: `law` ("constant", "uniform", "normal") with parameters `a`, `b`."""
+    """The initial values of a field: `law` ("constant", "uniform", "normal") with parameters `a`,
+    `b`.
+    """
 
     law: str
     a: float

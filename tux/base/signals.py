@@ -23,16 +23,18 @@ ENDING = [
 IMPATIENT = 0.5
 """Seconds in which a second signal to end is the same wish as the first, which is under way."""
 
-_deferred: list[Deferred] = []  # the body in which a first signal only waits, if there is one
-_received: list[int] = []  # those of ENDING that have come since `handle_ending` began
-_raised = [float("-inf")]  # when one of them last raised KeyboardInterrupt
-_handled = [float("-inf")]  # when one of them was last handled
-_terminated: list[int] = []  # those that have come and ask the whole process to end
+_deferred: list[Deferred] = []  # one entry for each body of `ending_deferred`
+_received: list[int] = []  # signals of ENDING that have come since `handle_ending` began
+_raised = [float("-inf")]  # time at which one of them last raised KeyboardInterrupt
+_handled = [float("-inf")]  # time at which one of them was last handled
+_terminated: list[int] = []  # signals that have come and ask the whole process to end
 _noting: list[None] = []  # the bodies of `ending_noted` that are under way
 
 
 class Deferred:
-    """Within `ending_deferred`: when a signal to end has come, if one has."""
+    """The time of the first signal to end within the body of `ending_deferred`; None as long as
+    none has come.
+    """
 
     def __init__(self) -> None:
         self.moment: float | None = None
@@ -44,8 +46,8 @@ class Deferred:
 
 @contextmanager
 def ending_deferred() -> Iterator[Deferred]:
-    """During the body the first signal to end is only noted, so that the body can come to an end
-    that keeps its results; a second one raises KeyboardInterrupt.
+    """Only note the first signal to end during the body, so that the body can come to an end that
+    keeps its results. A second signal raises KeyboardInterrupt.
     """
     restore, noted = handle_ending(), Deferred()
     _deferred.append(noted)
@@ -58,9 +60,10 @@ def ending_deferred() -> Iterator[Deferred]:
 
 @contextmanager
 def termination_passed_on() -> Iterator[None]:
-    """After the body, SIGTERM or SIGHUP that came within it ends the process, as the handler says
-    that was there before, or by SystemExit, 143 or 129, if there was none: unlike Ctrl-C it is not
-    meant for one run alone, after which a script might go on with what is not complete.
+    """End the process after the body if SIGTERM or SIGHUP came during it: by the handler that was
+    there before, or, if there was none, by SystemExit with code 143 or 129. Unlike Ctrl-C, these
+    signals are not meant for one run alone, after which a script might go on with incomplete
+    results.
     """
     _terminated.clear()
     try:
@@ -76,8 +79,8 @@ def termination_passed_on() -> Iterator[None]:
 
 
 def handle_ending() -> Callable[[], None]:
-    """From now on the signals of ENDING raise KeyboardInterrupt. Returns the function that puts the
-    handlers back.
+    """Make the signals of ENDING raise KeyboardInterrupt from now on. Returns the function that
+    restores the handlers.
 
     Only the main thread may set handlers; called in another thread, this does nothing.
     """
@@ -117,7 +120,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def send_again() -> None:
-    """Send the main thread the last signal once more, as what it raised was dropped."""
+    """Send the main thread the last signal once more, as the exception that it raised was dropped.
+    """
     main = threading.main_thread().ident
     assert main is not None
     _raised[0] = float("-inf")
@@ -125,23 +129,23 @@ def send_again() -> None:
 
 
 def received() -> int | None:
-    """The last signal that asked to end, if one did.
+    """Return the last signal that asked to end; None if there is none.
 
     Python drops an exception that a handler raises in a destructor or in a callback of the
-    compiler; so whoever waits in a loop looks here too.
+    compiler; so code that waits in a loop asks this too.
     """
     return _received[-1] if _received else None
 
 
 def is_handled_since(number: int, moment: float) -> bool:
-    """Whether a signal has been handled since a moment of `time.monotonic`; also where it is not
-    this module that handles it.
+    """Return whether a signal has been handled since a moment of `time.monotonic`; True also if
+    another module handles it.
     """
     return _handled[0] >= moment or signal.getsignal(number) is not _interrupt
 
 
 def check_ending() -> None:
-    """KeyboardInterrupt if a signal has asked to end."""
+    """Raise KeyboardInterrupt if a signal has asked to end."""
     if _received:
         raise KeyboardInterrupt
 
@@ -165,8 +169,8 @@ def ending_ignored() -> Iterator[None]:
 
 @contextmanager
 def ending_noted() -> Iterator[None]:
-    """During the body a signal to end interrupts nothing, and is not lost: `check_ending` raises
-    it afterwards, or `ending_deferred` tells it.
+    """Keep a signal to end during the body from interrupting it. The signal is not lost:
+    `check_ending` raises it afterwards, or `ending_deferred` notes it.
     """
     _noting.append(None)
     try:
@@ -177,9 +181,9 @@ def ending_noted() -> Iterator[None]:
 
 @contextmanager
 def ctrl_c_held() -> Iterator[None]:
-    """During the body the first Ctrl-C waits, and is handled after it: for imports, which leave
-    large libraries half there when they are interrupted. Another one, after IMPATIENT seconds, is
-    handled at once, as an import may hang.
+    """Hold the first Ctrl-C during the body, and handle it afterwards. This is for imports, which
+    leave large libraries half there when they are interrupted. Another Ctrl-C, after IMPATIENT
+    seconds, is handled at once, as an import may hang.
 
     Only the main thread handles signals; in another one, and where Python handles no Ctrl-C, this
     does nothing.
@@ -208,8 +212,8 @@ def ctrl_c_held() -> Iterator[None]:
 
 @contextmanager
 def pausing(pause: Callable[[], None], resume: Callable[[], None]) -> Iterator[None]:
-    """During the body, Ctrl-Z (SIGTSTP) calls `pause`, stops this process, and calls `resume` when
-    it is continued.
+    """Handle Ctrl-Z (SIGTSTP) during the body: call `pause`, stop this process, and call `resume`
+    when it is continued.
 
     The shell continues it on `fg` or `bg`. Where no shell could continue it (its process group is
     orphaned), the system does not stop it, and `resume` is called at once.

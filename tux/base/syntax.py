@@ -8,9 +8,9 @@ TIMES = 10
 
 
 def parsed(source: str | bytes) -> ast.Module:
-    """`ast.parse`, tried again where another thread of the process parses at the same time: until
-    CPython 3.11.7 and 3.12.1 that may be a SystemError about depths of recursion, which says
-    nothing of the source (its issue 106905). Raises SyntaxError and ValueError.
+    """Parse source code with `ast.parse`, and try again after a SystemError: until CPython 3.11.7
+    and 3.12.1, one about depths of recursion may come while another thread of the process parses,
+    and says nothing of the source (its issue 106905). Raises SyntaxError and ValueError.
     """
     for _ in range(TIMES - 1):
         try:
