@@ -11,7 +11,7 @@ IRREGULAR = {
     **{"vertex": "vertices", "index": "indices", "matrix": "matrices", "epoch": "epochs"},
     **{"alias": "aliases", "bias": "biases", "gas": "gases", "canvas": "canvases"},
 }
-NEAR = 0.5  # how alike words are, by `difflib`, of which one may be meant
+NEAR = 0.5  # similarity, by `difflib`, of a wrong word and the one that may be meant
 LONGEST = 2000  # characters of a line of a message
 _FLAG = re.compile(
     r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
@@ -20,7 +20,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
-    """A message as one line of at most `LONGEST` characters, whatever words of files are in it.
+    """Write a message as one line of at most `LONGEST` characters, whatever words of files are in
+    it.
 
     Control characters, ends of lines and halves of surrogate pairs are written as in Python, and
     the middle of a longer text is left out.
@@ -32,7 +33,7 @@ def one_line(text: str) -> str:
 
 
 def as_arguments(text: str) -> str:
-    """A message that names flags, with arguments of Python in their place."""
+    """Replace the flags that a message names by arguments of Python."""
 
     def argument(found: re.Match[str]) -> str:
         name = found[1].replace("-", "_")
@@ -56,8 +57,9 @@ def nearest(word: str, among: Iterable[str], near: float = NEAR) -> str:
 
 
 def named(data: object) -> str:
-    """What messages call the data: the file's name, "standard input", or "the data" if they come
-    from no file. Of several files it is the first one's name, and how many others there are.
+    """Return the name of the data in messages: the name of their file, "standard input", or "the
+    data" if they come from no file. For several files it is the name of the first and the number of
+    others.
     """
     paths = isinstance(data, list | tuple) and all(isinstance(p, str | os.PathLike) for p in data)
     if isinstance(data, list | tuple) and data and paths:
@@ -75,8 +77,8 @@ def plural(count: int, noun: str) -> str:
 
 
 def many(noun: str) -> str:
-    """The plural of a noun. One that ends in s, as types of a program may be called, is one already
-    if it is not like bus, class or axis: ``likes``, but ``classes``.
+    """Return the plural of a noun. A noun that ends in s, as types of a program may be called, is a
+    plural already if it is not like bus, class or axis: ``likes``, but ``classes``.
     """
     if noun in IRREGULAR:
         return IRREGULAR[noun]

@@ -8,7 +8,7 @@
 (Chang and Lin: LIBSVM, README; Joachims: SVMlight; Blei: lda-c, readme.) Columns of a row stand in
 any order; they are sorted, and the numbers of a column that stands in a row several times are added
 up. The queries of ranking are passed over. A compiled loop (`tux.io.pair_lines`) parses a block of
-lines and marks the bad ones; what is wrong with these is found line by line (`tux.io.pair_faults`).
+lines and marks the bad ones; their faults are found line by line (`tux.io.pair_faults`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
 
 
 def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
-    """What the lines of a file are to be, by the first of them that is neither blank nor a
+    """Return the rules for the lines of a file, from its first line that is neither blank nor a
     comment; None if there is none.
     """
     if form == "lda-c":
@@ -128,8 +128,9 @@ def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
 
 
 def _head(lines: bytes) -> int:
-    """Whether lines of which the first begins with ``number:number`` begin with a label and its
-    weight, or with the first of their pairs.
+    """Find out the beginning of the rows from lines of which the first begins with
+    ``number:number``: WEIGHTED if they begin with a label and its weight, NOTHING if with the first
+    of their pairs.
 
     They are labels if many are no columns (-1, 0.5), or if few kinds of them do not precede the
     next column though all others do.
@@ -155,7 +156,7 @@ def _head(lines: bytes) -> int:
 
 
 def _hash(parsed: Parsed, entries: int, bits: int) -> None:
-    """Put the hashes of columns in their place; their signs go to the entries' numbers."""
+    """Replace the columns by their hashes, and multiply the values by the signs of the hashes."""
     column, value = parsed.column[:entries], parsed.value[:entries]
     column[:], signs = hashed_numbers(column, bits)
     value *= signs
@@ -164,8 +165,9 @@ def _hash(parsed: Parsed, entries: int, bits: int) -> None:
 def _sorted(
     parsed: Parsed, entries: int, rules: Rules
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """The number of entries of each line, and these entries with ascending columns, each once a
-    line; how many were repetitions.
+    """Sort the entries of each line by column, and add up those of one column. Returns the number
+    of entries of each line, their columns and values, and the number of entries that were
+    repetitions.
 
     A line in which a sum is out of range is marked as bad, and its entries are left out.
     """
@@ -206,7 +208,7 @@ class _Labels:
         self.count += len(label)
 
     def whole(self) -> np.ndarray:
-        """All of them, float64 or StringDType."""
+        """Return all labels, float64 or StringDType."""
         numbers = np.concatenate(self.numbers)
         if not self.words:
             return numbers

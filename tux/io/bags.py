@@ -40,7 +40,7 @@ FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
 
 class Bags(NamedTuple):
-    """What a file of bags holds; row i has the id ``rows[i]`` and the label ``labels[i]``."""
+    """The content of a file of bags; row i has the id ``rows[i]`` and the label ``labels[i]``."""
 
     edges: EdgeData
     rows: np.ndarray  # (n,) int64 ids, in the order of the file
@@ -70,8 +70,8 @@ def read_bags(
     that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the file, or the
     words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1 of lda-c.
     `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c and in svm
-    without a vocabulary. With text,
-    words that are not in `vocab` are left out, and those in the file `stop` too.
+    without a vocabulary. With text, words that are not in `vocab` are left out, and those in the
+    file `stop` too.
 
     With ids `against`, of other edges, vertices keep their indices, and `EdgeData.unseen` counts
     the new ones; the rows of another file are other rows, so give the ids of columns only. Columns
@@ -81,7 +81,7 @@ def read_bags(
     columns of a row may stand in any order; numbers of a column that stands there several times are
     added up. A blank line is a row without entries, but in docword and in svm files with labels it
     is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
-    `DataError` with file and line, and `UsageError` for what does not go together.
+    `DataError` with file and line, and `UsageError` for arguments that do not go together.
     """
     path = input_files(path)
     wanted = {"count": np.int32} if fields is None else fields
@@ -109,8 +109,8 @@ def bags_of(
     unknown: str,
     named: bool,
 ) -> Bags:
-    """Entries as edges; `words` are those of a vocabulary. Columns that are `named` are words
-    already, of which those that are not in the vocabulary are left out. See `read_bags`.
+    """Make edges of entries; `words` are those of a vocabulary. If `named`, the columns are words
+    already, and those that are not in the vocabulary are left out. See `read_bags`.
     """
     known = [against[asked.column]] if against and unknown == "skip" else []
     entries, column, left_out = _of_known(asked, entries, words, known, named=named)
@@ -147,7 +147,7 @@ def bag_edges(
     against: Mapping[str, Ids] | None,
     on_bad_row: OnBadRow,
 ) -> EdgeData:
-    """The edges of a file of a form that was detected. See `tux.io.read.read_edges` and
+    """Read the edges of a file of a form that was detected. See `tux.io.read.read_edges` and
     `read_bags`.
     """
     if columns is not None:
@@ -164,8 +164,8 @@ def read_held_out(
     against: Mapping[str, Ids] | None,
     **how: Any,
 ) -> EdgeData:
-    """The edges of a file of bags; with `against`, those of training, columns keep their indices
-    and rows are new vertices.
+    """Read the edges of a file of bags. With `against`, the ids of the training edges, columns keep
+    their indices and rows are new vertices.
     """
     known = None if against is None else {ends[1]: against[ends[1]]}
     edges = read_bags(path, ends, fields, against=known, **how).edges
@@ -211,8 +211,8 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def _are_cells(lines: list[str]) -> bool:
-    """Whether lines of a vocabulary, two at least, are all rows of a table: words in quotes, or
-    with a tab, with their numbers, with their counts, or with a separator at the end.
+    """Return whether lines of a vocabulary, two at least, are all rows of a table: words in quotes,
+    or with a tab, with their numbers, with their counts, or with a separator at the end.
     """
     if len(lines) < 2:
         return False
@@ -230,7 +230,7 @@ def _are_cells(lines: list[str]) -> bool:
 
 
 def _is_numbered(line: str, number: int) -> bool:
-    """Whether a line is a number and a word, such as "1. ape" or "1,ape"."""
+    """Return whether a line is its number and a word, such as "1. ape" or "1,ape"."""
     found = COUNTS.match(line)
     if found is None or int(found[0]) != number:
         return False
@@ -240,7 +240,7 @@ def _is_numbered(line: str, number: int) -> bool:
 
 
 def _is_counted(line: str, separator: str) -> bool:
-    """Whether a line is a word and a number, such as "ape,12"."""
+    """Return whether a line is a word and a number, such as "ape,12"."""
     word, _, count = line.rpartition(separator)
     word, count = word.strip(), count.strip()
     return bool(word) and not AMOUNT.fullmatch(word) and bool(AMOUNT.fullmatch(count))
@@ -255,7 +255,9 @@ def _checked(
     against: Mapping[str, Ids] | None,
     unknown: str,
 ) -> Form:
-    """The form. Raises UsageError for what does not go together, DataError if it is not found."""
+    """Check the arguments, and return the form. Raises UsageError for arguments that do not go
+    together, DataError if the form is not found.
+    """
     if form is None:
         rule = (
             f"Say which form it has: {', '.join(FIRST)}. A table is read without a vocabulary and "
@@ -273,7 +275,7 @@ def _checked(
 
 
 def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
-    """The entries of a file. Raises `DataError` if no row is usable."""
+    """Read the entries of a file. Raises `DataError` if no row is usable."""
     note = ""
     if form == "text":
         begun = next(blocks(asked.path), b"")
@@ -290,8 +292,8 @@ def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> En
 
 
 def _name_note(begun: bytes, row: str) -> str:
-    """A sentence about the first row of a text that begins so, if it may be the name of a column;
-    else nothing.
+    """Return a sentence about the first row of a text that begins with `begun`, if the row may be
+    the name of a column; else "".
     """
     lines = enumerate(map(str.strip, lines_of(begun)), 1)
     at, first = next(((at, line) for at, line in lines if line and not is_marked(line)), (0, ""))
@@ -303,8 +305,8 @@ def _name_note(begun: bytes, row: str) -> str:
 def _of_known(
     asked: BagSpec, entries: Entries, words: np.ndarray | None, known: list[Ids], *, named: bool
 ) -> tuple[Entries, Column, np.ndarray]:
-    """What `known_entries` returns, of columns by their ids. Raises `DataError` if nothing is
-    left.
+    """Replace the columns of entries by their ids, and return them as `known_entries` does. Raises
+    `DataError` if nothing is left.
     """
     if named:
         column, known = used(entries.column), known if words is None else [*known, Ids(words)]
@@ -325,7 +327,9 @@ def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
 
 
 def used(column: Column) -> Column:
-    """The same column without values that do not occur: the ids of vertices are what occurs."""
+    """Drop the values of a column that do not occur in its rows, so that vertices are made only of
+    ids that occur.
+    """
     if not isinstance(column, Coded):
         return column
     there = np.zeros(len(column.values), np.bool_)
@@ -338,8 +342,8 @@ def used(column: Column) -> Column:
 def known_entries(
     entries: Entries, column: Column, known: list[Ids]
 ) -> tuple[Entries, Column, np.ndarray]:
-    """Entries and their columns without those of unknown columns, and the numbers of the
-    latter's entries.
+    """Drop the entries of unknown columns. Returns the other entries, their columns, and the
+    numbers of the dropped entries.
     """
     keep = np.ones(len(entries.value), np.bool_)
     for ids in known:

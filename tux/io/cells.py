@@ -1,4 +1,4 @@
-"""How lines of text are cut into the cells of a table, whatever separates them."""
+"""Lines of text, cut into the cells of a table by whatever separates them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ APART = re.compile(r"[#%]+")  # marks of comments that belong to no word
 
 
 class TextLayout(NamedTuple):
-    """How the lines of one file are cut."""
+    """The layout of the lines of one file: their separator and their columns."""
 
     separator: str
     width: int  # columns of every line
@@ -37,15 +37,17 @@ class TextLayout(NamedTuple):
 
     @property
     def quotes(self) -> bool:
-        """Whether a column may stand in double quotes."""
+        """True if a column may stand in double quotes."""
         return has_quotes(self.separator) or self.quoted
 
     def is_blank(self, line: str) -> bool:
-        """Whether nothing stands in a line; tabs that cut it leave cells that are missing."""
+        """Return whether a line is blank. A line of tabs that separate cells is none: its cells are
+        missing.
+        """
         return not line.strip() and not (self.separator == "\t" and "\t" in line)
 
     def fits(self, line: str) -> bool:
-        """Whether a line that begins with # or % has the cells of a row: see
+        """Return whether a line that begins with # or % has the cells of a row: see
         `tux.io.table_lines`.
         """
         if self.numbered:
@@ -55,7 +57,9 @@ class TextLayout(NamedTuple):
         return len(cells) == self.width and not apart
 
     def cut(self, text: bytes) -> bytes:
-        """Whole lines of the file as lines of one-byte separators."""
+        """Cut whole lines of the file in the same way, but by separators of one byte, without runs
+        of blanks.
+        """
         if self.separator == BLANKS:
             text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")
             while b"  " in text:
@@ -69,12 +73,14 @@ class TextLayout(NamedTuple):
 
 
 def has_quotes(separator: str) -> bool:
-    """Whether cells that are cut by a separator may stand in double quotes, whatever the rows."""
+    """Return whether cells that are cut by a separator may stand in double quotes, whatever the
+    rows are.
+    """
     return len(separator) == 1 and separator != BLANKS
 
 
 def split(line: str, separator: str) -> list[str]:
-    """The cells of a line as they stand there. Raises `csv.Error` if a quote is not closed."""
+    """Split a line into its cells as they stand there. Raises `csv.Error` if a quote is not closed."""
     if separator == BLANKS:
         if '"' not in line or len(line) > MAX_QUOTED_LINE:
             return re.findall(r"[^ \t]+", line)
@@ -87,16 +93,17 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def without_padding(text: bytes, separator: str) -> bytes:
-    """Whole lines without the blanks between a separator and the quotes of a cell, as in
-    ``ann, "tea, green", 4``; where a quote does not close the cell it is one of its letters.
+    """Remove the blanks between a separator and the quotes of a cell from whole lines, as in ``ann,
+    "tea, green", 4``. A quote that does not close the cell is one of its letters.
     """
     return _quoted(separator).sub(rb"\1\2", text)
 
 
 @cache
 def _quoted(separator: str) -> re.Pattern[bytes]:
-    """Cells in quotes, with the separator before them, and blanks around; with or without blanks,
-    as what looks like another such cell may stand within the quotes of one.
+    """Return the pattern of cells in quotes, with the separator before them and blanks around them.
+    Cells without such blanks match too, as within their quotes there may be text that looks like a
+    cell with blanks.
     """
     mark, blanks = re.escape(separator.encode()), b" " if separator == "\t" else b" \t"
     cell = rb"(^|%b)[%b]*(\"(?:[^\"\n]|\"\")*\")[%b]*(?=%b|\r?$)" % (mark, blanks, blanks, mark)
@@ -104,7 +111,7 @@ def _quoted(separator: str) -> re.Pattern[bytes]:
 
 
 def lines_of(block: bytes) -> Iterator[str]:
-    """The lines of a block that ends in a newline, without their ends."""
+    """Yield the lines of a block that ends in a newline, without their ends."""
     start = 0
     while end := block.find(b"\n", start) + 1:
         yield block[start : end - 1].decode(errors="replace").removesuffix("\r")
@@ -112,7 +119,9 @@ def lines_of(block: bytes) -> Iterator[str]:
 
 
 def is_marked(line: str) -> bool:
-    """Whether a line begins with # or %, as comments do. Behind a tab it is the second cell."""
+    """Return whether a line begins with # or %, as comments do. After a tab the mark is in the
+    second cell, and does not count.
+    """
     text, behind = line.lstrip(" "), line.lstrip(" \t")
     if text.startswith("\t") and behind[1:2].isspace():  # "# words" behind a tab are no cell
         text = behind
@@ -122,9 +131,9 @@ def is_marked(line: str) -> bool:
 def separator_of(
     lines: list[str], needed: int, among: Sequence[str] = SEPARATORS
 ) -> tuple[str, int]:
-    """The separator that cuts most lines into one number of columns, enough of them if any does;
-    and that number. A comma is none where it is a decimal comma between semicolons, if these are
-    `among` the separators, too.
+    """Find the separator that cuts most lines into one number of columns, at least `needed` if any
+    separator does, and return it and that number. A comma is not taken where it is a decimal comma
+    between semicolons, if these are `among` the separators too.
     """
     best = ((0, False, 0), BLANKS, 1)
     for rank, separator in enumerate(among):
@@ -145,8 +154,8 @@ def separator_of(
 
 
 def _whole_cells(line: str, separator: str) -> list[str]:
-    """The cells of a line; none if the separator cuts words, as a comma in the address before
-    another one does.
+    """Return the cells of a line; none if the separator cuts words, as a comma inside an address
+    before another address does.
     """
     cells = cells_of(line, separator)
     cuts = separator != BLANKS and "://" in line and any(map(ADDRESSES.search, cells))
@@ -154,15 +163,15 @@ def _whole_cells(line: str, separator: str) -> list[str]:
 
 
 def _before_tabs(lines: list[str], width: int, among: Sequence[str]) -> str:
-    """The separator that stands before all tabs of lines of so many cells; nothing if none does."""
+    """Return the separator that stands before all tabs of lines of `width` cells; "" if none does."""
     rows = [row for row in (cells_of(line, "\t") for line in lines) if len(row) == width]
     before = {cell[-1:] for row in rows for cell in row[:-1]}
     return next((other for other in (",", ";", "|") if before == {other} and other in among), "")
 
 
 def _decimal_width(lines: list[str], times: int, separator: str) -> int:
-    """The columns that another separator makes of as many lines as commas do, where all commas of
-    these, but for a header, are decimal commas; else 0.
+    """Return the number of columns that `separator` makes of at least as many lines as commas do,
+    if all commas of its cells, but for a header, are decimal commas; else 0.
     """
     rows = [cells_of(line, separator) for line in lines]
     width, same = Counter(map(len, rows)).most_common(1)[0]

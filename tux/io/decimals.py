@@ -19,7 +19,8 @@ SPLIT = 2.0**27 + 1.0
 
 @compiled
 def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
-    """``mantissa * 10**exponent``, and whether it is certain to be the nearest double.
+    """Compute ``mantissa * 10**exponent``. Returns it, and True if it is certain to be the nearest
+    double.
 
     The product of two sums of two doubles (Dekker 1971) is known to about 104 bits, which decides
     the rounding but for near ties.
@@ -42,8 +43,8 @@ def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
 
 @compiled
 def number_at(text, i):  # type: ignore[no-untyped-def]
-    """The number at text[i]: its value (NaN if there is none), its end, whether it has the form
-    of a whole number, whether it is exact.
+    """Parse the number at text[i]. Returns its value (NaN if there is none), its end, True if it
+    has the form of a whole number, and True if the value is exact.
     """
     negative = text[i] == 45
     if negative or text[i] == 43:

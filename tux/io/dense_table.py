@@ -23,9 +23,9 @@ def check_edges(
     *,
     named: bool = False,
 ) -> None:
-    """DataError if the first rows of a table look like points or a matrix rather than edges: where
-    ids should be there are decimal numbers, or there are more columns of numbers without names
-    than edges have, or as many as rows.
+    """Raise DataError if the first rows of a table look like points or a matrix rather than edges:
+    if there are decimal numbers in place of ids, or more columns of numbers without names than
+    edges have, or as many as rows.
 
     `picks`: the places of the columns that are taken, those of the two ids first.
     """
@@ -50,9 +50,9 @@ def check_edges(
 
 
 def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: str) -> None:
-    """DataError if the ids of all first rows carry signs of another kind of file: brackets, as
-    Python prints tuples; a colon behind the first, as in lists of neighbours; single quotes; the
-    equals sign of Excel, or one behind the name of a column.
+    """Raise DataError if the ids of all first rows carry signs of another kind of file: brackets,
+    as Python prints tuples; a colon after the first, as in lists of neighbours; single quotes; the
+    equals sign of Excel, or one after the name of a column.
     """
     if len(rows) < 2 or any(len(row) <= max(picks) for row in rows):
         return
@@ -89,5 +89,5 @@ def check_written(rows: Sequence[Sequence[str]], picks: Sequence[int], where: st
 
 
 def _decimal(cell: str) -> bool:
-    """Whether a cell is a number with a fraction, which 3.0 has not."""
+    """Return whether a cell is a number with a fraction; 3.0 has none."""
     return not WHOLE.fullmatch(cell) and bool(re.search(r"\.\d*[1-9]", cell))

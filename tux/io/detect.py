@@ -27,7 +27,7 @@ Form = Literal["docword", "lda-c", "svm", "text"]
 
 
 class Format(Enum):
-    """What kind of file it is."""
+    """The kind of a file."""
 
     MAT = "mat"  # MATLAB
     METIS = "metis"
@@ -43,7 +43,7 @@ class Format(Enum):
     DOCWORD = "docword"  # UCI
     LDA_C = "lda-c"
     SVM = "svm"  # libsvm
-    TEXT = "text"  # any other: a table as text, or what only the caller can know
+    TEXT = "text"  # any other: a table as text, or text whose form only the caller can know
 
     @property
     def bags(self) -> Form | None:
@@ -69,7 +69,7 @@ ALONE = {
     Format.EDGE_DATA: "tux reads one list of edges with their data as dicts",
 }
 """Formats of which several files are not one, and why."""
-HDF5 = b"\x89HDF"  # how newer files of MATLAB begin
+HDF5 = b"\x89HDF"  # the first bytes of newer files of MATLAB
 HEAD = 1 << 20  # bytes that are looked at
 SAMPLE = 50  # lines likewise
 SHARE = 0.75  # of these, that must be of the form: the others may be the bad ones
@@ -80,14 +80,14 @@ BAG_COLUMNS = 4  # columns on every line: so many of this kind no table of edges
 SIZE = re.compile(rb"\s*\d+\s*", re.ASCII)
 TRIPLE = re.compile(rb"\s*\d+\s+\d+\s+\S+\s*", re.ASCII)
 PAIR = re.compile(rb"\d+:[^:]+", re.ASCII)
-# what libsvm's rows may have beside a label and pairs: its weight, and a query of ranking
+# the parts of a row of libsvm beside its label and pairs: a weight, and a query of ranking
 WEIGHED = re.compile(rb"(?=[-+]|\d*\.)([-+]?[\d.]+):[\d.]+", re.ASCII)
 QUERY = re.compile(rb"[ \t]qid:\d+(?=[ \t\r]|\Z)", re.ASCII)
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
-    """The format of a file: MATLAB, METIS and adjacency lists by its name, the others by its first
-    bytes and lines.
+    """Find out the format of a file: MATLAB, METIS and adjacency lists by its name, the others by
+    its first bytes and lines.
 
     Of `Files` it is that of all of them; whether text holds bags is told by the first lines of the
     whole. A file that is damaged may be of any format; reading it will tell. Raises `DataError` if
@@ -164,7 +164,7 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
 
 
 def _sizes(head: bytes) -> bool:
-    """Whether lines begin as those of a docword file."""
+    """Return whether lines begin as those of a docword file."""
     lines = [line for line in head.split(b"\n", 4)[:4] if line.strip()]
     return (
         len(lines) == 4
@@ -174,8 +174,9 @@ def _sizes(head: bytes) -> bool:
 
 
 def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
-    """The format of bags whose first bytes are `head`, and `whole` if these are all; TEXT of an
-    ordinary table of edges, and of what is no text. `named` if the file's name says libsvm.
+    """Find out the format of bags from the first bytes `head` of a file; `whole` if these are all.
+    TEXT for an ordinary table of edges, and for bytes that are no text. `named` if the name of the
+    file ends as those of libsvm.
 
     A docword file begins with three lines of one number and goes on with three numbers a line. Most
     lines of the others are pairs ``column:number``, perhaps with a head before them. A table of
@@ -211,8 +212,8 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
 
 
 def _is_cut(lines: list[bytes]) -> bool:
-    """Whether most lines have as many commas, semicolons or bars, so that a pair at their end is
-    the time of day, as in 1,10,4,2020-01-01 10:00, or another cell of a table.
+    """Return whether most lines have equally many commas, semicolons or bars, so that a pair at
+    their end is the time of day, as in 1,10,4,2020-01-01 10:00, or another cell of a table.
     """
     rows = [line for line in islice(lines, SAMPLE) if not line.lstrip().startswith(b"#")]
     for separator in (b",", b";", b"|"):
@@ -224,13 +225,13 @@ def _is_cut(lines: list[bytes]) -> bool:
 
 
 def _bare(row: list[bytes]) -> bool:
-    """Whether a row of words is a head alone."""
+    """Return whether a row of words is a head alone."""
     return len(row) == 1 and b":" not in row[0]
 
 
 def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Format:
-    """The form of rows of words; `named` if the file's name says libsvm, `cut` if the only row
-    goes on.
+    """Find out the form of rows of words; `named` if the name of the file ends as those of libsvm,
+    `cut` if the only row goes on.
     """
     rows = [row for row in rows if row]
     headed = bool(rows) and b":" not in rows[0][0]
@@ -255,7 +256,7 @@ def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Format:
 
 
 def _counted(row: list[bytes], bag: list[bytes], cut: bool) -> bool:
-    """Whether the head of a row is the number of its pairs, each with a whole number."""
+    """Return whether the head of a row is the number of its pairs, each with a whole number."""
     head = row[0]
     return (
         head.isdigit()
@@ -270,7 +271,7 @@ def _most(fits: list[bool]) -> bool:
 
 
 def _unpacked(path: str | os.PathLike[str]) -> bytes:
-    """The first bytes of a packed file, unpacked; nothing of a damaged one."""
+    """Read the first bytes of a packed file, unpacked; b"" if it is damaged."""
     with arrow.open_stream(path) as stream:
         try:
             return bytes(stream.read(HEAD + 1))
@@ -279,7 +280,7 @@ def _unpacked(path: str | os.PathLike[str]) -> bytes:
 
 
 def ending(path: str | os.PathLike[str]) -> str:
-    """How a file's name ends, in small letters, without that of its packing: ".svm" of
+    """Return the end of a file's name in small letters, without that of its packing: ".svm" for
     train.SVM.gz.
     """
     name = os.fspath(path).lower()

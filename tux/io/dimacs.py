@@ -32,9 +32,9 @@ ARCS = {
     **dict.fromkeys(("edge", "edges", "col", "clq"), b"e"),
     **dict.fromkeys(("tw", "td", "ds"), b""),
 }
-"""The problems that are read, and how their edges begin."""
+"""The problems that are read, and the first letter of their edges."""
 DIRECTED = ("sp", "max", "asn")
-OTHER = "cndvx"  # how comments and lines of vertices begin
+OTHER = "cndvx"  # the first letters of comments and of lines of vertices
 PASSED = re.compile(rb"^[ \t]*(c|[cndvx][ \t][^\n]*)\r?$", re.MULTILINE)
 EDGE = {mark: re.compile(rb"^[ \t]*" + mark + rb"[ \t]+", re.MULTILINE) for mark in (b"a", b"e")}
 EDGE[b""] = re.compile(rb"^[ \t]*(?=\d)", re.MULTILINE)
@@ -52,7 +52,7 @@ class Dimacs(NamedTuple):
     src: np.ndarray
     dst: np.ndarray
     values: np.ndarray | None
-    twice: int = 0  # edges without a direction that stood there in both, and are here once
+    twice: int = 0  # repetitions of undirected edges, in either direction, which were left out
 
 
 class _Problem(NamedTuple):
@@ -63,15 +63,15 @@ class _Problem(NamedTuple):
 
 
 def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
-    """Read a graph. Raises `DataError` with file and line for what is none, and for another problem
-    than those above.
+    """Read a graph. Raises `DataError` with file and line for a line that does not fit, and for
+    another problem than those above.
     """
     problem: _Problem | None = None
     pieces: arrow.Pieces | None = None
     number, width = 1, 0
     for block in blocks(os.fspath(path)):
         if problem is None and (problem := _problem(block, number, path)) is not None:
-            # what stands before it are comments
+            # the lines before it are comments
             block = re.sub(PROBLEM, b"", block, count=1)
         if problem is not None:
             if pieces is None and (width := _width(block, ARCS[problem.kind])):
@@ -96,8 +96,8 @@ def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
 
 
 def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Problem | None:
-    """The problem that a block of lines names, the first of them line `number`; None if it does
-    not. DataError for one that is not read.
+    """Return the problem that a block of lines names, the first of them line `number`; None if it
+    names none. Raises DataError for a problem that is not read.
     """
     if (found := PROBLEM.search(block)) is None:
         return None
@@ -124,7 +124,7 @@ def _plain(word: str) -> bool:
 
 
 def _width(block: bytes, mark: bytes) -> int:
-    """How many numbers the first edge of a block has, 2 or 3; 0 if there is none."""
+    """Return the number of numbers in the first edge of a block, 2 or 3; 0 if there is no edge."""
     if (found := EDGE[mark].search(block)) is None:
         return 0
     return min(max(len(block[found.end() : block.index(b"\n", found.end())].split()), 2), 3)
@@ -138,8 +138,8 @@ def _add(
     width: int,
     path: str | os.PathLike[str],
 ) -> None:
-    """Append the edges of a block of lines, the first of them line `number`. DataError names the
-    first that is none.
+    """Append the edges of a block of lines, the first of them line `number`. Raises DataError for
+    the first line that is no edge.
     """
     kinds, mark = pieces.kinds, ARCS[problem.kind]
     text, edges = EDGE[mark].subn(b"", block)
@@ -164,7 +164,7 @@ def _add(
 
 
 def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
-    """What is wrong with a line, or nothing."""
+    """Return the fault of a line in words, "" if it has none."""
     if not words or words[0] in tuple(OTHER):
         return ""
     words = words if mark else ["", *words]
@@ -181,7 +181,7 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
 
 
 def _once(read: Dimacs) -> Dimacs:
-    """The same edges without those that stand there in the other direction or as before."""
+    """Drop the edges that repeat an earlier one, in the same or in the other direction."""
     low, high = np.minimum(read.src, read.dst), np.maximum(read.src, read.dst)
     keys = low.astype(np.int64) * (read.n + 1) + high
     _, first = np.unique(keys, return_index=True)

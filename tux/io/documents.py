@@ -20,7 +20,7 @@ from tux.io.entries import BagSpec, Entries, GatheredEntries
 from tux.io.text import NOT_UTF_8, Bad, text_blocks
 from tux.partition.compiled import compiled
 
-LETTER, DIGIT = 1, 2  # what a character may be in a word; 0: it ends one
+LETTER, DIGIT = 1, 2  # kinds of characters of words; 0: the character ends a word
 CHARACTERS = 0x110000
 TEXTS = 10_000  # strings in memory that are counted at a time
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -40,7 +40,9 @@ class _Words(NamedTuple):
 
     @classmethod
     def room(cls, words: int, letters: int) -> _Words:
-        """An empty table for so many words, a power of two."""
+        """Make an empty table with room for `words` words, a power of two, and `letters`
+        characters.
+        """
         return cls(
             np.full(2 * words, -1, np.int32),
             np.empty(words, np.uint64),
@@ -51,7 +53,7 @@ class _Words(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """Entries of lines: those of line i are ``bounds[i] : bounds[i + 1]``."""
+    """The entries of lines: those of line i are ``bounds[i] : bounds[i + 1]``."""
 
     words: np.ndarray  # (m,) int32
     counts: np.ndarray  # (m,) int32
@@ -71,8 +73,8 @@ def _fill(slots, hashes):  # type: ignore[no-untyped-def]
 
 @compiled
 def _find(text, begin, end, value, words, size):  # type: ignore[no-untyped-def]
-    """The word text[begin:end] of hash `value`, numbered `size` if it is new; -1 if it is and
-    there is no room.
+    """Find the word text[begin:end] with hash `value`, and return its number. A new word gets the
+    number `size`; -1 if there is no room for it.
     """
     mask = np.uint64(len(words.slots) - 1)
     at = value & mask
@@ -103,8 +105,8 @@ def _find(text, begin, end, value, words, size):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(text, kind, words, size, stops, done, out, at):  # type: ignore[no-untyped-def]
-    """Count the words of lines of characters, from `at` on: place in the text, line, entry, and the
-    line's first entry.
+    """Count the words of lines of characters. `at` says where to begin, and is changed: place in
+    the text, line, entry, and the first entry of the line.
 
     Words below `stops` are passed over; `done` entries came before these lines. Returns the number
     of words; if `at` is not at the end, there is no room for the next one.
@@ -152,7 +154,7 @@ class _Counter:
         self.known = np.zeros(CHARACTERS, np.bool_)
 
     def count(self, text: str) -> _Counts:
-        """The entries of some lines."""
+        """Count the words of some lines, and return the entries."""
         characters = np.frombuffer(text.lower().encode("utf-32-le"), np.uint32)
         self._learn(characters)
         # a word has two characters at least, and something ends it
@@ -181,7 +183,7 @@ class _Counter:
         _fill(self.words.slots, self.words.hashes[:size])
 
     def _learn(self, characters: np.ndarray) -> None:
-        """Find out what characters are that have not come before."""
+        """Note the kinds of characters that have not come before."""
         present = np.zeros(CHARACTERS, np.bool_)
         present[characters] = True
         for code in np.flatnonzero(present & ~self.known).tolist():
@@ -214,8 +216,8 @@ def read_documents(
     texts: Sequence[Any] | None = None,
 ) -> Entries:
     """Read text, a document a line; lines are numbered from 1, and a blank one is a document
-    without words. See `tux.io.bags.read_bags`. Or count `texts` in memory, in which a document is a
-    string of any number of lines.
+    without words. See `tux.io.bags.read_bags`. With `texts`, count these strings in memory instead;
+    each is a document, of any number of lines.
 
     `stop` names a file of words to pass over, cut into words as the text is.
     """
@@ -252,8 +254,8 @@ def read_documents(
 
 
 def _text(block: bytes, bad: Bad, number: int) -> tuple[str, np.ndarray]:
-    """Lines as characters, the first of them line `number`; those that are not UTF-8 are noted
-    as bad and made blank; which are good.
+    """Decode lines, the first of them line `number`. Lines that are not UTF-8 are noted as bad and
+    made blank. Returns the text, and a mask of the good lines.
     """
     good = np.ones(block.count(b"\n"), np.bool_)
     try:
@@ -270,7 +272,7 @@ def _text(block: bytes, bad: Bad, number: int) -> tuple[str, np.ndarray]:
 
 
 def _of_file(asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
-    """The lines of a file in blocks, and which are good."""
+    """Yield the lines of a file in blocks, each with a mask of its good lines."""
     number = 1
     for block in text_blocks(asked.path, asked.bad.places):
         text, good = _text(block, asked.bad, number)
@@ -279,8 +281,8 @@ def _of_file(asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _of_memory(texts: Sequence[Any], bad: Bad) -> Iterator[tuple[str, np.ndarray]]:
-    """Strings as lines in blocks, and which are good: those that are missing, or that no text in
-    UTF-8 can hold, are not.
+    """Yield strings as lines in blocks, each with a mask of the good ones. A string is bad if it is
+    missing, or cannot be written as UTF-8.
     """
     for begin in range(0, len(texts), TEXTS):
         lines = [

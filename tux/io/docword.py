@@ -37,10 +37,10 @@ class _Head(NamedTuple):
 
 @compiled
 def _read(text, documents, words, most, out, bad):  # type: ignore[no-untyped-def]
-    """Parse lines of three numbers, at most the given ones, into `out` (3, lines) and mark the
-    `bad` (lines,) ones.
+    """Parse lines of three numbers into `out` (3, lines), and mark the `bad` (lines,) ones. The
+    numbers are at most `documents`, `words` and `most`.
 
-    Returns how many are neither bad nor blank, and how many are not blank.
+    Returns the number of lines that are neither bad nor blank, and of those that are not blank.
     """
     i, line, count, filled = 0, 0, 0, 0
     while i < len(text):
@@ -133,7 +133,9 @@ def read_docword(asked: BagSpec) -> Entries:
 
 
 def _head(lines: list[bytes], asked: BagSpec) -> _Head:
-    """The three sizes. DataError if they are none, too large, or do not fit the vocabulary."""
+    """Parse the three sizes. Raises DataError if they are none, too large, or do not fit the
+    vocabulary.
+    """
     sizes = []
     for at, (line, name) in enumerate(
         zip(lines, (f"{asked.row}s", f"{asked.column}s", "lines"), strict=True), 1
@@ -160,7 +162,7 @@ def _head(lines: list[bytes], asked: BagSpec) -> _Head:
 
 
 def _fault(line: str, head: _Head, asked: BagSpec) -> str:
-    """What is wrong with a line that was marked as bad."""
+    """Return the fault of a line that was marked as bad, in words."""
     words = line.split()
     if len(words) != 3:
         return f"{len(words)} numbers instead of 3: {asked.row}, {asked.column} and {asked.field}"
