@@ -120,7 +120,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def send_again() -> None:
-    """Send the main thread the last signal once more, as the exception that it raised was dropped."""
+    """Send the main thread the last signal once more, as the exception that it raised was
+    dropped.
+    """
     main = threading.main_thread().ident
     assert main is not None
     _raised[0] = float("-inf")

@@ -80,7 +80,9 @@ def has_quotes(separator: str) -> bool:
 
 
 def split(line: str, separator: str) -> list[str]:
-    """Split a line into its cells as they stand there. Raises `csv.Error` if a quote is not closed."""
+    """Split a line into its cells as they stand there. Raises `csv.Error` if a quote is not
+    closed.
+    """
     if separator == BLANKS:
         if '"' not in line or len(line) > MAX_QUOTED_LINE:
             return re.findall(r"[^ \t]+", line)

@@ -1,4 +1,4 @@
-"""Tables of edges: which column holds the ends and the numbers of an edge."""
+"""The columns of a table of edges that hold the ends and the numbers of an edge."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ MATRIX = (
 )
 
 Numeric = Callable[[int], bool]
-"""Whether the column at a place, from 0, holds numbers."""
+"""A function that returns whether the column at a place, from 0, holds numbers."""
 
 
 class Wanted(NamedTuple):
-    """What to look for in a file."""
+    """The columns to look for in a file: the ends of edges, their fields, and the names that the
+    caller has given.
+    """
 
     ends: tuple[str, str]
     fields: dict[str, np.dtype]
@@ -51,12 +53,12 @@ class Wanted(NamedTuple):
 
     @property
     def kinds(self) -> list[np.dtype | None]:
-        """By wanted column, as in `arrow.Pieces`: None for ids."""
+        """The kind of each wanted column, as in `arrow.Pieces`: None for ids."""
         return [None, None, *self.fields.values()]
 
     @property
     def labels(self) -> list[str]:
-        """By wanted column, what messages call it."""
+        """The name of each wanted column in messages."""
         source, target = self.ends
         return [
             *((source, target) if source != target else (f"source {source}", f"target {target}")),
@@ -64,7 +66,9 @@ class Wanted(NamedTuple):
         ]
 
     def asked(self) -> list[str]:
-        """The columns asked for by the caller, if any."""
+        """Return the columns that the caller names, none if there are none. Raises UsageError if
+        they do not fit the wanted ones.
+        """
         if self.columns is None:
             return []
         asked = [name.strip() for name in self.columns.split(",")]
@@ -84,7 +88,9 @@ class Wanted(NamedTuple):
         return asked
 
     def names(self, at: int, *, alias: bool) -> set[str]:
-        """Header names, plain, of wanted column `at`: its own, or others in use."""
+        """Return the names in a header, as `plain_name` makes them, for wanted column `at`: its
+        own, or, with `alias`, other usual ones.
+        """
         if at > 1:
             own = plain_name(list(self.fields)[at - 2])
             return NUMBERS if alias and len(self.fields) == 1 else {own}
@@ -94,16 +100,18 @@ class Wanted(NamedTuple):
 
 
 def plain_name(name: str) -> str:
-    """The letters and digits of a name, small: by these names are compared."""
+    """Return the letters and digits of a name, in small letters. Names are compared in this
+    form.
+    """
     return re.sub(r"[\W_]", "", name).lower()
 
 
 def find_columns(
     header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int = LEFT
 ) -> list[int]:
-    """The 0-based places of the wanted columns under a header. Raises `DataError` for one that is
-    not there, and for what seems to be a matrix, of which more than `left` columns of numbers would
-    be left out.
+    """Find the 0-based places of the wanted columns in a header. Raises `DataError` for one that is
+    missing, and for a table that seems to be a matrix, of which more than `left` columns of numbers
+    would be left out.
     """
     asked = wanted.asked()
     places = _asked_for(header, asked) if asked else _by_name(header, wanted, path, numeric, left)
@@ -129,9 +137,9 @@ def find_beside_index(
     numeric: Numeric,
     left: int = LEFT,
 ) -> list[int]:
-    """The places of the wanted columns in a table of pandas, of which the first `levels` names are
-    those of its index. A level is looked at where the columns do not suffice: see `_needs_index`;
-    of names that the caller gives, where no column is called so.
+    """Find the places of the wanted columns in a table of pandas whose first `levels` names are
+    those of its index. The levels are searched if the columns do not suffice: see `_needs_index`;
+    for names that the caller gives, if no column has the name.
 
     Raises what `find_columns` does.
     """
@@ -152,9 +160,10 @@ def find_beside_index(
 
 
 def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) -> bool:
-    """Whether a wanted column has to be looked for in an index: none is called so, and a level is;
-    or it is an end, and there are several levels, as grouping makes them, or the columns are too
-    few, or they stand in another order, so that none of them can be taken from the left.
+    """Return whether a wanted column has to be looked for in an index. This is so if no column has
+    its name, and a level has. It is also so for an end without a name if there are several levels,
+    as grouping makes them, if the columns are too few, or if they stand in another order, so that
+    none of them can be taken from the left.
     """
     places = _named(columns, wanted)
     missing = set(range(len(wanted.kinds))) - places.keys()
@@ -173,8 +182,8 @@ def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) 
 
 
 def _named(header: Sequence[str], wanted: Wanted) -> dict[int, int]:
-    """The places of the wanted columns that are found by their names: first by their own, then by
-    others in use.
+    """Find the places of the wanted columns by their names: first by their own, then by other usual
+    ones.
     """
     plain, places = [plain_name(name) for name in header], dict[int, int]()
     for alias in (False, True):
@@ -186,7 +195,9 @@ def _named(header: Sequence[str], wanted: Wanted) -> dict[int, int]:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """The names of columns for a message, the first ones of many."""
+    """Return the names of columns for a message; of many, the first ones and the number of
+    others.
+    """
     more = len(names) - SHOWN
     told = ", ".join(names[:SHOWN]) or "no column"
     return f"{told} and {more:,} more" if more > 0 else told
@@ -206,7 +217,7 @@ def _look(
 
 
 def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
-    """The places of the columns that the caller names, by wanted column: by position, then by
+    """Find the places of the columns that the caller names, by wanted column: by position, then by
     exact name, then by the letters and digits of the name.
     """
     places: dict[int, int] = {}
@@ -228,8 +239,8 @@ def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
 def _by_name(
     header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int
 ) -> dict[int, int]:
-    """The places of the wanted columns: by their own names, by other names in use, and then from
-    the left.
+    """Find the places of the wanted columns: by their own names, by other usual names, and then
+    from the left.
 
     Where an end has no column of its name, and more columns of numbers would be left out than edges
     may have, these are the columns of a matrix; or where one end alone has one, and any would.
@@ -270,8 +281,8 @@ def _by_name(
 
 
 def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] = ()) -> DataError:
-    """The error about a table with `numbers` columns of numbers that seems to be a matrix, or a
-    table of points.
+    """Return the error about a table with `numbers` columns of numbers that seems to be a matrix,
+    or a table of points.
     """
     what = "of which none is called as an end of edges" if header else "without names"
     seems = f"a matrix of {wanted.ends[0]}s by {wanted.ends[1]}s"
@@ -286,7 +297,9 @@ def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] 
 
 
 def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
-    """A sentence about the columns that are not at the places `picks`; none if there are none."""
+    """Return a sentence about the columns that are not at the places `picks`; none if there are no
+    such columns.
+    """
     taken = set(picks)
     places = {0: ", the first", len(names) - 1: ", the last"}
     left = [
@@ -298,8 +311,8 @@ def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
 
 
 def taken(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> dict[str, str]:
-    """The name of the column that was taken for each wanted one; nothing where the caller has said
-    it, or the names are the wanted ones.
+    """Return the name of the column that was taken for each wanted one, by label; nothing if the
+    caller has given the names, or if all columns have the wanted names.
     """
     if wanted.columns is not None:
         return {}

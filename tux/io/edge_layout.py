@@ -1,5 +1,5 @@
-"""How the text of a table of edges is cut, and which of its columns are taken: what its first lines
-show.
+"""The layout of the text of a table of edges, and the columns to take, as its first lines show
+them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ HEAD = 1 << 18  # bytes in which the first rows of a file are, but for a longer 
 
 
 class EdgeLayout(NamedTuple):
-    """What the first rows show: the layout of the lines, the line of names in it, and what a user
-    should know.
+    """The layout of the lines that the first rows show, the line of names in it, and sentences that
+    the user should know.
     """
 
     layout: TextLayout
@@ -32,7 +32,7 @@ class EdgeLayout(NamedTuple):
 
 
 def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
-    """The layout that the first lines of text show; None if all are comments or blank."""
+    """Find the layout that the first lines of text show; None if all are comments or blank."""
     asked = wanted.asked()
     needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
     if (seen := first_rows(lines, needed)) is None:
@@ -69,7 +69,7 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
 
 
 def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> EdgeLayout:
-    """The layout of rows whose columns have names."""
+    """Return the layout of rows whose columns have names."""
     rest = seen.table[header == seen.table[0] :]
     width = len(header)
     alike = [row for row in rest if len(row) == width]
@@ -88,8 +88,8 @@ def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> Edg
 
 
 def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: Wanted) -> list[str]:
-    """Sentences about rows below the first one that may be names of columns, as of another table
-    in the file, and about ids that are dates.
+    """Return sentences about rows after the first one that may be names of columns, as of another
+    table in the file, and about ids that are dates.
     """
     ends = [
         [row[at] for at in layout.picks[:2]]
@@ -136,8 +136,9 @@ def known_names(wanted: Wanted) -> set[str]:
 
 
 def _title(seen: FirstRows, wanted: Wanted) -> list[str] | None:
-    """The cells of the comment before the rows that has the names of columns: all are in use, or,
-    of the last such comment, two are looked for.
+    """Return the cells of the comment before the rows that has the names of columns. It is a
+    comment whose cells are all usual names, or the last one, if two of its cells are names of
+    wanted columns.
     """
     known = known_names(wanted)
     for at, cells in enumerate(seen.titles):
@@ -148,13 +149,13 @@ def _title(seen: FirstRows, wanted: Wanted) -> list[str] | None:
 
 
 def _known(cells: list[str], wanted: Wanted) -> int:
-    """How many cells of a row are names of wanted columns."""
+    """Count the cells of a row that are names of wanted columns."""
     return sum(plain_name(name) in known_names(wanted) for name in cells)
 
 
 def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
-    """What is passed over where a file begins: comments, and its first row, if it is the header of
-    the layout.
+    """Make the function that finds the end of what is passed over at the beginning of a file:
+    comments, and the first row, if it is the header of the layout.
 
     The function raises `DataError` for another header than that of the file `first`.
     """
@@ -187,7 +188,9 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
 
 
 def _as_wide(cells: list[str], layout: TextLayout) -> list[str]:
-    """The cells of a line of names that has one less than a row: see `FirstRows`."""
+    """Return the cells of a line of names; one with a cell less than a row gets an empty cell, as
+    in `FirstRows`.
+    """
     if len(cells) + 1 != len(layout.header):
         return cells
     return ["", *cells] if not layout.header[0] else [*cells, ""]

@@ -43,10 +43,11 @@ def read_edge_rows(
     on_bad_row: OnBadRow,
     against: Mapping[str, Ids] | None,
 ) -> EdgeData:
-    """The edges of an adjacency list, or of rows with a dict of data; see `tux.io.read.read_edges`.
+    """Read the edges of an adjacency list, or of rows with a dict of data; see
+    `tux.io.read.read_edges`.
 
-    Ids are told from their texts as in a table. The number of an edge is the entry of its dict that
-    is called as the field, else `weight`, else `value`. A vertex that stands alone has no edge.
+    Ids are integers or strings, as in a table. The number of an edge is the entry of its dict with
+    the name of the field, else `weight`, else `value`. A vertex that stands alone has no edge.
     """
     if columns is not None:
         raise UsageError(
@@ -89,7 +90,9 @@ def read_edge_rows(
 
 
 def _neighbours(line: str, edges: list[str], vertices: list[str]) -> str:
-    """Take a vertex and its neighbours, of which there may be none."""
+    """Append the edges from a vertex to its neighbours, or the vertex alone if it has none. Returns
+    "", as there is no fault.
+    """
     first, *others = line.split()
     edges += [f"{first}{CUT}{other}\n" for other in others]
     vertices += [] if others else [f"{first}\n"]
@@ -97,8 +100,8 @@ def _neighbours(line: str, edges: list[str], vertices: list[str]) -> str:
 
 
 class _Numbers:
-    """The numbers of edges that are asked for, by field, and what the dicts call them, which the
-    first one shows.
+    """The wanted numbers of edges, by field, and their names in the dicts, which the first dict
+    shows.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -106,7 +109,7 @@ class _Numbers:
         self.names: dict[str, str] = {}
 
     def edge(self, line: str, edges: list[str], vertices: list[str]) -> str:
-        """Take an edge and its numbers, or say what is wrong with it."""
+        """Append an edge and its numbers; returns its fault in words, "" if it has none."""
         if (found := DATA.fullmatch(line)) is None:
             return "no edge with a dict of its data"
         if why := self._fault(found[3]):
@@ -115,7 +118,7 @@ class _Numbers:
         return ""
 
     def _fault(self, data: str) -> str:
-        """Take the numbers of one dict, or say what is wrong with it."""
+        """Append the numbers of one dict; returns its fault in words, "" if it has none."""
         if not self.values:
             return ""
         there = data_of(data)
@@ -137,8 +140,8 @@ class _Numbers:
 
 
 def data_of(text: str) -> dict[str, str]:
-    """The entries of a dict as Python writes it whose keys are strings, and the first word of each
-    value: the number of ``np.float64(3.0)``, too. Nothing is evaluated.
+    """Parse a dict with keys that are strings, as Python writes it. Returns the first word of each
+    value, also the number in ``np.float64(3.0)``. Nothing is evaluated.
     """
     found: dict[str, str] = {}
     depth, key, before = 0, "", ""
@@ -159,7 +162,9 @@ def data_of(text: str) -> dict[str, str]:
 
 
 def _lines(block: bytes, bad: Bad, number: int) -> Iterator[str]:
-    """The lines of a block, the first of them line `number`."""
+    """Yield the lines of a block, the first of them line `number`. Raises DataError for a line that
+    is not UTF-8.
+    """
     try:
         yield from block.decode()[:-1].split("\n")
     except UnicodeDecodeError as error:

@@ -1,5 +1,5 @@
-"""What a file of edges looks like: text cut by almost any separator, or Parquet; with or without
-names; packed or not.
+"""Tables of edges: text cut by almost any separator, or Parquet; with or without names; packed or
+not.
 
 A row is one edge: the ids of its two ends and the edge's numbers, in columns found by name if there
 is a header, else by position. Text is parsed in large blocks by all cores: plain rows by
@@ -50,7 +50,7 @@ from tux.io.text import (
 )
 
 Tell = Callable[[int, float], None]
-"""Takes how much is read: bytes of text, unpacked, and pieces of files."""
+"""A function that is called with the amount read: unpacked bytes of text, and pieces of files."""
 
 BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
 MARKED_ROWS = (
@@ -71,7 +71,7 @@ def read_edge_table(
     *,
     parquet: bool,
 ) -> EdgeData:
-    """The edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
+    """Read the edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
     wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
@@ -101,8 +101,9 @@ def read_edge_table(
 
 
 class Read(NamedTuple):
-    """The rows of a table: their columns, which these are (`tux.arrays.edges.EdgeData.columns`),
-    what a user should know of them, a sentence each, and what was passed over.
+    """The rows of a table of edges: their columns, the names of these
+    (`tux.arrays.edges.EdgeData.columns`), sentences that the user should know, and counts of lines
+    that were passed over.
     """
 
     pieces: arrow.Pieces
@@ -112,8 +113,8 @@ class Read(NamedTuple):
 
 
 def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
-    """The columns of files of text, those of the `whole` input, of which `bad.path` may be a
-    share.
+    """Read the columns of files of text. `bad.path` is the `whole` input or a share of it; the
+    first lines of the `whole` show the layout.
     """
     pieces = arrow.Pieces(wanted.kinds)
     first = first_lines(whole, JUDGED)
@@ -137,8 +138,8 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) 
 
 
 def _check_beginning(block: bytes, path: str, whole: str) -> None:
-    """DataError if the first lines of a share, in the file `path` of the `whole` input, are no
-    text.
+    """Raise DataError if the first lines of a share, in the file `path` of the `whole` input, are
+    no text.
     """
     if len(pieces_of(whole)) == 1:
         check_text(block, path)
@@ -149,8 +150,8 @@ def _check_beginning(block: bytes, path: str, whole: str) -> None:
 def _add(
     pieces: arrow.Pieces, block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad
 ) -> None:
-    """Append the rows of a block of lines, the first of them line `number`; if it fails by
-    halves, and a small one by its good lines.
+    """Append the rows of a block of lines, the first of them line `number`. A block that fails is
+    appended by halves, and a small one by its good lines.
     """
     text = layout.cut(block)
     if layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
@@ -183,7 +184,7 @@ def _add(
 
 
 def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad) -> bytes:
-    """The lines that are rows as they should be; the others are noted as bad, unless blank."""
+    """Return the lines that are good rows; the others are noted as bad, unless they are blank."""
     good = []
     for at, line in enumerate(block[:-1].split(b"\n"), number):
         # columns that are not picked may hold anything, as for Arrow
@@ -201,7 +202,7 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
 
 
 def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
-    """What is wrong with a row, or nothing."""
+    """Return the fault of a row in words, "" if it has none."""
     if len(cells) != layout.width:
         return f"{plural(len(cells), 'column')} instead of {layout.width}"
     for place, kind, label in zip(layout.picks, wanted.kinds, wanted.labels, strict=True):
@@ -225,8 +226,8 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
 
 
 def parquet_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
-    """The columns of Parquet files, those of the first file of the `whole` input, of which
-    `bad.path` may be a share.
+    """Read the columns of Parquet files. `bad.path` is the `whole` input or a share of it; the
+    first file of the `whole` shows the columns.
     """
     pieces = arrow.Pieces(wanted.kinds)
     first = pieces_of(whole)[0].path
@@ -252,7 +253,7 @@ def parquet_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = Non
 
 
 def check_parquet(path: str, chosen: Sequence[str], first: str) -> None:
-    """DataError if a file has not the columns that were chosen in the `first` one."""
+    """Raise DataError if a file lacks one of the columns that were chosen in the `first` file."""
     if path == first:
         return
     names = arrow.parquet_names(path)

@@ -1,5 +1,5 @@
-"""Files whose rows are bags of columns: what every reader of such files is asked for, and what
-it returns.
+"""Files whose rows are bags of columns: the arguments of all readers of such files, and their
+results.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tux.arrays.integers import joined, narrow
 from tux.base.errors import UsageError
 from tux.io.text import Bad
 
-MAX_COLUMN = 2**64 - 1  # what a column's number may be at most
+MAX_COLUMN = 2**64 - 1  # the largest number of a column
 # whole numbers up to this one are exact in double precision and have at most 15 digits
 WHOLE = 10**15 - 1
 
 
 class BagSpec(NamedTuple):
-    """What to read, and what messages call it."""
+    """The file to read, the form of its columns and numbers, and their names in messages."""
 
     path: str
     row: str  # one row is a document, or a sample
@@ -30,7 +30,7 @@ class BagSpec(NamedTuple):
     field: str  # the number of an entry
     dtype: np.dtype  # of that number
     first: int  # the lowest number of a column
-    columns: int | None  # how many there may be, if that is known
+    columns: int | None  # the number of columns, if it is known
     bad: Bad
     bits: int = 0  # columns are hashed into 2^bits (`tux.io.hashed`); 0: they are not
 
@@ -40,7 +40,7 @@ class BagSpec(NamedTuple):
         return MAX_COLUMN if self.columns is None else self.first + self.columns - 1
 
     def outside(self, number: int) -> str:
-        """Why `number` is no column, or nothing."""
+        """Return the reason why `number` is no column, "" if it is one."""
         if number < self.first:
             return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
         if self.columns is not None and number > self.last:
@@ -52,8 +52,8 @@ class BagSpec(NamedTuple):
         return 1, 1 if self.dtype.kind == "b" else min(int(_top(self.dtype)), WHOLE)
 
     def reals(self) -> tuple[float, float]:
-        """The range of any numbers that the field can hold; short of the largest double, so that
-        rounding never makes it infinite.
+        """Return the range of real numbers that the field can hold, short of the largest double, so
+        that rounding never makes a number infinite.
         """
         if self.dtype.kind == "b":
             return 0, 1
@@ -74,13 +74,13 @@ class Entries(NamedTuple):
     value: np.ndarray  # (m,) its number, of the dtype asked for
     labels: np.ndarray | None = None  # (n,) float64, or StringDType
     weights: np.ndarray | None = None  # (n,) float32
-    notes: tuple[str, ...] = ()  # what its user should know, a sentence each
+    notes: tuple[str, ...] = ()  # sentences that the user should know
 
 
 def summed(
     row: np.ndarray, column: np.ndarray, value: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries in order of row and column, each pair once."""
+    """Sort entries by row and column, and add up the values of each pair."""
     step = np.diff(row)
     if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
         order = np.lexsort((column, row))
@@ -93,7 +93,7 @@ def summed(
 
 
 def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
-    """What a user should know of entries that were added up, if there are any."""
+    """Return a sentence for the user about entries that were added up, none if there are none."""
     if not count:
         return ()
     what = (
@@ -104,7 +104,7 @@ def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
 
 
 class GatheredEntries:
-    """Rows, the numbers of their entries, and these entries' columns and values, that arrive
+    """Rows, the numbers of their entries, and the columns and values of these entries, collected
     block by block.
     """
 
@@ -125,7 +125,7 @@ class GatheredEntries:
         self.values.append(values.astype(self.dtype))
 
     def whole(self, labels: np.ndarray | None = None) -> Entries:
-        """All of it, given up piece by piece, so use it once."""
+        """Return all entries. They are given up piece by piece, so call it once."""
         rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
         columns, self.columns = joined(self.columns), []
         assert columns is not None  # they are not negative
@@ -141,7 +141,7 @@ def check_entries(
     against: Mapping[str, Ids] | None,
     unknown: str,
 ) -> None:
-    """UsageError where a file of `what` (rows and columns) cannot give what is asked for."""
+    """Raise UsageError if a file of `what` (rows and columns) cannot give the wanted edges."""
     if ends[0] == ends[1]:
         raise UsageError(
             f"{path} holds {what}, which are not both of type {ends[0]}",

@@ -12,8 +12,8 @@ from tux.base.errors import DataError
 def field_values(
     values: np.ndarray, field: str, dtype: np.dtype, path: str | os.PathLike[str]
 ) -> np.ndarray:
-    """Finite numbers (m,) as the field's dtype. DataError for one that it cannot hold, and for one
-    with a fraction where numbers are whole.
+    """Cast finite numbers (m,) to the dtype of a field. Raises DataError for a number that it
+    cannot hold, also for one with a fraction in a field of whole numbers.
     """
     if dtype.kind == "f":
         bad = np.abs(values) > np.finfo(dtype).max

@@ -17,14 +17,18 @@ from tux.io.text import line_blocks
 STEP = 1 << 16  # bytes that are read at a time
 MAX_FIRST_BYTES = 1 << 24  # bytes of lines that are looked at, where few of them are surely rows
 RULED = re.compile(rb"^[ \t|+:]*[-=]{3}[-=+|: \t]*\r?\n", re.MULTILINE)  # ---+---
-WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how text in UTF-16 or UTF-32 begins
+WIDE_MARKS = (
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\0\0\xfe\xff",
+)  # the first bytes of text in UTF-16 or UTF-32
 MAX_LINES_OF_ROW = 1000  # lines of one row
 OPENED = re.compile(rb'(?:^|[,;\t|])[ ]*"')  # a cell that begins with a quote
 EXCEL = re.compile(rb'"?sep=(.|\\t)"?\r?\n', re.IGNORECASE)  # a first line that names the separator
 
 
 class FirstLines(NamedTuple):
-    """Lines up to the last row that was asked for, and where the first row stands."""
+    """Lines up to the last row that was asked for, and the place of the first row."""
 
     text: bytes
     path: str  # of its file
@@ -32,7 +36,7 @@ class FirstLines(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line that is not blank, or several where line breaks stand within quotes; and the place in
+    """A line that is not blank, or several lines with line breaks within quotes; and the place in
     its text where it ends.
     """
 
@@ -41,9 +45,9 @@ class Row(NamedTuple):
 
 
 def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
-    """The lines of the input up to row number `rows`; lines that begin with # or % do not count.
-    The first row of the first file is not repeated where other files begin with it too, as it may
-    be a header. Raises `DataError` if a file is damaged or no text.
+    """Read the lines of the input up to row number `rows`; lines that begin with # or % do not
+    count. The first row of the first file is left out of other files that begin with it too, as it
+    may be a header. Raises `DataError` if a file is damaged or no text.
     """
     lines: list[bytes] = []
     found, first, file, place = 0, b"", os.fspath(path), os.fspath(path)
@@ -70,8 +74,8 @@ def first_lines(path: str | os.PathLike[str], rows: int) -> FirstLines:
 
 
 def begins_row(line: bytes) -> bool:
-    """Whether a line is neither blank nor one that may be a comment, nor Excel's of the
-    separator.
+    """Return whether a line begins a row: it is not blank, no comment, no line of dashes, and not
+    Excel's line that names the separator.
     """
     text = line.decode(errors="replace")
     blank = not text.strip() or EXCEL.fullmatch(line) or RULED.fullmatch(line)
@@ -79,7 +83,7 @@ def begins_row(line: bytes) -> bool:
 
 
 def check_text(block: bytes, path: str) -> None:
-    """DataError for what is no text."""
+    """Raise DataError for a block that is no text."""
     if block.startswith(WIDE_MARKS):
         bits = 32 if b"\0\0" in block[:4] else 16
         raise DataError(
@@ -101,9 +105,9 @@ def check_text(block: bytes, path: str) -> None:
 
 
 def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
-    """The first rows of a block of whole lines, at most `count`; with `marked` those that begin
-    with # or %, too: the first `count`, and the last of them. Where a cell's quote is not closed in
-    a line, those up to the one that closes it are one row.
+    """Return the first rows of a block of whole lines, at most `count`; with `marked`, also the
+    first `count` lines that begin with # or %, and the last of these. If the quote of a cell is not
+    closed in a line, the lines up to the one that closes it are one row.
     """
     rows: list[Row] = []
     start = plain = 0
@@ -126,7 +130,9 @@ def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
 
 
 def _closed(block: bytes, begin: int) -> int:
-    """Where the line ends that closes a quote which is open at `begin`; 0 if none does soon."""
+    """Return the end of the line that closes a quote which is open at `begin`; 0 if none of the
+    next lines does.
+    """
     for _ in range(MAX_LINES_OF_ROW):
         if not (end := block.find(b"\n", begin) + 1):
             return 0

@@ -26,7 +26,7 @@ NETWORKX = "Read it with networkx, and give the graph to tux.run; or write it as
 
 
 class Kind(NamedTuple):
-    """What files are called, and what their user is to do."""
+    """The name of a kind of files, and the advice for the user."""
 
     name: str  # with a comma if it says already that there is nothing to read
     do: str = PANDAS
@@ -72,7 +72,7 @@ PICKLE = re.compile(rb"\x80[\x02-\x05][\x95}\](Kc]")
 STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\x00")  # before version 13
 # a text may begin so, too; pyarrow has a reader, but a damaged file makes the process crash
 ORC = re.compile(rb"ORC[^\n]{0,64}?[\x00-\x08]", re.DOTALL)
-TAR = (257, b"ustar")  # where its mark stands
+TAR = (257, b"ustar")  # the place of its mark
 
 TRIPLES = "Write subject and object of each triple as a table of two columns."
 WEB = (
@@ -145,7 +145,7 @@ class Beginning(NamedTuple):
 
     @classmethod
     def of(cls, head: bytes) -> Beginning:
-        """Those of a text that begins with `head`, unpacked; none of what is no text."""
+        """Make it of the first bytes of a text, unpacked; it is empty if they are no text."""
         if b"\0" in head[:MAX_HEAD_BYTES]:
             return cls("", [])
         text = head[:MAX_HEAD_BYTES].removeprefix(MARK).decode(errors="replace")
@@ -154,22 +154,22 @@ class Beginning(NamedTuple):
         return cls("\n".join(rows).lstrip(), [row.strip()[:WIDEST] for row in rows[:LINES]])
 
     def most(self, fits: Callable[[str], object]) -> bool:
-        """Whether most of the rows fit."""
+        """Return whether most of the rows fit."""
         return bool(self.rows) and sum(bool(fits(row)) for row in self.rows) >= SHARE * len(
             self.rows
         )
 
 
 def check_known(path: str | os.PathLike[str], head: bytes, ending: str) -> None:
-    """DataError for a file of a kind that is surely not read, which begins with `head`; its name,
-    without that of its packing, ends in `ending`.
+    """Raise DataError for a file, which begins with `head`, of a kind that is surely not read. The
+    name of the file, without that of its packing, ends in `ending`.
     """
     _refuse(path, _of_bytes(head, ending) or _of_text(Beginning.of(head)))
 
 
 def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
-    """DataError for a file that begins with `head` and is no text that anyone has written as
-    documents: of a kind that is known by its bytes, or a table, or what came instead of a file.
+    """Raise DataError for a file that begins with `head` and is no text of documents: of a kind
+    that is known by its bytes, or a table, or an error that was saved instead of the file.
     """
     begun = Beginning.of(head)
     root, first = xml_root(begun.text), begun.text.split("\n", 1)[0].lower()
@@ -188,8 +188,8 @@ def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
 
 
 def _names(begun: Beginning) -> str:
-    """The line of names with which a text begins that is a table of several columns; nothing of
-    another text.
+    """Return the line of names at the beginning of a text that is a table of several columns; ""
+    for another text.
     """
     first, *rest = begun.rows or [""]
     for separator in SEPARATORS[:-1]:
@@ -203,27 +203,27 @@ def _names(begun: Beginning) -> str:
 
 
 def _is_counts(begun: Beginning) -> bool:
-    """Whether rows are words with their counts, cat:2 dog:1, several in one row at least."""
+    """Return whether rows are words with their counts, cat:2 dog:1, several in one row at least."""
     pairs = [_pairs_of(row) for row in begun.rows]
     return len(pairs) > 1 and max(pairs) > 1 and begun.most(_pairs_of)
 
 
 def _pairs_of(row: str) -> int:
-    """The number of words in a row of words with their counts; 0 of another row."""
+    """Count the words in a row of words with their counts; 0 for another row."""
     pairs = [word.rpartition(":") for word in row.split()]
     fit = all(LETTER.search(word) and COUNT.fullmatch(count) for word, _, count in pairs)
     return len(pairs) if fit else 0
 
 
 def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:
-    """DataError for a file of a kind, if it is one."""
+    """Raise DataError for a file of a kind, unless that is None."""
     if kind is not None:
         unread = "" if "," in kind.name else ", which tux does not read"
         raise DataError(f"{path} is {kind.name}{unread}", do=kind.do)
 
 
 def _of_bytes(head: bytes, ending: str) -> Kind | None:
-    """The kind of a file by its first bytes and the ending of its name."""
+    """Return the kind of a file by its first bytes and the ending of its name."""
     if ending in (".xlsx", ".xlsm") and head.startswith(b"PK"):
         return Kind("an Excel file")
     if ending in (".json", ".jsonl", ".ndjson") and head.lstrip()[:1] in (b"[", b"{"):
@@ -242,7 +242,7 @@ def _of_bytes(head: bytes, ending: str) -> Kind | None:
 
 
 def _of_text(begun: Beginning) -> Kind | None:
-    """The kind of a text by its first lines."""
+    """Return the kind of a text by its first lines."""
     if (root := xml_root(begun.text)) not in ("", "graphml"):
         return ROOTS.get(root, Kind("XML"))
     for pattern, kind in TEXTS:
@@ -261,8 +261,8 @@ def _of_text(begun: Beginning) -> Kind | None:
 
 
 def xml_root(text: str) -> str:
-    """The name of the first element of XML, in small letters; "xml" if it is further on, and
-    nothing if the text is no XML.
+    """Return the name of the first element of XML, in small letters; "xml" if it is further on, and
+    "" if the text is no XML.
     """
     at, prolog = 0, False
     ends = {"<?": "?>", "<!--": "-->", "<!": ">"}
@@ -292,7 +292,7 @@ def xml_root(text: str) -> str:
 
 
 def _is_netflix(begun: Beginning) -> bool:
-    """Whether rows are blocks, each with the number of a movie before its ratings."""
+    """Return whether rows are blocks, each with the number of a movie before its ratings."""
     first, *rest = begun.rows or [""]
     return (
         BLOCK.fullmatch(first) is not None
@@ -303,7 +303,9 @@ def _is_netflix(begun: Beginning) -> bool:
 
 
 def _is_vowpal(row: str) -> bool:
-    """Whether a row is a label, and features behind bars, with names or numbers of their own."""
+    """Return whether a row is a label and features after bars, with names or numbers of their
+    own.
+    """
     head, *spaces = row.split("|")
     label = head.split()[:1]
     if (
@@ -314,7 +316,7 @@ def _is_vowpal(row: str) -> bool:
         return False
     words = [space.split() for space in spaces]
     named = [space[:1].isalpha() for space in spaces]
-    # what follows a bar without a blank is the name of a space, or a cell of a table
+    # after a bar without a blank comes the name of a space, or a cell of a table
     features = [
         word for own, space in zip(words, spaces, strict=True) for word in own[space[:1] > " " :]
     ]

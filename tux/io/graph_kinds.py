@@ -21,8 +21,8 @@ DATA = re.compile(r"([^\s,;{}]+)[ \t]*[\s,;][ \t]*([^\s,;{}]+)[ \t]*[\s,;][ \t]*
 
 
 def graph_kind(head: bytes, ending: str) -> GraphKind | None:
-    """The format of a graph whose file begins with `head`, unpacked, and whose name ends in
-    `ending`; None of all others.
+    """Return the format of a graph whose file begins with `head`, unpacked, and whose name ends in
+    `ending`; None for all other files.
 
     An adjacency list is known by its ending alone: rows of several widths may be a damaged table.
     """
@@ -41,7 +41,9 @@ def graph_kind(head: bytes, ending: str) -> GraphKind | None:
 
 
 def _is_dimacs(text: str) -> bool:
-    """Whether comments, the line of a problem, and lines that begin with a letter follow."""
+    """Return whether a text has, after comments, the line of a problem and then a line of a vertex
+    or an edge.
+    """
     lines = (line.strip() for line in text.split("\n"))
     rows = (line for line in lines if not COMMENT.match(line))
     return PROBLEM.fullmatch(next(rows, "")) is not None and bool(LINE.match(next(rows, "a ")))

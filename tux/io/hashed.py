@@ -25,7 +25,7 @@ BASIS, PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 @compiled
 def _of_numbers(numbers, hashes):  # type: ignore[no-untyped-def]
-    """FNV-1a of uint64s as decimal digits."""
+    """Compute the FNV-1a hashes of uint64s, written in decimal digits."""
     digits, ten = np.empty(20, np.uint64), np.uint64(10)
     for k in range(len(numbers)):
         n, i = numbers[k], 20
@@ -43,7 +43,7 @@ def _of_numbers(numbers, hashes):  # type: ignore[no-untyped-def]
 
 @compiled
 def _of_words(text, before, bounds, hashes):  # type: ignore[no-untyped-def]
-    """FNV-1a of words, each with the bytes `before` it."""
+    """Compute the FNV-1a hashes of words, each with the bytes `before` it."""
     begun = np.uint64(BASIS)
     for at in range(len(before)):
         begun = (begun ^ np.uint64(before[at])) * np.uint64(PRIME)
@@ -55,7 +55,7 @@ def _of_words(text, before, bounds, hashes):  # type: ignore[no-untyped-def]
 
 
 def hashed_numbers(numbers: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """The features (n,) int64 of ids that are whole numbers from 0, and their signs (n,)
+    """Hash ids that are whole numbers from 0. Returns their features (n,) int64 and signs (n,)
     float64.
     """
     hashes = np.empty(len(numbers), np.uint64)
@@ -66,7 +66,9 @@ def hashed_numbers(numbers: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarr
 def hashed_words(
     words: Sequence[str], bits: int, before: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same of ids that are words, each with the text `before` it."""
+    """Hash ids that are words, each with the text `before` it. Returns their features and signs, as
+    `hashed_numbers`.
+    """
     encoded = [word.encode() for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum([*map(len, encoded)], out=bounds[1:])
@@ -83,7 +85,7 @@ def _placed(hashes: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def collisions(count: int, row: str, column: str) -> tuple[str, ...]:
-    """What a user should know of entries that were added up, if there are any."""
+    """Return a sentence for the user about entries that were added up, none if there are none."""
     if not count:
         return ()
     what = f"{count:,} {'entries have' if count > 1 else 'entry has'} the number of another"

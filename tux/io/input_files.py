@@ -1,4 +1,5 @@
-"""What DATA stands for: one file, or many that are read one after the other as if they were one.
+"""The files that DATA stands for: one, or many that are read one after the other as if they were
+one.
 
     ratings.csv                 a file
     ratings/                    a folder of files
@@ -6,8 +7,9 @@
     s3://bucket/ratings/        a URI that `pyarrow.fs` knows, of a file, a folder or a pattern
     ["a.csv", "b.csv"]          several of these, from Python
 
-Files of a folder or a pattern are in order of their paths. Those whose names, or whose folders'
-names below what is given, begin with a point or with _ are passed over, and empty files too.
+Files of a folder or a pattern are in order of their paths. Files are passed over if they are empty,
+or if their name, or the name of a folder on the way to them from the given one, begins with a point
+or with _.
 """
 
 from __future__ import annotations
@@ -27,19 +29,19 @@ from tux.base.text import plural
 Path = str | os.PathLike[str]
 Source = Path | Sequence[Path]
 PATTERN = re.compile(r"[*?\[]")
-PASSED_OVER = (".", "_")  # how names of files begin that are no data, as Spark's _SUCCESS
+PASSED_OVER = (".", "_")  # first letters of names of files that are no data, as Spark's _SUCCESS
 
 
 class InputFile(NamedTuple):
-    """One file of the input, and how many bytes it has on its disk."""
+    """One file of the input, and its size in bytes on its disk."""
 
     path: str
     size: int
 
 
 class Piece(NamedTuple):
-    """A part of a file: bytes of text, or row groups of Parquet, from `begin` up to `end`; without
-    an `end`, up to that of the file.
+    """A part of a file: bytes of text, or row groups of Parquet, from `begin` up to `end`; None: up
+    to the end of the file.
     """
 
     path: str
@@ -48,7 +50,7 @@ class Piece(NamedTuple):
 
 
 class Files(str):
-    """What messages call several files, with the pieces of files that it stands for.
+    """The name of several files in messages, with the pieces of files that it stands for.
 
     It is a string, so that it can be named wherever one file can; `pieces_of` gives the pieces.
     """
@@ -57,21 +59,22 @@ class Files(str):
 
     @classmethod
     def of(cls, name: str, pieces: Sequence[Piece]) -> Files:
-        """These pieces under a name."""
+        """Give these pieces a name."""
         files = cls(name)
         files.pieces = tuple(pieces)
         return files
 
 
 def pieces_of(path: Path) -> tuple[Piece, ...]:
-    """The pieces of files that a path stands for."""
+    """Return the pieces of files that a path stands for."""
     return path.pieces if isinstance(path, Files) else (Piece(os.fspath(path)),)
 
 
 def input_files(data: Source) -> str:
-    """The one file that `data` stands for, or its files as `Files`.
+    """Return the one file that `data` stands for, or its files as `Files`.
 
-    Raises `DataError` if there is none or all are empty, and `UsageError` for what can name none.
+    Raises `DataError` if there is none or all are empty, and `UsageError` for an argument that can
+    name none.
     """
     if isinstance(data, Files):
         return data
@@ -86,8 +89,8 @@ def input_files(data: Source) -> str:
 
 
 def listed(data: Source) -> list[InputFile]:
-    """The files that `data` stands for, in order, without empty ones if there are several. Raises
-    what `input_files` does.
+    """List the files that `data` stands for, in order, without empty ones if there are several.
+    Raises the errors of `input_files`.
     """
     if not isinstance(data, str | os.PathLike):
         if not data:
@@ -103,20 +106,22 @@ def listed(data: Source) -> list[InputFile]:
 
 
 def holds_files(folder: str) -> bool:
-    """Whether a folder of this machine holds files that are data by their names."""
+    """Return whether a folder of this machine holds files that are data by their names."""
     return any(_counts(each.name) and not each.folder for each in _entries(folder))
 
 
 def named_here(path: Path) -> str:
-    """A path as it is looked up, that of a file:// URI without the scheme. UsageError for a URI
-    with a password in it.
+    """Return a path as it is looked up: that of a file:// URI without the scheme, others as they
+    are. Raises UsageError for a URI with a password in it.
     """
     name = stores.local(path)
     return stores.without_secrets(name) if stores.is_uri(name) else name
 
 
 def shown(data: Source) -> str:
-    """What messages call the data."""
+    """Return the name of the data in messages: the path; of several paths, the first and the number
+    of others.
+    """
     if isinstance(data, str | os.PathLike):
         return os.fspath(data)
     first = os.fspath(data[0])
@@ -124,7 +129,9 @@ def shown(data: Source) -> str:
 
 
 def recorded(data: Source) -> str | list[str]:
-    """The data as they can be found again from any folder: absolute paths, patterns and URIs."""
+    """Return the data in a form that means the same in any folder: absolute paths, patterns and
+    URIs.
+    """
     if not isinstance(data, str | os.PathLike):
         return [_absolute(path) for path in data]
     return _absolute(data)
@@ -136,14 +143,14 @@ def _absolute(path: Path) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """Whether a path is that of one file, or of none: reading it will tell."""
+    """Return whether a path is that of one file, or of none; then reading it raises the error."""
     if path == STANDARD or stores.is_uri(path) or os.path.isdir(path):
         return path == STANDARD
     return not PATTERN.search(path) or os.path.lexists(path)
 
 
 def _found(path: str) -> list[InputFile]:
-    """The files of one path."""
+    """Find the files of one path."""
     if stores.is_uri(path):
         return _of_store(path)
     if _is_file(path):
@@ -166,8 +173,8 @@ def _found(path: str) -> list[InputFile]:
 
 
 def _size(path: str) -> int:
-    """The bytes of a file; 1 of what has no size, such as a pipe, or cannot be looked at, which
-    reading it will tell.
+    """Return the size of a file in bytes; 1 for a pipe or the like, and for a file that cannot be
+    looked at, about which reading it raises the error.
     """
     try:
         return os.stat(path).st_size if os.path.isfile(path) else 1
@@ -186,8 +193,8 @@ def _entries(folder: str) -> Iterator[stores.Entry]:
 
 
 def _of_folder(folder: str, entries: Iterable[stores.Entry]) -> list[InputFile]:
-    """The files among what a folder holds. DataError if there is none, or a folder among them,
-    which may stand for anything.
+    """Return the files among the entries of a folder. Raises DataError if there is none, or if
+    there is a folder among them, which may stand for anything.
     """
     counted = [each for each in entries if _counts(each.name)]
     if inner := next((each.name for each in counted if each.folder), None):
@@ -206,8 +213,8 @@ def _of_folder(folder: str, entries: Iterable[stores.Entry]) -> list[InputFile]:
 
 
 def _check_kind(path: str) -> None:
-    """DataError for what is found in a folder and is no file and no pipe: a device may never
-    end.
+    """Raise DataError for an entry of a folder that is neither a file nor a pipe: a device may
+    never end.
     """
     try:
         mode = 0 if stores.is_uri(path) else os.stat(path).st_mode
@@ -221,21 +228,23 @@ def _check_kind(path: str) -> None:
 
 
 def _counts(path: str) -> bool:
-    """Whether a path below what is given has no name that is passed over."""
+    """Return whether no name of a path, from the given folder on, is one to pass over."""
     return not any(
         name.startswith(PASSED_OVER) for name in path.split("/") if name not in (".", "..")
     )
 
 
 def _root(pattern: str) -> str:
-    """The folder above the first name of a pattern that is one."""
+    """Return the folder above the first name of a pattern that has a sign of a pattern in it."""
     names = pattern.split("/")
     at = next(at for at, name in enumerate(names) if PATTERN.search(name))
     return "/".join(names[:at]) or ("/" if pattern.startswith("/") else ".")
 
 
 def _of_store(uri: str) -> list[InputFile]:
-    """The files of a URI. In its pattern ? stands for nothing: options begin with it."""
+    """Find the files of a URI. A ? in its pattern stands for no letter, as it begins the
+    options.
+    """
     base, options = stores.split_options(uri)
     if not PATTERN.search(base):
         found = stores.entry(uri)
@@ -258,7 +267,9 @@ def _of_store(uri: str) -> list[InputFile]:
 
 
 def _expression(pattern: str) -> str:
-    """A pattern of names as a regular expression, in which ** stands for any folders, also none."""
+    """Translate a pattern of names to a regular expression, in which ** stands for any folders,
+    also none.
+    """
     return "".join(map(_part, re.findall(r"\*\*/|\*\*|\*|\[!?\]?[^\]]*\]|.", pattern)))
 
 

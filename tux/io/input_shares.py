@@ -47,14 +47,14 @@ class ShareRows(NamedTuple):
     names: Mapping[str, str]  # see `tux.arrays.edges.EdgeData.columns`
     skipped: int
     first_skipped: str
-    notes: tuple[str, ...] = ()  # what a user should know of the columns, a sentence each
+    notes: tuple[str, ...] = ()  # sentences that the user should know about the columns
     passed: Passed = Passed()
 
 
 def shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
-    """The input in `count` shares of about as many bytes; some may be without any. `format` is that
-    of the input, if it is known. Raises what `tux.io.input_files.input_files` and
-    `tux.io.detect.detect` do.
+    """Cut the input into `count` shares of about as many bytes; some may be empty. `format` is that
+    of the input, if it is known. Raises the errors of `tux.io.input_files.input_files` and
+    `tux.io.detect.detect`.
     """
     files = listed(data)
     format = detect(input_files(data)) if format is None else format
@@ -67,7 +67,7 @@ def shares(data: Source, count: int, format: Format | None = None) -> list[Files
 
 
 def between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[Piece]:
-    """The pieces of files from one cut to another."""
+    """Return the pieces of files from one cut to another."""
     pieces = []
     for number, file in enumerate(files):
         first = begin.at if number == begin.file else 0
@@ -80,8 +80,8 @@ def between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[Piece]:
 def _cuts(
     files: Sequence[InputFile], count: int, near: Callable[[InputFile, int], int | None]
 ) -> list[Cut]:
-    """The inner cuts of `count` shares. ``near(file, at)`` is a place near byte `at` of a file
-    where it can be cut; None stands for its end.
+    """Find the inner cuts of `count` shares. ``near(file, at)`` returns a place near byte `at` of a
+    file where it can be cut; None stands for its end.
     """
     ends = list(accumulate(file.size for file in files))
     cuts = [Cut(0, 0)]
@@ -99,7 +99,9 @@ def _near_file(file: InputFile, at: int) -> int | None:
 
 
 def _near_group(file: InputFile, at: int) -> int | None:
-    """The row groups that begin before as large a share of a Parquet file."""
+    """Return the number of row groups whose bytes are closest to the share `at` / size of a Parquet
+    file; None if these are all.
+    """
     groups = [size for _, size in arrow.parquet_groups(file.path)]
     before = [0, *accumulate(groups)]
     wanted = before[-1] * at / file.size
@@ -108,7 +110,9 @@ def _near_group(file: InputFile, at: int) -> int | None:
 
 
 def _near_line(file: InputFile, at: int) -> int | None:
-    """The next end of a line, but not before that of the first row, which may be a header."""
+    """Return the next end of a line, but none before that of the first row, which may be a
+    header.
+    """
     if is_packed(head_of(file.path, 8)):
         return _near_file(file, at)
     end = max(_line_end(file.path, at - 1), _first_row_end(file.path))
@@ -116,7 +120,7 @@ def _near_line(file: InputFile, at: int) -> int | None:
 
 
 def _line_end(path: str, begin: int) -> int:
-    """The end of the line in which byte `begin` of a file is."""
+    """Return the end of the line in which byte `begin` of a file is."""
     with Range(path, begin, None) as stream:
         while data := stream.read(STEP):
             if found := data.find(b"\n") + 1:
@@ -126,7 +130,7 @@ def _line_end(path: str, begin: int) -> int:
 
 
 def _first_row_end(path: str) -> int:
-    """Where the first row of a file of text ends; the file's end if there is none."""
+    """Return the end of the first row of a file of text; the end of the file if there is none."""
     end = len(MARK) if head_of(path, len(MARK)) == MARK else 0
     for block in line_blocks(Piece(path, end), STEP):
         if rows := rows_of(block, 1):
@@ -146,13 +150,13 @@ def read_share(
     format: Format | None = None,
     tell: Tell | None = None,
 ) -> ShareRows:
-    """The rows of a share of a table of edges, text or Parquet; `data` is the whole input, whose
-    first rows show the layout. See `tux.io.read.read_edges`. `tell` is told how much is read.
+    """Read the rows of a share of a table of edges, text or Parquet. `data` is the whole input,
+    whose first rows show the layout. See `tux.io.read.read_edges`. `tell` is called with the amount
+    read.
 
     Columns of ids are integers or strings as the share has them: those of another share may be of
-    another type. Columns are left in pieces, so that whoever needs them can put one together after
-    the other. Raises `DataError` with file and line, and `UsageError` for an input of another
-    format.
+    another type. Columns are left in pieces, so that the caller can join one after the other.
+    Raises `DataError` with file and line, and `UsageError` for an input of another format.
     """
     whole = input_files(data)
     format = detect(whole) if format is None else format

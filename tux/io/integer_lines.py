@@ -1,5 +1,5 @@
 """Files of whole numbers, any number of them on a line: read in large blocks by a compiled loop
-that knows the line of what is wrong.
+that knows the line of each fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tux.base.errors import DataError
 from tux.io.text import blocks
 from tux.partition.compiled import compiled
 
-MAX_NUMBER = 2**62  # what a number may be at most
+MAX_NUMBER = 2**62  # the largest number
 
 
 class IntegerLines(NamedTuple):
@@ -31,7 +31,7 @@ class IntegerLines(NamedTuple):
 
 @compiled
 def _read(text, comment, values, bounds, number, at):  # type: ignore[no-untyped-def]
-    """Parse `text`, whole lines, the first of them line `at`.
+    """Parse `text`, which is whole lines, the first of them line `at`.
 
     Returns the counts of values and of lines; or -1 and the count of lines before a bad one,
     comments included.
@@ -69,8 +69,8 @@ def _read(text, comment, values, bounds, number, at):  # type: ignore[no-untyped
 
 
 def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[IntegerLines]:
-    """The lines of a text file, packed or not, some at a time; those that begin with `comment` are
-    passed over, blank ones are not.
+    """Yield the lines of a text file, packed or not, some at a time. Lines that begin with
+    `comment` are left out, blank ones are not.
 
     Raises `DataError` with file and line for anything but whole numbers from 0 with blanks between
     them.
