@@ -165,7 +165,9 @@ def _whole_cells(line: str, separator: str) -> list[str]:
 
 
 def _before_tabs(lines: list[str], width: int, among: Sequence[str]) -> str:
-    """Return the separator that stands before all tabs of lines of `width` cells; "" if none does."""
+    """Return the separator that stands before all tabs of lines of `width` cells; "" if none
+    does.
+    """
     rows = [row for row in (cells_of(line, "\t") for line in lines) if len(row) == width]
     before = {cell[-1:] for row in rows for cell in row[:-1]}
     return next((other for other in (",", ";", "|") if before == {other} and other in among), "")

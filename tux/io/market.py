@@ -27,7 +27,7 @@ from tux.io.text import NUMBER, blocks, cut, short
 BANNER = re.compile(
     rb"\s*(%{1,2}MatrixMarket\b|%{1,2}[ \t]+MatrixMarket[ \t]+matrix[ \t])", re.IGNORECASE
 )
-"""How a file begins; many of one large collection of networks have one % only."""
+"""The beginning of a file; many of one large collection of networks have only one %."""
 DIGITS = 18  # of a size, a row or a column, at most: int() refuses very many
 START = 1 << 16  # bytes in which the banner is looked for
 RULE = (
@@ -51,8 +51,8 @@ class Market(NamedTuple):
 
 
 def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
-    """Whether a file whose first bytes, unpacked, are `head` begins as a Matrix Market file does,
-    perhaps after comments and blank lines.
+    """Return whether a file whose first bytes, unpacked, are `head` begins as a Matrix Market file
+    does, perhaps after comments and blank lines.
 
     Raises `DataError` for a banner that other lines precede: without it the file looks like a table
     of edges.
@@ -76,12 +76,12 @@ def _banner_at(lines: list[bytes]) -> int:
 
 
 def _passed(line: bytes) -> bool:
-    """Whether a line is blank or a comment."""
+    """Return whether a line is blank or a comment."""
     return line.strip()[:1] in (b"", b"#", b"%")
 
 
 def read_market(path: str | os.PathLike[str]) -> Market:
-    """Read a sparse matrix. Raises `DataError` with file and line for what is none, and for
+    """Read a sparse matrix. Raises `DataError` with file and line for a file that is none, and for
     numbers that are complex or not finite.
     """
     pieces = None
@@ -114,14 +114,16 @@ def read_market(path: str | os.PathLike[str]) -> Market:
 
 
 def shape(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Rows and columns of the matrix in a file. Raises `DataError` if it is none."""
+    """Return the numbers of rows and columns of the matrix in a file. Raises `DataError` if it is
+    none.
+    """
     banner, sizes, _, _ = _head(next(blocks(os.fspath(path)), b""), path)
     return sizes[0], sizes[1]
 
 
 def _head(block: bytes, path: str | os.PathLike[str]) -> tuple[list[str], list[int], bytes, int]:
-    """The words of the first line, the line of sizes, what follows them in the first block of a
-    file, and the number of its first line.
+    """Parse the head of a file in its first block. Returns the words of the first line, the numbers
+    in the line of sizes, the rest of the block, and the number of the first line of the rest.
     """
     before = max(_banner_at(block[:START].split(b"\n")), 0)
     start, number = 0, before + 2
@@ -138,8 +140,8 @@ def _head(block: bytes, path: str | os.PathLike[str]) -> tuple[list[str], list[i
 
 
 def _banner(line: bytes, where: str) -> list[str]:
-    """The words of the first line. DataError for matrices that have no sparse entries, or
-    entries that are no real numbers.
+    """Return the words of the first line. Raises DataError for matrices that have no sparse
+    entries, or entries that are no real numbers.
     """
     words = line.decode(errors="replace").lower().lstrip(" \t%").split()
     known = (
@@ -181,8 +183,8 @@ def _sizes(line: bytes, where: str) -> list[int]:
 def _add(
     pieces: arrow.Pieces, block: bytes, number: int, sizes: list[int], path: str | os.PathLike[str]
 ) -> None:
-    """Append the entries of a block of lines, the first of them line `number`. DataError names
-    the first that is none.
+    """Append the entries of a block of lines, the first of them line `number`. Raises DataError for
+    the first line that is no entry.
     """
     kinds = pieces.kinds
     try:
@@ -206,7 +208,7 @@ def _add(
 
 
 def _fault(words: list[str], width: int, sizes: list[int]) -> str:
-    """What is wrong with an entry, or nothing."""
+    """Return the fault of an entry in words, "" if it has none."""
     if len(words) != width:
         return f"{len(words)} numbers instead of {width}"
     for word, size, name in zip(words, sizes[:2], ("row", "column"), strict=False):

@@ -8,8 +8,8 @@ and of labels.
                numbers, column bounds and values
     packed:    an element whose bytes are an element in zlib's form
 
-(The MathWorks: MAT-File Format.) Nothing that a file says of sizes is believed: memory is taken for
-bytes that are there.
+(The MathWorks: MAT-File Format.) The sizes that a file states are not trusted: memory is taken only
+for bytes that are there.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Matrix(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A matrix in a file: its name and sizes, and where its element begins."""
+    """A matrix in a file: its name, class and sizes, and the place of its element."""
 
     name: str
     kind: int
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
     @property
     def square(self) -> bool:
-        """Whether it may be the edges of a graph of one vertex type."""
+        """True if it may be the edges of a graph of one vertex type."""
         return self.kind == SPARSE and self.sizes[0] == self.sizes[1]
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class _Short(ValueError):
 
 
 def is_mat(path: str | os.PathLike[str]) -> bool:
-    """Whether the file is called .mat."""
+    """Return whether the name of the file ends in .mat."""
     return Path(path).suffix.lower() == ".mat"
 
 
@@ -81,13 +81,14 @@ def read_mat_edges(
     fields: Mapping[str, Any] | None = None,
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """One edge for each entry of a sparse matrix, from its row to its column; ids are the row and
-    column numbers, from 0.
+    """Read one edge for each entry of a sparse matrix, from its row to its column; ids are the row
+    and column numbers, from 0.
 
     The matrix is the one of the given name, else `network`, else the only square one (or, between
     two vertex types, the only one). Rows and columns without an entry are vertices too. `fields`,
     of one name at most, holds the entries, as numbers of its dtype. Raises `DataError` for a file
-    or a matrix that cannot be read or meant, naming those there are.
+    or a matrix that cannot be read, and if no matrix can be chosen; it names all matrices of the
+    file.
     """
     entries = list(_entries(path))
     entry = (
@@ -120,8 +121,8 @@ def read_mat_edges(
 def read_mat_labels(
     path: str | os.PathLike[str], name: str = "group"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which row has which label: row and column numbers (m,) int64, from 0, of the entries of
-    matrix `name` that are not 0.
+    """Read the labels of rows: the row and column numbers (m,) int64, from 0, of the entries of
+    matrix `name` that are not 0. A row has the label that its column number stands for.
 
     Raises `DataError` if there is no such matrix, or it cannot be read.
     """
@@ -130,8 +131,8 @@ def read_mat_labels(
 
 
 def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:
-    """Rows and columns of the matrix that `read_mat_edges` would read. Raises `DataError` if
-    there is none.
+    """Return the numbers of rows and columns of the matrix that `read_mat_edges` would read. Raises
+    `DataError` if there is none.
     """
     entries = list(_entries(path))
     entry = _named(path, entries, name) if name else _network(path, entries, one_type=False)
@@ -139,7 +140,7 @@ def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[in
 
 
 def _network(path: str | os.PathLike[str], entries: list[Entry], *, one_type: bool) -> Entry:
-    """The matrix of edges."""
+    """Return the matrix of edges."""
     named = [
         entry
         for entry in entries
@@ -175,8 +176,8 @@ def _list(entries: list[Entry]) -> str:
 
 
 class _Bytes:
-    """The bytes of one element, packed or not, taken in order. What is asked for must be there:
-    no size takes memory by itself.
+    """The bytes of one element, packed or not, taken in order. Bytes that are asked for must be
+    there: memory is not taken for a size alone.
     """
 
     def __init__(self, file: IO[bytes], size: int, order: str, *, packed: bool) -> None:
@@ -187,7 +188,7 @@ class _Bytes:
         self.inflate = zlib.decompressobj() if packed else None
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes. Raises `_Short` if there are fewer."""
+        """Take the next `count` bytes. Raises `_Short` if there are fewer."""
         if count > self.left:
             raise _Short(f"{count:,} bytes are announced where {self.left:,} follow")
         self.left -= count
@@ -201,7 +202,7 @@ class _Bytes:
         return b"".join(parts)
 
     def _some(self, most: int) -> bytes:
-        """Up to `most` bytes, none at the end."""
+        """Take up to `most` bytes, none at the end."""
         if self.inflate is None:
             part = self.file.read(min(most, self.coming))
             self.coming -= len(part)
@@ -226,7 +227,9 @@ class _Bytes:
             raise _Short("packed bytes end too early")
 
     def element(self, most: int | None = None) -> tuple[int, bytes]:
-        """Type and bytes of the next element. Raises `_Short` if there are over `most`."""
+        """Take the next element, and return its type and bytes. Raises `_Short` if there are over
+        `most` bytes.
+        """
         kind, size, small = _tag(self.take(ALIGNED), self.order)
         if most is not None and size > most:
             raise _Short(f"an element of {size:,} bytes where {most:,} at most can be")
@@ -237,14 +240,14 @@ class _Bytes:
         return kind, data
 
     def integers(self, most: int | None = None) -> np.ndarray:
-        """The next element as an array of the integers it holds."""
+        """Take the next element as an array of integers."""
         numbers = self.numbers(most)
         if numbers.dtype.kind == "f":
             raise _Short("numbers with a fraction where integers should be")
         return numbers
 
     def numbers(self, most: int | None = None) -> np.ndarray:
-        """The next element as an array of the numbers it holds."""
+        """Take the next element as an array of numbers."""
         kind, data = self.element(most)
         if kind not in KINDS:
             raise _Short(f"an element of type {kind} where numbers should be")
@@ -255,7 +258,9 @@ class _Bytes:
 
 
 def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
-    """Type and size of an element by its first 8 bytes, and its bytes if they are among them."""
+    """Return type and size of an element from its first 8 bytes, and its bytes if they are among
+    them.
+    """
     kind, size = (int(word) for word in np.frombuffer(head, order + "u4"))
     if kind < 1 << 16:
         return kind, size, None
@@ -270,7 +275,9 @@ def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
-    """A file and its byte order, and `DataError` for what goes wrong within."""
+    """Open a file, and give it and its byte order. Errors of damaged bytes within the body become a
+    `DataError`.
+    """
     head_of(path, 1)  # raises if there is no such file
     with open(path, "rb") as file:
         try:
@@ -287,8 +294,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def _begin(file: IO[bytes], start: int, size: int, order: str) -> tuple[_Bytes | None, int]:
-    """The bytes of the matrix in the element at `start`, None if it is no matrix; and where the
-    next element begins.
+    """Begin to read the element at `start`. Returns the bytes of the matrix in it, None if it is no
+    matrix, and the place of the next element.
     """
     file.seek(start)
     kind, length, small = _tag(_Bytes(file, size - start, order, packed=False).take(ALIGNED), order)
@@ -306,7 +313,7 @@ def _begin(file: IO[bytes], start: int, size: int, order: str) -> tuple[_Bytes |
 
 
 def _head(data: _Bytes, start: int) -> tuple[Entry, int]:
-    """Name, class and sizes of a matrix, and its flags; its parts follow."""
+    """Read name, class and sizes of a matrix, and its flags; its parts follow in `data`."""
     flags = data.integers(2 * ALIGNED)
     if not len(flags):
         raise _Short("a matrix without a class")
@@ -320,7 +327,7 @@ def _head(data: _Bytes, start: int) -> tuple[Entry, int]:
 
 
 def _entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
-    """The matrices of a file, of any class. Only their first bytes are read."""
+    """Yield the matrices of a file, of any class. Only their first bytes are read."""
     with _opened(path) as (file, order):
         size, start = os.path.getsize(path), HEADER
         while start < size:
@@ -331,7 +338,7 @@ def _entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
 
 
 def _read(path: str | os.PathLike[str], entry: Entry) -> Matrix:
-    """The entries of one matrix."""
+    """Read the entries of one matrix."""
     if entry.kind != SPARSE and entry.kind not in DENSE or len(entry.sizes) != 2:
         raise DataError(f"{entry} of {path} is no matrix of numbers")
     if max(entry.sizes) > MAX_VERTICES:

@@ -1,5 +1,5 @@
-"""Bags of words from what is in memory: a matrix of documents and words, texts, and documents that
-are lists of words.
+"""Bags of words from data in memory: a matrix of documents and words, texts, and documents that are
+lists of words.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def read_memory_bags(
     unknown: Literal["new", "skip"] = "new",
     on_bad_row: OnBadRow = "stop",
 ) -> Bags:
-    """Documents as `tux.io.bags.read_bags` reads those of files: a sparse matrix of scipy of counts
-    (zeros are no entries), or of any finite numbers if the field holds floats; or a list of which
-    each entry is a text or a list of words. Documents have as ids their places from 0, bad ones
-    counted.
+    """Read documents in memory as `tux.io.bags.read_bags` reads those of files. They are a sparse
+    matrix of scipy of counts (zeros are no entries), or of any finite numbers if the field holds
+    floats; or a list whose entries are texts or lists of words. Documents have as ids their places
+    from 0, bad ones counted.
 
     `words` names the columns of the matrix, in order or as a dict of their places; without it, and
     without a file `vocab`, words are the numbers of columns from 0. Words of lists are taken as
-    they are; texts are cut into words as files of text are. Raises what `read_bags` does.
+    they are; texts are cut into words as files of text are. Raises the errors of `read_bags`.
     """
     kinds = {
         name: np.dtype(dtype)
@@ -87,12 +87,12 @@ def read_memory_bags(
 
 
 def absent_text(value: Any) -> bool:
-    """Whether an entry of a list of texts stands for a missing one."""
+    """Return whether an entry of a list of texts stands for a missing one."""
     return absent(value)
 
 
 def _names(words: Any, columns: int, what: str) -> np.ndarray:
-    """The words of the columns of a matrix, (columns,) StringDType, each once."""
+    """Return the words of the columns of a matrix, (columns,) StringDType, each once."""
     if isinstance(words, Mapping):
         pairs = sorted(words.items(), key=lambda pair: pair[1])
         if [place for _, place in pairs] != list(range(len(pairs))):
@@ -113,7 +113,7 @@ def _names(words: Any, columns: int, what: str) -> np.ndarray:
 
 
 def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> Entries:
-    """Documents that are lists of words."""
+    """Count the words of documents that are lists of words."""
     if stop is not None:
         raise UsageError(
             f"a stop list goes with text, but {asked.path} has lists of words", do="leave it out"

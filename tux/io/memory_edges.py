@@ -1,5 +1,5 @@
-"""Edges from what is in memory: tables that other libraries hold, sparse matrices of scipy, and
-graphs of networkx.
+"""Edges from data in memory: tables that other libraries hold, sparse matrices of scipy, and graphs
+of networkx.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def read_frame(
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """The edges of a table in memory: as `tux.io.read.read_edges` reads those of a file. Ids are
-    not changed: strings keep their blanks, and are no numbers.
+    """Read the edges of a table in memory, as `tux.io.read.read_edges` reads those of a file. Ids
+    are not changed: strings keep their blanks, and are not read as numbers.
 
     Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
@@ -69,7 +69,7 @@ def read_frame(
 
 
 def _picks(frame: Frame, wanted: Wanted) -> list[int]:
-    """The places of the wanted columns."""
+    """Find the places of the wanted columns."""
     if frame.square and not wanted.columns:
         raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
     if frame.titled:
@@ -101,12 +101,12 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
 
 
 def _says(frame: Frame, picks: list[int]) -> bool:
-    """Whether a user should be told which columns were taken."""
+    """Return whether the user should be told the columns that were taken."""
     return frame.titled or frame.array or len(frame.names) > len(picks)
 
 
 def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
-    """By vertex type, in which type its ids were given, where it is not plain."""
+    """Return the type in which ids were given, by vertex type, unless it is one of `PLAIN`."""
     given = dict(zip(ends, types, strict=False))
     if ends[0] == ends[1]:
         given = {ends[0]: common(*types[:2])}
@@ -114,7 +114,7 @@ def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
 
 
 def nothing_left(bad: Bad, what: str) -> DataError:
-    """The error about data of which no row is left."""
+    """Return the error about data of which no row is left."""
     if not bad.count:
         return DataError(f"{bad.path} holds no {what}", do=NO_ROW.replace("edge", what))
     return DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
@@ -129,12 +129,12 @@ def read_matrix_edges(
     on_bad_row: OnBadRow = "stop",
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """An edge for each entry that a sparse matrix of scipy stores, from its row to its column, with
-    the entry as the edge's number, if it has one. Ids are the numbers of rows and columns from 0;
-    empty ones are vertices too.
+    """Read an edge for each entry that a sparse matrix of scipy stores, from its row to its column,
+    with the entry as the number of the edge, if it has one. Ids are the numbers of rows and columns
+    from 0; empty ones are vertices too.
 
-    Raises `DataError` for an entry that does not fit, or leaves it out and counts it, and where
-    both ends are of one type and the matrix is not square.
+    Raises `DataError` if both ends are of one type and the matrix is not square. For an entry that
+    does not fit it raises `DataError`, or leaves the entry out and counts it.
     """
     rows, columns = check_matrix(matrix, what)
     if ends[0] == ends[1] and rows != columns:
@@ -172,8 +172,8 @@ def read_matrix_edges(
 
 
 def check_matrix(matrix: Any, what: str) -> tuple[int, int]:
-    """The rows and columns of a sparse matrix; DataError for one of other dimensions, or not of
-    real numbers.
+    """Return the numbers of rows and columns of a sparse matrix. Raises DataError for one of other
+    dimensions, or not of real numbers.
     """
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
         raise DataError(
@@ -191,8 +191,9 @@ def read_network(
     *,
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """The edges of a graph of networkx, as `tux.arrays.networks.from_networkx` reads them. Where no
-    edge has an attribute called as the edge's only number, the number is the attribute `weight`.
+    """Read the edges of a graph of networkx, as `tux.arrays.networks.from_networkx` does. If no
+    edge has an attribute with the name of the only field, the field is read from the attribute
+    `weight`.
     """
     names = {name: name for name in fields}
     if len(fields) == 1:

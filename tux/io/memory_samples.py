@@ -1,4 +1,4 @@
-"""Labelled samples from what is in memory: a matrix and its labels, or a table with a column of
+"""Labelled samples from data in memory: a matrix and its labels, or a table with a column of
 labels.
 """
 
@@ -51,12 +51,13 @@ def read_memory_samples(
     multiclass: bool = False,
     hash_bits: int = 0,
 ) -> Samples:
-    """Samples as `tux.io.samples.read_samples` reads those of files. `x` is a sparse matrix of
-    scipy, an array (n, m), or a `Frame`; messages call it `what`.
+    """Read samples in memory as `tux.io.samples.read_samples` reads those of files. `x` is a sparse
+    matrix of scipy, an array (n, m), or a `Frame`; `what` is its name in messages.
 
-    `y` (n,) are the labels, and `weights` (n,) those of the samples; or else a frame has columns of
-    them, or the file `labels` has the former. Samples have as ids their places from 0, bad ones
-    counted. Raises what `read_samples` does, and `DataError` for columns that differ in length.
+    `y` (n,) are the labels, and `weights` (n,) the weights of the samples. Without them, a frame
+    may have columns of labels and weights, and the file `labels` may have the labels. Samples have
+    as ids their places from 0, bad ones counted. Raises the errors of `read_samples`, and
+    `DataError` for columns that differ in length.
     """
     kinds = kinds_of(fields)
     check_entries(what, "samples and features", ends, kinds, against, unknown)
@@ -81,7 +82,7 @@ def read_memory_samples(
 
 
 def from_zero(edges: EdgeData, kind: str) -> EdgeData:
-    """The same edges, whose vertices of a type, numbered from 1, are numbered from 0."""
+    """Number the vertices of a type from 0, which were numbered from 1."""
     return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values - 1)})
 
 
@@ -95,7 +96,7 @@ def _check(
     *,
     framed: bool,
 ) -> None:
-    """Raise UsageError for what does not go together."""
+    """Raise UsageError for arguments that do not go together."""
     if not framed and (label is not None or weight is not None):
         named = f"label {label!r}" if label is not None else f"weight {weight!r}"
         raise UsageError(
@@ -108,7 +109,7 @@ def _check(
 
 
 def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[np.ndarray | None, Places]:
-    """Labels that stand apart from the samples, and their places."""
+    """Return labels that are given apart from the samples, and their places."""
     if y is not None:
         return label_column(y), MemoryRows(LABELS)
     if labels is None:
@@ -117,8 +118,8 @@ def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[np.ndarray | 
 
 
 def label_column(y: Any) -> np.ndarray:
-    """Labels of any library as one column of numbers, truth values or strings, (n,); "" where one
-    is missing. Raises `DataError` for anything else.
+    """Convert labels of any library to one column of numbers, booleans or strings, (n,); "" for a
+    missing one. Raises `DataError` for anything else.
     """
     check_unmasked(y)
     array = np.asarray(y)
@@ -137,7 +138,7 @@ def label_column(y: Any) -> np.ndarray:
 
 
 def _weighted(rows: Rows, weights: Any, asked: BagSpec) -> Rows:
-    """Rows with the weights given for all, bad ones too."""
+    """Give rows their weights; `weights` has an entry for each row of the input, bad ones too."""
     check_unmasked(weights)
     array = np.asarray(weights)
     there = len(rows.entries.rows) + asked.bad.count

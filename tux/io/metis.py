@@ -6,9 +6,9 @@ on a line of its own.
     [size] [weight ...] neighbour [weight] neighbour [weight] ...     of vertex 1
     ...  of vertex n; a blank line has no neighbour
 
-There are n vertices and m edges. The three digits of fmt say whether (1) or not (0) vertices have
-sizes, vertices have weights (ncon of them), edges have weights. Vertices are numbered from 1, and
-every edge stands on the lines of both its ends. (Manual of METIS 5.1.)
+There are n vertices and m edges. The three digits of fmt are 1 or 0: vertices have sizes or not,
+vertices have weights (ncon of them) or not, edges have weights or not. Vertices are numbered from
+1, and every edge stands on the lines of both its ends. (Manual of METIS 5.1.)
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class _Head(NamedTuple):
 
 
 def is_metis(path: str | os.PathLike[str]) -> bool:
-    """Whether the file's name ends as those of METIS graphs do: .graph or .metis, perhaps
-    packed.
+    """Return whether the name of the file ends as those of METIS graphs do: .graph or .metis,
+    perhaps packed.
     """
     name = os.fspath(path)
     return name.removesuffix(next((end for end in PACKINGS if name.endswith(end)), "")).endswith(
@@ -60,8 +60,8 @@ def is_metis(path: str | os.PathLike[str]) -> bool:
 
 
 def read_metis(path: str | os.PathLike[str]) -> Metis:
-    """Read a METIS graph. Sizes and weights of vertices are passed over. Raises `DataError` with
-    file and line for what is none.
+    """Read a METIS graph. Sizes and weights of vertices are left out. Raises `DataError` with file
+    and line for a file that is none.
     """
     head: _Head | None = None
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -103,7 +103,7 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
 
 
 def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
-    """The line of sizes. DataError if it is none."""
+    """Parse the line of sizes. Raises DataError if it is none."""
     header = lines.values[: lines.bounds[1]].tolist()
     where = f"{path}:{lines.number[0]}"
     rule = (
@@ -124,8 +124,8 @@ def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
 def _adjacent(
     lines: IntegerLines, head: _Head, done: int, path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertex, neighbour and weight of each entry of some lines, the first of them that of vertex
-    done+1. DataError for a false line.
+    """Return vertex, neighbour and weight of each entry of some lines, the first of them that of
+    vertex done+1. Raises DataError for a false line.
     """
     lengths = np.diff(lines.bounds)
     where = lambda line: f"{path}:{lines.number[line]}"  # noqa: E731
@@ -177,8 +177,8 @@ def _adjacent(
 
 
 def _sum(low: np.ndarray, high: np.ndarray, weights: np.ndarray) -> int:
-    """A sum of hashes over edges: two lists of the same edges and weights, in whatever order,
-    have the same, and hardly any others.
+    """Add up hashes of edges. Two lists of the same edges and weights, in whatever order, have the
+    same sum, and hardly any others.
     """
     keys = hashed(low, 1) ^ hashed(high, 2)
     if len(weights):
@@ -187,8 +187,8 @@ def _sum(low: np.ndarray, high: np.ndarray, weights: np.ndarray) -> int:
 
 
 def _unequal(path: str | os.PathLike[str], head: _Head, entries: int) -> DataError:
-    """What does not fit: the number of edges in the first line, or an edge of which one end does
-    not know. Reads the file again.
+    """Return the error about a false number of edges in the first line, or about an edge that
+    stands on the line of one end only. Reads the file again.
     """
     where = f"{path}:{head.line}"
     if entries != 2 * head.m:

@@ -25,7 +25,7 @@ from tux.io.text import CONVERT, NO_ROW, short, text_blocks
 
 NAMES = {Format.GML: "GML", Format.GRAPHML: "GraphML", Format.PAJEK: "Pajek"}
 WEIGHTS = ("weight", "value")
-"""What the number of an edge is called, if not as the field that is asked for."""
+"""Names of the number of an edge, if it has not the name of the field."""
 PLAIN = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # an integer of 64 bits as it is written
 
 
@@ -39,12 +39,13 @@ def read_network_file(
     *,
     both: bool,
 ) -> EdgeData:
-    """The edges of such a file; with `both` an edge without a direction becomes two, one in each.
+    """Read the edges of such a file. With `both`, an undirected edge becomes two, one in each
+    direction.
 
-    Ids are the labels of vertices if all have one of their own, else what the file calls their ids.
-    The number of an edge is its attribute called as the field, else `weight`, else `value`. Raises
-    `DataError` for what is no such graph, and where ends are of two types, unless each node has the
-    attribute `bipartite`, 0 or 1; `UsageError` for `columns`.
+    Ids are the labels of vertices if all have one of their own, else their ids in the file. The
+    number of an edge is its attribute with the name of the field, else `weight`, else `value`.
+    Raises `DataError` for a file that is no such graph, and for ends of two types, unless each node
+    has the attribute `bipartite`, 0 or 1; `UsageError` for `columns`.
     """
     what = NAMES[format]
     if columns is not None:
@@ -71,7 +72,7 @@ def read_network_file(
 
 
 def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
-    """A file as a graph of networkx."""
+    """Parse a file, and return it as a graph of networkx."""
     import networkx as nx  # type: ignore[import-untyped]
 
     try:
@@ -108,14 +109,14 @@ def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
 
 
 def _given(node: str | None) -> str:
-    """The id of a node of GraphML, which an edge may lack."""
+    """Return the id of a node of GraphML. Raises ValueError for None, as an edge may lack it."""
     if node is None:
         raise ValueError("an edge without a source or a target")
     return node
 
 
 def _with_defaults(graph: Any) -> Any:
-    """The same graph, with the numbers of edges that the file says once for all of them."""
+    """Give edges without a number of their own the one that the file states for all."""
     for *_, data in graph.edges(data=True):
         for name, value in graph.graph.get("edge_default", {}).items():
             data.setdefault(name, value)
@@ -123,8 +124,8 @@ def _with_defaults(graph: Any) -> Any:
 
 
 def _renamed(graph: Any) -> Any:
-    """The same graph, its nodes called by their labels where each has its own, and by integers
-    where all are written as such.
+    """Name the nodes of a graph by their labels if each has its own, and by integers if all are
+    written as such.
     """
     import networkx as nx
 
@@ -143,7 +144,9 @@ def _renamed(graph: Any) -> Any:
 
 
 def _number_called(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
-    """The attribute of edges that is the number asked for, which is put in its place."""
+    """Find the attribute of edges that is the wanted number, copy it to the attribute `field` of
+    each edge, and return its name. Raises DataError if an edge lacks it.
+    """
     among = {name for *_, data in graph.edges(data=True) for name in data}
     name = next((name for name in (field, *WEIGHTS) if name in among), None)
     if name is None:
@@ -160,7 +163,7 @@ def _number_called(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
 
 
 def _forth(graph: Any) -> Any:
-    """The edges of a graph without directions in one direction each."""
+    """Make a directed graph of the edges of an undirected one, in one direction each."""
     import networkx as nx
 
     directed = nx.MultiDiGraph()

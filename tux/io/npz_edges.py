@@ -25,12 +25,12 @@ def read_npz_edges(
     columns: str | None = None,
     against: Mapping[str, Ids] | None = None,
 ) -> EdgeData:
-    """An edge for each entry that the matrix stores, from its row to its column; ids are the
+    """Read an edge for each entry that the matrix stores, from its row to its column. Ids are the
     numbers of rows and columns, from 0. Rows and columns without an entry are vertices too.
     `fields`, of one name at most, holds the entries, as numbers of its dtype.
 
-    Raises `DataError` for arrays that are no matrix, or not a square one where both ends are of
-    one type, and for numbers that are not finite; `UsageError` for `columns`.
+    Raises `DataError` for arrays that are no matrix, or not a square one where both ends are of one
+    type, and for numbers that are not finite; `UsageError` for `columns`.
     """
     if columns is not None:
         raise UsageError(
@@ -62,5 +62,7 @@ def read_npz_edges(
 
 
 def npz_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Rows and columns of the matrix that `read_npz_edges` would read. Raises `DataError`."""
+    """Return the numbers of rows and columns of the matrix that `read_npz_edges` would read. Raises
+    `DataError`.
+    """
     return triples(read_npz(path, PARTS), os.fspath(path))[0]

@@ -1,4 +1,4 @@
-"""Ids that are read as they are written, and of which their user may not know."""
+"""Ids that are read as they are written, though the user may not expect it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SIGNS = (
     (QUOTE.fullmatch, "with a quote before or behind them", "it is a part of them"),
     (NO_WORD.fullmatch, "without a letter and a digit", "they are ids as any others"),
 )
-"""Tests of odd ids, words for them, and what to say of them."""
+"""Tests of odd ids, words for them, and the rest of the sentence about them."""
 
 
 def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
-    """Tell of ids that are words among whole numbers, or words such as NA, or numbers that are
-    written in several ways, or that seem to be no ids; a sentence for each kind of these in a
-    vertex type.
+    """Return sentences about ids that are words among whole numbers, or words such as NA, or
+    numbers that are written in several ways, or that seem to be no ids; one for each kind of these
+    in a vertex type.
     """
     notes = []
     for kind, own in ids.items():
@@ -62,7 +62,7 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
 
 
 def _sums(values: np.ndarray) -> list[str]:
-    """The ids (n,) by which programs call a row of sums."""
+    """Return the ids (n,) that programs give to a row of sums."""
     length = np.strings.str_len(values)
     brief = values[(length > 2) & (length <= LONGEST_SUM)]
     first = brief.astype("U1")
@@ -71,8 +71,8 @@ def _sums(values: np.ndarray) -> list[str]:
 
 
 def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
-    """Sentences about ids (n,) of a type by the signs in them, but for those that are told of
-    already.
+    """Return sentences about ids (n,) of a type by the signs in them, except for the ids `told`,
+    about which there is a sentence already.
     """
     first = values.astype("U1").view(np.uint32)
     looked_at = np.ones(len(values), np.bool_)
@@ -92,12 +92,12 @@ def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
 
 
 def _note(kind: str, found: Sequence[str], such: str, why: str) -> list[str]:
-    """A sentence about some ids of a type, if there are any."""
+    """Return a sentence about some ids of a type, none if there are no ids."""
     shown = ", ".join(map(short, sorted(found)[:SHOWN]))
     count = f" ({len(found):,})" * (len(found) > SHOWN)
     return [f"ids of {kind}s {such}, {shown}{count}: {why}"] if found else []
 
 
 def _is_number(word: str) -> bool:
-    """Whether a word is a number with digits, which nan is not, nor 007."""
+    """Return whether a word is a number with digits. nan and 007 are none."""
     return NUMBER.fullmatch(word) is not None and word[-1:].isdigit() and word[:1] != "0"

@@ -1,4 +1,4 @@
-"""What is wrong with a line of ``column:number`` pairs, or with the number of an entry."""
+"""The faults of a line of ``column:number`` pairs, and of the number of an entry, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tux.io.text import NUMBER, not_number, short
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
-    """What is wrong with a line that was marked as bad."""
+    """Return the fault of a line that was marked as bad, in words."""
     words = re.findall(r"[^ \t\r]+", line.split("#")[0] if rules.comments else line)
     head = words[0] if words and rules.head != NOTHING else ""
     pairs = words[rules.head != NOTHING :]
@@ -63,14 +63,14 @@ def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
 
 
 def _whole(digits: str) -> int:
-    """The number that digits write; int() refuses very many zeros before it."""
+    """Return the number that digits write; int() refuses very many zeros before it."""
     return int(digits.lstrip("0") or "0")
 
 
 def number_fault(
     number: str, name: str, whole: bool, least: float, most: float, dtype: np.dtype
 ) -> str:
-    """What is wrong with the number of an entry, or nothing."""
+    """Return the fault of the number of an entry in words, "" if it has none."""
     if whole and not re.fullmatch(r"[+-]?\d+", number, re.ASCII) or not NUMBER.fullmatch(number):
         return f"{name} is {not_number(number, whole=whole)}"
     if (

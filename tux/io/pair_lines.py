@@ -1,6 +1,6 @@
 """A block of lines of ``column:number`` pairs as arrays, by a compiled loop that marks bad lines.
 
-What is wrong with a bad line is told by `tux.io.pair_faults`.
+The faults of bad lines are found by `tux.io.pair_faults`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from tux.io.decimals import number_at
 from tux.io.entries import WHOLE
 from tux.partition.compiled import compiled
 
-NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # what a line begins with; WEIGHTED: label:weight
-PASSED, ROW, BAD = range(3)  # what a line is: passed over, a row, or a bad one
+NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # the beginning of a line; WEIGHTED: label:weight
+PASSED, ROW, BAD = range(3)  # the state of a line: passed over, a row, or a bad one
 
 
 class Rules(NamedTuple):
-    """What a line is to be."""
+    """The form that lines must have."""
 
     head: int  # NOTHING, LABEL, COUNT or WEIGHTED
     first: np.uint64  # the lowest and the highest number of a column
@@ -31,8 +31,8 @@ class Rules(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Room for what a block of lines holds; `at` gives the places of numbers that are left to
-    Python.
+    """Arrays for the content of a block of lines. `label_at` and `late` hold the places of texts
+    that the compiled code leaves to Python.
     """
 
     column: np.ndarray  # (m,) uint64
@@ -47,13 +47,13 @@ class Parsed(NamedTuple):
 
 @compiled
 def _is_blank(byte):  # type: ignore[no-untyped-def]
-    """Whether a byte separates words of a line."""
+    """Return whether a byte separates words of a line."""
     return byte == 32 or byte == 9 or byte == 13
 
 
 @compiled
 def _after_blanks(text, i):  # type: ignore[no-untyped-def]
-    """The place of the first byte from text[i] on that is no blank."""
+    """Return the place of the first byte from text[i] on that is no blank."""
     while _is_blank(text[i]):
         i += 1
     return i
@@ -61,8 +61,8 @@ def _after_blanks(text, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _pair(text, i, rules):  # type: ignore[no-untyped-def]
-    """The pair at text[i]: its column, number, the latter's begin and end, whether that is
-    exact, and whether the pair may stand here.
+    """Parse the pair at text[i]. Returns its column, its number, the begin and the end of the
+    number, True if the number is exact, and True if the pair may stand here.
     """
     begin, column, ten = i, np.uint64(0), np.uint64(10)
     while 48 <= text[i] <= 57:
@@ -87,7 +87,9 @@ def _pair(text, i, rules):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(text, i):  # type: ignore[no-untyped-def]
-    """The number of pairs that a line announces at text[i], and its end, -1 if there is none."""
+    """Parse the number of pairs that a line states at text[i]. Returns it and its end, -1 if there
+    is none.
+    """
     begin, stated = i, np.int64(0)
     while 48 <= text[i] <= 57 and i - begin < 18:
         stated = stated * 10 + (text[i] - 48)
@@ -98,7 +100,7 @@ def _count(text, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
-    """Store the label at text[i], and its weight; the end of both, -1 if one is missing."""
+    """Store the label at text[i], and its weight. Returns the end of both, -1 if one is missing."""
     begin = i
     while 32 < text[i] < 127 and text[i] != 35 and text[i] != 58:
         i += 1
@@ -122,7 +124,7 @@ def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
 
 @compiled
 def _after_query(text, i):  # type: ignore[no-untyped-def]
-    """The place behind ``qid:number`` at text[i], or i where there is none."""
+    """Return the place after ``qid:number`` at text[i], or i if there is none."""
     if not (text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == 58):
         return i
     end = i + 4
@@ -135,8 +137,8 @@ def _after_query(text, i):  # type: ignore[no-untyped-def]
 def _pairs(text, i, rules, parsed, count, late):  # type: ignore[no-untyped-def]
     """Store the pairs from text[i] to the end of the line, as entries from `count` on.
 
-    Returns where it stopped, the counts of entries and of numbers left to Python, and whether all
-    pairs are good.
+    Returns the place of its end, the counts of entries and of numbers left to Python, and True if
+    all pairs are good.
     """
     while True:
         i = _after_blanks(text, i)
@@ -200,7 +202,7 @@ def _parse(text, rules, parsed):  # type: ignore[no-untyped-def]
 
 
 def parse_block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
-    """The lines of a block, and the number of their entries."""
+    """Parse the lines of a block. Returns the arrays, and the number of entries in them."""
     text = np.frombuffer(block, np.uint8)
     lines, most = block.count(b"\n"), block.count(b":") + 1
     parsed = Parsed(

@@ -25,11 +25,11 @@ SECTIONS = ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix", "net
 
 
 def parse_pajek(text: str, path: str) -> Any:
-    """A network as a MultiGraph of networkx if all its edges are without a direction, else as a
-    MultiDiGraph; an edge without one is then two. Nodes are numbers, with their labels as `label`,
-    and edges have their values as `weight` if one has one (1 where it has none).
+    """Parse a network. It is a MultiGraph of networkx if all its edges are undirected, else a
+    MultiDiGraph, in which an undirected edge is two. Nodes are numbers, with their labels as
+    `label`, and edges have their values as `weight` if one has a value (1 for those without).
 
-    Raises `DataError` with file and line for what is none.
+    Raises `DataError` with file and line for a text that is no network.
     """
     import networkx as nx
 
@@ -78,7 +78,9 @@ def parse_pajek(text: str, path: str) -> Any:
 
 
 def _section(line: str, n: int, where: str) -> tuple[str, int]:
-    """The section that a line begins, and the number of vertices that is known then."""
+    """Parse a line that begins a section. Returns its name, and the number of vertices, `n` if it
+    is another section than that of vertices.
+    """
     name, *words = line[1:].split() or [""]
     name = name.lower()
     if name not in SECTIONS:

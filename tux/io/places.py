@@ -1,5 +1,5 @@
-"""Which line of which file a line of text is, where several files, or a part of one, are read as
-one text.
+"""The file and the line that a line of text comes from, if several files, or a part of one, are
+read as one text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ STEP = 1 << 20  # bytes that are read at a time
 
 
 class _Start(NamedTuple):
-    """From line or row `number` of the whole on, it is `line` and following of a piece."""
+    """A piece begins in the text: its `number` is that of the first line or row in the text, `line`
+    that in the piece.
+    """
 
     number: int
     piece: Piece
@@ -23,8 +25,8 @@ class _Start(NamedTuple):
 
 
 class Places:
-    """Where the lines or rows of a text stand, by their numbers from 1. If nothing is said, they
-    are those of one file.
+    """The places of the lines or rows of a text in its files, by their numbers from 1. As long as
+    `begin` is not called, they are those of one file.
     """
 
     def __init__(self, path: str) -> None:
@@ -33,15 +35,15 @@ class Places:
         self.pieces = 0  # that have begun
 
     def begin(self, number: int, piece: Piece, line: int = 1) -> None:
-        """Line `number` of the text is line `line` of a piece. Numbers are told in ascending
-        order; of equal ones the last counts.
+        """Note that line `number` of the text is line `line` of a piece. Call it with ascending
+        numbers; of equal ones the last counts.
         """
         self.pieces += not self._starts or self._starts[-1].piece != piece
         self._starts.append(_Start(number, piece, line))
 
     def of(self, number: int, unit: str = "") -> str:
-        """The place of a line, as file:line, or of a row of a table without lines. Costs a pass
-        over what stands before the piece in its file.
+        """Return the place of a line, as file:line, or of a row of a table without lines. The part
+        of the file before the piece is read for that.
         """
         at = bisect_right(self._starts, number, key=lambda start: start.number) - 1
         if at < 0:
@@ -53,7 +55,7 @@ class Places:
 
 
 def lines_before(path: str, begin: int) -> int:
-    """How many lines of a file end in its first `begin` bytes."""
+    """Count the lines of a file that end in its first `begin` bytes."""
     lines = 0
     with Range(path, 0, begin) as file:
         while data := file.read(STEP):
@@ -62,12 +64,12 @@ def lines_before(path: str, begin: int) -> int:
 
 
 class Range:
-    """The bytes of a plain file from `begin` up to `end`: a binary file to ``read(n)`` from and to
-    close, as a context too.
+    """The bytes of a plain file from `begin` up to `end`: a binary file with ``read(n)`` and
+    ``close``, also a context manager.
     """
 
     def __init__(self, path: str, begin: int, end: int | None) -> None:
-        """Raises `DataError` if the file cannot be opened."""
+        """Open the file. Raises `DataError` if it cannot be opened."""
         try:
             self._file: Any = opened(path)
             self._file.seek(begin)
@@ -82,7 +84,7 @@ class Range:
         self.close()
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`, fewer only at the end."""
+        """Read the next bytes, at most `size`, fewer only at the end."""
         if self._left is not None:
             size = min(size, self._left)
             self._left -= size
@@ -94,10 +96,10 @@ class Range:
 
 
 class MemoryRows(Places):
-    """Where rows of data in memory stand: they are counted from 0, as Python does. Readers number
+    """The places of rows of data in memory, which are counted from 0, as in Python. Readers number
     them from 1, as those of files.
     """
 
     def of(self, number: int, unit: str = "") -> str:
-        """The place of a row."""
+        """Return the place of a row."""
         return f"{self.path}, row {number - 1}"
