@@ -24,7 +24,7 @@ BYTES_PER_THREAD = 1 << 19
 that small files do without compiled code.
 """
 
-SKIPPED, WHOLE, REAL, SINGLE = range(4)  # what a column is; SINGLE is real, of 32 bits
+SKIPPED, WHOLE, REAL, SINGLE = range(4)  # kinds of columns; SINGLE is real, of 32 bits
 TINY = 1e-30  # nearer to 0, numbers of 32 bits have fewer digits
 DOUBLE_DIGITS = 15  # digits of a whole number that is surely a double
 TENS = 10.0 ** np.arange(DOUBLE_DIGITS + 1)
@@ -32,7 +32,7 @@ TENS = 10.0 ** np.arange(DOUBLE_DIGITS + 1)
 
 @compiled
 def lines_in(text):  # type: ignore[no-untyped-def]
-    """How many lines end in `text` (bytes,)."""
+    """Count the lines that end in `text` (bytes,)."""
     lines = 0
     for byte in text:
         lines += byte == 10
@@ -41,8 +41,8 @@ def lines_in(text):  # type: ignore[no-untyped-def]
 
 @compiled
 def _rounded_twice(value):  # type: ignore[no-untyped-def]
-    """Whether a double that is rounded itself may be rounded to another float32 than its decimal
-    number: it lies in the middle between two.
+    """Return whether a double, which is rounded itself, may be rounded to another float32 than its
+    decimal number: it lies in the middle between two.
     """
     rest = value - np.float64(np.float32(value))
     return (rest != 0 and np.float64(np.float32(value + rest)) == value + rest) or (
@@ -52,8 +52,8 @@ def _rounded_twice(value):  # type: ignore[no-untyped-def]
 
 @compiled
 def _real_at(text, i, single):  # type: ignore[no-untyped-def]
-    """The number at text[i] and its end, -1 if it is none, or not surely the nearest double or
-    (`single`) float32.
+    """Parse the number at text[i]. Returns it and its end, -1 if it is none, or not surely the
+    nearest double or (`single`) float32.
     """
     value, i, whole, exact = number_at(text, i)
     whole = whole and abs(value) < 2.0**53
@@ -64,7 +64,9 @@ def _real_at(text, i, single):  # type: ignore[no-untyped-def]
 
 @compiled
 def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
-    """The end of the column at text[i], -1 if there is a quote in it that may hide a separator."""
+    """Return the end of the column at text[i], -1 if there is a quote in it that may hide a
+    separator.
+    """
     while text[i] != separator and text[i] != 10 and text[i] != 13:
         if quotes and text[i] == 34:
             return -1
@@ -75,7 +77,7 @@ def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
 @compiled
 def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: ignore[no-untyped-def]
     """Parse whole lines of len(kinds) columns: column c, of kind kinds[c], goes to row places[c] of
-    `wholes` (., lines) int64 or `reals` (., lines) float64. Returns whether all rows are plain.
+    `wholes` (., lines) int64 or `reals` (., lines) float64. Returns True if all rows are plain.
 
     Digits are read in this one function: a call for each number takes longer than the number.
     """
@@ -127,7 +129,7 @@ def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: igno
 
 
 def count_lines(text: bytes) -> int:
-    """How many lines end in a text."""
+    """Count the lines that end in a text."""
     if len(text) < 2 * BYTES_PER_THREAD:
         return text.count(b"\n")
     return int(lines_in(np.frombuffer(text, np.uint8)))
@@ -136,8 +138,8 @@ def count_lines(text: bytes) -> int:
 def plain_rows(
     text: bytes, layout: TextLayout, kinds: Sequence[np.dtype | None]
 ) -> list[list[np.ndarray]] | None:
-    """The picked columns of lines of text, `layout.cut` already, in pieces; None if they are few,
-    or one is not plain.
+    """Parse the picked columns of lines of text that `layout.cut` has made, in pieces; None if
+    there are few lines, or one is not plain.
 
     `kinds` are as in `tux.arrays.arrow.Pieces`: a column of ids is int32, or int64 if it has to be.
     """
@@ -157,7 +159,7 @@ def plain_rows(
 def _columns(
     text: np.ndarray, layout: TextLayout, kinds: Sequence[np.dtype | None]
 ) -> list[np.ndarray] | None:
-    """The picked columns of one piece of text."""
+    """Parse the picked columns of one piece of text."""
     lines = lines_in(text)
     of, places = np.zeros(layout.width, np.int8), np.zeros(layout.width, np.int64)
     room: tuple[list[int], list[int]] = ([], [])
@@ -183,6 +185,6 @@ def _columns(
 
 
 def _fits(values: np.ndarray, kind: np.dtype) -> bool:
-    """Whether integers of a type can hold all `values`."""
+    """Return whether integers of a type can hold all `values`."""
     limits = np.iinfo(kind)
     return int(values.min(initial=0)) >= limits.min and int(values.max(initial=0)) <= limits.max

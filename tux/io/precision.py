@@ -1,4 +1,4 @@
-"""What numbers lose in 32 bits, in which edges and samples hold them."""
+"""Loss of digits of numbers in 32 bits, in which edges and samples hold them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FROM = float(1 << 24)  # whole numbers up to here lose nothing
 
 
 def lost_values(values: np.ndarray) -> tuple[int, int] | None:
-    """How many different numbers there are among `values` (m,) float64, and how many in 32 bits;
-    None if they lose nothing that matters.
+    """Count the different numbers among `values` (m,) float64, and those that remain in 32 bits;
+    None if the loss does not matter.
     """
     known = values[np.isfinite(values)]
     if not len(known):
@@ -35,7 +35,9 @@ def lost_values(values: np.ndarray) -> tuple[int, int] | None:
 
 
 def lost_note(name: str, values: np.ndarray) -> str:
-    """What a user should know of a column of numbers in 64 bits that are held in 32, or nothing."""
+    """Return a sentence for the user about a column of numbers in 64 bits that are held in 32; ""
+    if the loss does not matter.
+    """
     if (lost := lost_values(values)) is None:
         return ""
     many, few = lost
@@ -46,8 +48,8 @@ def lost_note(name: str, values: np.ndarray) -> str:
 
 
 def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
-    """What a user should know of fields of edges that are numbers in 32 bits, a sentence for each
-    whose steps are not small beside what its numbers differ by.
+    """Return sentences for the user about fields of edges that are numbers in 32 bits: one for each
+    field whose steps of 32 bits are not small beside the range of its numbers.
     """
     notes = []
     for name, values in fields.items():
@@ -63,8 +65,8 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
 
 
 def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
-    """The same of entries: `values` (m,) of `columns` (m,), which are numbers or names of columns.
-    Tells the first ones.
+    """Return such sentences about entries: `values` (m,) of `columns` (m,), which are numbers or
+    names of columns. Only the first columns are named.
     """
     codes, names = columns if isinstance(columns, Coded) else (columns, None)
     if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
@@ -78,5 +80,5 @@ def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
 
 
 def _step(number: float) -> float:
-    """By how much 32 bits tell numbers of this size apart."""
+    """Return the difference between neighbouring numbers of 32 bits of this size."""
     return math.ldexp(1.0, math.frexp(number)[1] - 24) if np.isfinite(number) else np.inf

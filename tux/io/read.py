@@ -1,7 +1,7 @@
 """Files of edges, whatever their format: the one place that calls the reader of each.
 
-Files of graphs, Matrix Market, MATLAB and .npz files know their vertices, and all but the last two
-whether edges have a direction.
+Files of graphs, Matrix Market, MATLAB and .npz files state their vertices, and all but the last two
+state if edges have a direction.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ def read_edges(
     that: its vertices are numbered from 1, and an edge without a direction becomes one in each
     ("both") or is read once, from the lower end or the row ("once"). The same holds of GML, GraphML
     and Pajek: see `tux.io.network_files`; of adjacency lists and edges with dicts see
-    `tux.io.edge_rows`. A file of bags of columns (UCI docword,
-    lda-c, libsvm) is recognised by its first lines: see `tux.io.bags`; of .mat see `tux.io.mat`, of
-    .npz `tux.io.npz_edges`.
-    `format` is the file's, if the caller has detected it already.
+    `tux.io.edge_rows`. A file of bags of columns (UCI docword, lda-c, libsvm) is recognised by its
+    first lines: see `tux.io.bags`; of .mat see `tux.io.mat`, of .npz `tux.io.npz_edges`. `format`
+    is the file's, if the caller has detected it already.
 
-    Which lines of text are rows is told in `tux.io.table_lines`. A row of another width, without an
+    `tux.io.table_lines` explains which lines of text are rows. A row of another width, without an
     id, or with a number missing or not finite is an error, or with `on_bad_row` "skip" left out and
     counted. A number of a matrix or a METIS graph that its field cannot hold is an error. Raises
     `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.

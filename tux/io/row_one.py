@@ -1,4 +1,4 @@
-"""What the first row of a table is: names of columns, or a row as all others.
+"""The decision about the first row of a table: it has names of columns, or is a row as all others.
 
 This is decided here alone, for tables of edges, of samples and of vertices.
 """
@@ -15,7 +15,7 @@ from tux.io.edge_columns import plain_name
 from tux.io.text import NUMERIC
 
 GAPS = ("", "NA", "N/A", "null", "NULL", "?", "None", "<NA>", "#N/A", "n/a")
-"""How a number that is missing is written in text."""
+"""Words for a missing number in text."""
 MAX_EDGE_COLUMNS = 4  # columns that a table of edges may have at most where some names are numbers
 DIGIT = re.compile(r"\d")
 WHOLE = re.compile(r"\d{1,9}", re.ASCII)
@@ -41,14 +41,14 @@ IN_USE = frozenset(
 )
 """Words of names of columns that are in use."""
 ALONE = frozenset("code id ids index key name no nr num number uid".split())
-MORE = 1.2  # edges than vertices, where it is not seen how many rows there are
+MORE = 1.2  # edges than vertices, if the number of rows is not known
 YEARS = range(1900, 2101)
 LITTLE = ALONE | frozenset("a b one two".split())
 """Words beside these in a name."""
 
 
 class RowOne(Enum):
-    """What the first row is."""
+    """The kind of the first row."""
 
     NAMES = "names"
     ROW = "a row"
@@ -99,7 +99,7 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
 
 
 def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
-    """Whether the first row of a table of samples or of vertices is one of names.
+    """Return whether the first row of a table of samples or of vertices is one of names.
 
     It is if one of the `known` names stands there, and not below. Else it is none if it has
     numbers, but for whole and ascending ones beside words, as the names of the columns of a matrix;
@@ -121,9 +121,10 @@ def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
 
 
 def may_be_names(table: Sequence[Sequence[str]]) -> bool:
-    """Whether the numbers of the first row may be names of columns: they count up by one, as
-    pandas calls columns without names, or as years do, and most of them do not stand below; and
-    other rows do not all count so, unless these are years or begin with 0.
+    """Return whether the numbers of the first row may be names of columns. They must count up by
+    one, as the names that pandas gives to columns, or as years, and most of them must not stand in
+    the same column again. Other rows must not all count up, unless the numbers are years or begin
+    with 0.
     """
     first = table[0]
     rest = [row for row in table[1:] if len(row) == len(first)]
@@ -136,17 +137,17 @@ def may_be_names(table: Sequence[Sequence[str]]) -> bool:
 
 
 def _counts_up(row: Sequence[str]) -> bool:
-    """Whether the cells of a row are whole numbers, each one more than the one before."""
+    """Return whether the cells of a row are whole numbers, each one more than the one before."""
     if len(row) < 2 or not all(map(WHOLE.fullmatch, row)):
         return False
     return [*map(int, row)] == [int(row[0]) + at for at in range(len(row))]
 
 
 def has_sizes(table: Sequence[Sequence[str]], judged: int) -> bool:
-    """Whether the first row of a table of edges may be its sizes, as other programs write them: the
-    numbers of vertices and of edges, or of edges and of vertices; those of both kinds of vertices
-    and of edges; or those of vertices and of edges, and another number. The table has `judged` rows
-    at most, as more are not looked at.
+    """Return whether the first row of a table of edges may be its sizes, as other programs write
+    them: the numbers of vertices and of edges, or of edges and of vertices; those of both kinds of
+    vertices and of edges; or those of vertices and of edges, and another number. The table has at
+    most `judged` rows, as more are not looked at.
     """
     first, *rest = table
     if len(first) not in (2, 3) or not rest or any(len(row) != len(first) for row in rest):
@@ -171,7 +172,7 @@ def has_sizes(table: Sequence[Sequence[str]], judged: int) -> bool:
 
 
 def is_in_use(name: str) -> bool:
-    """Whether all words of a name are such as columns are called by."""
+    """Return whether all words of a name are usual in names of columns."""
     words = [word.lower() for word in PARTS.findall(name)]
     if not words or plain_name(name) != "".join(words):
         return False
@@ -180,25 +181,25 @@ def is_in_use(name: str) -> bool:
 
 
 def _repeats(row: Sequence[str], first: Sequence[str]) -> bool:
-    """Whether a row has the cells of the first one, in any order if they are several: files that
-    were put together repeat their names.
+    """Return whether a row has the cells of the first one, in any order if they are several. Files
+    that were put together repeat their names.
     """
     return list(row) == list(first) or (len(row) > 2 and sorted(row) == sorted(first))
 
 
 def _has_gap(first: Sequence[str]) -> bool:
-    """Whether a value is missing in a row; names may be empty, but not all."""
+    """Return whether a value is missing in a row. Some names may be empty, but not all."""
     return any(cell in GAPS for cell in first if cell) or not any(first)
 
 
 def _numbers_below(columns: Sequence[Sequence[str]]) -> int:
-    """In how many columns all other rows have a number."""
+    """Count the columns in which all other rows have a number."""
     return sum(bool(column) and all(map(NUMERIC.fullmatch, column)) for column in columns)
 
 
 def _of_matrix(first: Sequence[str], below: Sequence[bool]) -> bool:
-    """Whether the numbers of a row are names of columns: whole, ascending, and beside words that
-    are names in use or none, and do not stand below.
+    """Return whether the numbers of a row are names of columns: whole, ascending, and beside words
+    that are usual names or empty, and do not stand in the same column again.
     """
     numbers = [int(cell) for cell in first if WHOLE.fullmatch(cell)]
     words = [at for at, cell in enumerate(first) if not NUMERIC.fullmatch(cell)]
@@ -209,7 +210,9 @@ def _of_matrix(first: Sequence[str], below: Sequence[bool]) -> bool:
 
 
 def _differ_at_end(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
-    """Whether two names are one word with several ends, which no cell of the `rest` begins with."""
+    """Return whether two names are one word with different ends, and no cell of the `rest` begins
+    with that word.
+    """
     stems = [re.sub(r"([_\W]?[ab]|\d+)$", "", cell, flags=re.IGNORECASE) for cell in first]
     twice = {
         stem
@@ -220,8 +223,8 @@ def _differ_at_end(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
 
 
 def _alike(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
-    """Whether cells of the first row are written as those below: letters and digits where they
-    have some.
+    """Return whether cells of the first row have the form of those below: letters and digits in the
+    same places.
     """
     shapes = {_shape(cell) for row in rest for cell in row}
     return all(_shape(cell) in shapes and DIGIT.search(cell) for cell in first)
@@ -232,5 +235,5 @@ def _shape(cell: str) -> str:
 
 
 def _form(cell: str) -> str:
-    """A cell without the values of its numbers: the same of u3 and u17."""
+    """Replace each number in a cell by 9, so that u3 and u17 give the same."""
     return re.sub(r"\d+", "9", cell)

@@ -1,9 +1,9 @@
-"""Tables with one row a sample: which column is what, and how rows of columns become entries of
-features.
+"""Tables with one row a sample: the roles of their columns, and the entries of features that rows
+of columns become.
 
-A column of numbers or truth values is one feature, called as the column; zeros and missing values
-are no entries. A column of words is one feature for each word, called ``column=word``, with the
-value 1.
+A column of numbers or truth values is one feature with the name of the column; zeros and missing
+values are no entries. A column of words is one feature for each word, called ``column=word``, with
+the value 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tux.io.vertex_columns import INDEX
 
 SHOWN = 10  # names of columns in a sentence
 Role = Literal["number", "word", "label", "target", "weight", "none"]
-"""What a column is; a target is a label that is a number."""
+"""The role of a column; a target is a label that is a number."""
 NUMBERS: tuple[Role, ...] = ("number", "target", "weight")
 CALLED: dict[Role, str] = {"target": "label ", "weight": "weight "}  # in messages
 # names of the column of labels, the first of these that there is
@@ -40,7 +40,7 @@ TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FA
 
 
 class Heads(NamedTuple):
-    """What the caller says of the columns."""
+    """The options of the caller about labels, weights and columns."""
 
     label: str | None = None
     weight: str | None = None
@@ -52,21 +52,21 @@ class Heads(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A piece of a column of words: row i has ``texts[codes[i]]``, or none where the code is -1."""
+    """A piece of a column of words: row i has ``texts[codes[i]]``, or none if the code is -1."""
 
     codes: np.ndarray  # (r,) int32
     texts: list[str]
 
     @classmethod
     def of(cls, column: Any) -> Words:
-        """The words of a dictionary array of strings of Arrow."""
+        """Make it of a dictionary array of strings of Arrow."""
         codes = column.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
 def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
-    """The columns that are a label, a weight, or nothing, by their 0-based places. Raises
-    `DataError` if one is not there.
+    """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
+    `DataError` if one is missing.
     """
     twice = next(
         (n for at, n in enumerate(names) if n in names[:at] and not INDEX.fullmatch(n)), None
@@ -117,8 +117,8 @@ def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
 
 
 def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
-    """What a user should know of the names of columns, a sentence each: several that may be that of
-    the labels, and columns of other samples, of which `known` are the features, that are missing.
+    """Return sentences for the user about the names of columns: about several that may be that of
+    the labels, and about missing columns of other samples, of which `known` are the features.
     """
     said = []
     usual = [name for name in names if name.lower() in USUAL]
@@ -138,8 +138,8 @@ def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) ->
 
 
 def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
-    """What columns held in other samples, by their places, where the `known` features of these
-    show it.
+    """Return the kinds of columns in other samples, by their places, as far as the `known` features
+    of these show them.
     """
     if known is None or known.values.dtype != STRING or not len(known):
         return {}
@@ -157,7 +157,9 @@ def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
 
 
 def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
-    """What is wrong with a number of a column, or nothing; `text`: as it is written."""
+    """Return the fault of a number of a column in words, "" if it has none; `text` is the number as
+    it is written.
+    """
     if role == "target":
         missing = np.isnan(number) and not text
         return number_label_fault("" if missing else text or plain(number), f"label {name}")
@@ -176,7 +178,7 @@ def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") 
 
 
 def faulty(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
-    """Where `fault` finds one, (r,) bool."""
+    """Return a mask (r,) of the values that have a `fault`."""
     least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
     if role == "target":
         least = -MAX_LABEL
@@ -198,19 +200,19 @@ class SampleTable:
         self._kinds: dict[str, int] = {}
         self._targets: list[np.ndarray] = [np.empty(0, np.float32)]
         self._weights: list[np.ndarray] = [np.empty(0, np.float32)]
-        self._coarse: dict[int, str] = {}  # what is odd about the values, by place of the column
-        # by how much columns that may count the rows, by their places, exceed the rows' numbers
+        self._coarse: dict[int, str] = {}  # sentences about odd values, by place of the column
+        # by place of a column that may count the rows: its values minus the numbers of the rows
         self._excess = {at: set[float]() for at in self._columns if COUNTERS.fullmatch(names[at])}
         self.names_told: list[str] = []  # see `odd_names`
-        self.notes: list[str] = []  # what the user should know of the columns
+        self.notes: list[str] = []  # sentences for the user about the columns
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
 
     def add(
         self, ids: np.ndarray, numbers: Mapping[int, np.ndarray], words: Mapping[int, Words]
     ) -> None:
-        """Append the rows `ids` (r,): by place of the column numbers (r,) float64, 0 where there
-        is none, and words.
+        """Append the rows `ids` (r,). `numbers` holds columns of numbers (r,) float64, 0 for
+        missing ones, and `words` columns of words, both by place.
         """
         code = np.empty((len(ids), len(self._columns)), np.int32)
         value = np.zeros(code.shape)
@@ -262,7 +264,7 @@ class SampleTable:
         self.notes += [note] if note not in self.notes else []
 
     def _look_at(self, place: int, numbers: np.ndarray) -> None:
-        """Note a column of which 32 bits lose numbers, once."""
+        """Note a column of numbers that lose digits in 32 bits, once."""
         if self.asked.dtype.itemsize > 4 or place in self._coarse:
             return
         if note := lost_note(f"column {self.names[place]}", numbers):
@@ -279,8 +281,9 @@ class SampleTable:
     def _numbered(
         self, names: Sequence[str], place: int, before: str = ""
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the features of a column, int32, and their signs, float64; a name is what
-        stands `before` it and itself. Without the former, that of an empty one means nothing.
+        """Return the numbers of the features of a column, int32, and their signs, float64. A
+        feature is called `before` + name. An empty name without `before` has no feature: its number
+        means nothing.
         """
         if self.asked.bits:
             numbers, signs = hashed_words(names, self.asked.bits, before)
@@ -299,7 +302,7 @@ class SampleTable:
         return number
 
     def whole(self, where: Where) -> Rows:
-        """All rows; use it once."""
+        """Return all rows; call it once."""
         entries: Entries = self._gathered.whole()
         codes = np.asarray(entries.column).astype(np.int32, copy=False)
         names = np.array(list(self._features), STRING)

@@ -21,8 +21,9 @@ AMOUNT = re.compile(r"[\s\d]")  # in texts, times and other words that are no na
 
 
 def doubt(name: str, cells: list[str]) -> str:
-    """Tell of a column of words of which some are numbers, or all with a sign or a unit, or dates,
-    or texts that all differ; nothing of another one.
+    """Return a sentence about a column of words that may be meant as something else: some are
+    numbers, or all have a sign or a unit, or are dates, or are texts that all differ. "" for other
+    columns.
     """
     known = [cell for cell in cells if cell not in GAPS]
     others = [cell for cell in known if not NUMBER.fullmatch(cell)]
@@ -49,7 +50,7 @@ def doubt(name: str, cells: list[str]) -> str:
 
 
 def words_of_gaps(name: str, cells: list[str]) -> str:
-    """Tell of words such as NA in a column of words; nothing if there are none."""
+    """Return a sentence about words such as NA in a column of words; "" if there are none."""
     found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
     if not found:
         return ""

@@ -1,5 +1,5 @@
-"""Labels of samples: two kinds, numbers or words, as -1 and +1; any kinds, as the numbers of their
-classes from 0; or any numbers, as they are.
+"""Labels of samples: two kinds of numbers or words, as -1 and +1; any kinds, as the numbers of
+their classes from 0; or any numbers, as they are.
 
 Two numbers are of one kind if they are equal ("1", "+1", "1.0"), two words if they are the same. A
 label that is empty or a number that is not finite is none.
@@ -31,7 +31,7 @@ MORE = (
     "Leave two of them, or join some. tux run linear --loss softmax is for any number of classes; "
     "tux run linear and tux run gbdt --loss squared are for numbers."
 )
-"""What may be done about more than two kinds of labels."""
+"""Advice about more than two kinds of labels."""
 F4 = np.dtype("f4")
 MAX_LABEL = float(np.finfo(F4).max)  # label that is a number
 
@@ -41,8 +41,8 @@ class NotTwo(DataError):
 
 
 class SampleLabels(NamedTuple):
-    """The label of each of n samples, ``texts[codes[i]]`` as in the file; -1 where there is
-    none.
+    """The label of each of n samples, ``texts[codes[i]]`` as in the file; the code is -1 if there
+    is none.
     """
 
     codes: np.ndarray  # (n,) int32
@@ -50,7 +50,7 @@ class SampleLabels(NamedTuple):
 
     @classmethod
     def of(cls, column: np.ndarray) -> SampleLabels:
-        """Labels from a column of numbers, truth values or strings (StringDType)."""
+        """Make labels of a column of numbers, booleans or strings (StringDType)."""
         if column.dtype.kind == "T":
             coded = (
                 arrow.encode(column) if len(column) else arrow.Coded(np.empty(0, np.int32), column)
@@ -60,7 +60,7 @@ class SampleLabels(NamedTuple):
         return cls(codes.astype(np.int32), [plain(value) for value in values.tolist()])
 
     def merged(self) -> SampleLabels:
-        """The same with one text for each kind, the first that occurs."""
+        """Merge the texts of each kind into one, the first that occurs."""
         kinds: dict[float | str, int] = {}
         texts: list[str] = []
         kind_of = np.full(len(self.texts) + 1, -1, np.int32)  # the last one for code -1
@@ -72,18 +72,20 @@ class SampleLabels(NamedTuple):
         return SampleLabels(kind_of[self.codes], texts)
 
     def first(self) -> np.ndarray:
-        """The first sample of each text, (len(texts),) int64; n where it does not occur."""
+        """Return the first sample of each text, (len(texts),) int64; n for a text that does not
+        occur.
+        """
         first = np.full(len(self.texts) + 1, len(self.codes), np.int64)
         first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # the last one written stays
         return first[:-1]
 
     def counts(self) -> np.ndarray:
-        """How often each text occurs."""
+        """Count the samples of each text."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
 
 class Rows(NamedTuple):
-    """What a reader of some form returns: n samples, their entries, and where they stand."""
+    """The result of a reader of any form: n samples, their entries, and their places."""
 
     entries: Entries  # `labels` of these is not used
     where: Where  # the place of a row, by its id, as file:line
@@ -93,22 +95,24 @@ class Rows(NamedTuple):
 
 
 def plain(value: float | bool) -> str:
-    """A number as it is commonly written."""
+    """Write a number in its common form."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def meaning(text: str) -> float | str | None:
-    """What a label is compared by: its number, or the text itself; None if it is no label."""
+    """Return the value by which a label is compared: its number, or the text itself; None if it is
+    no label.
+    """
     if not NUMBER.fullmatch(text):
         return text or None
     return float(text) if np.isfinite(float(text)) else None
 
 
 def numbers_of(column: np.ndarray) -> np.ndarray:
-    """Labels that should be numbers, (n,), as float64; NaN for those that are missing, no numbers,
-    or beyond float32.
+    """Convert labels that should be numbers, (n,), to float64; NaN for those that are missing, no
+    numbers, or beyond float32.
     """
     if column.dtype.kind == "T":
         codes, texts = SampleLabels.of(column)
@@ -120,7 +124,9 @@ def numbers_of(column: np.ndarray) -> np.ndarray:
 
 
 def number_label_fault(label: str, what: str) -> str:
-    """What is wrong with a label that should be a number, or nothing; messages call it `what`."""
+    """Return the fault of a label that should be a number, in words that call it `what`; "" if it
+    has none.
+    """
     label = label.strip()
     if not label:
         return f"{what} is missing"
@@ -128,8 +134,8 @@ def number_label_fault(label: str, what: str) -> str:
 
 
 def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
-    """The labels of a text file, one a line, packed or not, or of a .npy file: numbers, truth
-    values or StringDType, (n,). Double quotes around all of them are no part of these. Raises
+    """Read the labels of a text file, one a line, packed or not, or of a .npy file: numbers,
+    booleans or StringDType, (n,). Double quotes are left out if they are around all of them. Raises
     `DataError` if it is neither.
     """
     if os.fspath(path).endswith(".npy"):
@@ -169,9 +175,9 @@ def line_of(
     begin: Begin | None = None,
     rows: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
 ) -> Line:
-    """The `row`-th line (from 1) of those that `begins` finds, without what is passed over where
-    files begin (`tux.io.text.blocks`), in what ``rows(blocks)`` makes of their text. Costs a pass
-    over the files up to there.
+    """Find the `row`-th line (from 1) of those that `begins` matches, in the text that
+    ``rows(blocks)`` makes of the files, without the beginnings that are passed over
+    (`tux.io.text.blocks`). The files are read up to there.
     """
     line, left, places = 1, row, Places(path)
     for block in rows(text_blocks(path, places, begin)):
@@ -186,14 +192,14 @@ def line_of(
 
 
 class UnknownLabel(DataError):
-    """A label that is none of the classes named."""
+    """A label that is none of the given classes."""
 
 
 def signs(
     labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
 ) -> tuple[np.ndarray, Classes]:
-    """Labels, `merged` and all there, as -1 and +1, (n,) float32, and what these stand for:
-    `classes`, or the two kinds found.
+    """Convert labels, all there and one text a kind (`SampleLabels.merged`), to -1 and +1, (n,)
+    float32. Returns them, and the classes that these stand for: `classes`, or the two kinds found.
 
     ``where(i)`` is the place of sample i. Raises `DataError` for another number of kinds, and with
     `classes` for a label unknown to them.
@@ -214,8 +220,9 @@ def signs(
 def numbered(
     labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
 ) -> tuple[np.ndarray, Classes]:
-    """Labels, `merged` and all there, as the numbers of their classes from 0, (n,) float32, and the
-    classes: those given, or all kinds found, in ascending order. Raises what `signs` does.
+    """Convert labels, all there and one text a kind (`SampleLabels.merged`), to the numbers of
+    their classes from 0, (n,) float32. Returns them, and the classes: those given, or all kinds
+    found, in ascending order. Raises the errors of `signs`.
     """
     if classes is None:
         if len(labels.texts) < 2:
@@ -237,7 +244,9 @@ def numbered(
 def _unknown(
     labels: SampleLabels, wrong: np.ndarray, where: Callable[[int], str], what: str
 ) -> UnknownLabel:
-    """That the first of the `wrong` kinds is not among the classes."""
+    """Return the error about the first sample with one of the `wrong` kinds, which is not among the
+    classes.
+    """
     at = int(labels.first()[wrong].min())
     return UnknownLabel(
         f"label {short(labels.texts[labels.codes[at]])} is {what}",
@@ -247,13 +256,13 @@ def _unknown(
 
 
 def _some(texts: Sequence[str]) -> str:
-    """The first of them, for a message."""
+    """Return the first ones of some texts, for a message."""
     shown = ", ".join(short(each) for each in texts[:SHOWN])
     return f"{shown}, ..." if len(texts) > SHOWN else shown
 
 
 def _ascending(texts: Sequence[str]) -> Classes:
-    """Kinds of labels in order: by value if all are numbers, else as texts."""
+    """Sort kinds of labels: by value if all are numbers, else as texts."""
     values = {text: meaning(text) for text in texts}
     if all(isinstance(value, float) for value in values.values()):
         return tuple(sorted(texts, key=lambda text: values[text]))  # type: ignore[arg-type, return-value]
@@ -272,7 +281,9 @@ def _of_one_kind(labels: SampleLabels, path: str) -> NotTwo:
 
 
 def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
-    """The two kinds of labels, the smaller first."""
+    """Return the two kinds of labels, the smaller first. Raises NotTwo for another number of
+    kinds.
+    """
     if len(labels.texts) == 2:
         return _ascending(labels.texts)
     if len(labels.texts) < 2:

@@ -30,8 +30,8 @@ PARTS = ("format", "shape", "data", "indices", "indptr", "row", "col")
 
 
 def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
-    """The rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
-    `samples`: how many there are to be, if known.
+    """Read the rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
+    `samples` is the number of rows that there should be, if it is known.
 
     A row with a number that is not finite or that the field cannot hold is a bad one. Raises
     `DataError` for arrays that are no matrix.
@@ -40,8 +40,8 @@ def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
 
 
 def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
-    """The arrays of a sparse matrix of scipy, as save_npz names them; and those of a dense one,
-    an array (n, m).
+    """Return the arrays of a sparse matrix of scipy, by the names of save_npz; also of a dense
+    matrix, an array (n, m).
     """
     check_unmasked(matrix)
     arrays: dict[str, Any] = {"shape": matrix.shape, "format": "coo"}
@@ -60,8 +60,8 @@ def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
 def matrix_rows(
     arrays: dict[str, np.ndarray], asked: BagSpec, samples: int | None, *, counts: bool = False
 ) -> Rows:
-    """The same of arrays that are read already. With `counts`, numbers are to be whole, and at
-    least 1; zeros are no entries.
+    """Make the rows of arrays that are read already; see `read_matrix`. With `counts`, numbers must
+    be whole and at least 1; zeros are no entries.
     """
     (rows, _), row, column, value = triples(arrays, asked.path)
     if samples is None and not believed(rows, len(value)):
@@ -106,8 +106,8 @@ def matrix_rows(
 def triples(
     arrays: dict[str, np.ndarray], path: str
 ) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of rows and columns; and of each entry its row (m,) int32, its column (m,) int64
-    and its value (m,) float64.
+    """Return the numbers of rows and columns of a matrix, and of each entry its row (m,) int32, its
+    column (m,) int64 and its value (m,) float64. Raises `DataError` for arrays that are no matrix.
     """
     form = (
         arrays["format"].astype("U").item()
@@ -168,8 +168,8 @@ def triples(
 def _unpacked(
     arrays: dict[str, np.ndarray], size: int, path: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of compressed rows or columns, `size` of them: each entry's place along these, its index
-    and its value.
+    """Expand `size` compressed rows (or columns). Returns the row of each entry, its index and its
+    value.
     """
     bounds, indices, data = arrays["indptr"].astype(np.int64), arrays["indices"], arrays["data"]
     if (

@@ -1,5 +1,5 @@
-"""Samples as the rows of a Parquet file, or of a table in memory: what a column holds is said by
-its type.
+"""Samples as the rows of a Parquet file, or of a table in memory: the type of a column shows its
+kind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CELLS = 1 << 22  # cells of a file that are read at a time
 
 
 def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
-    """The rows of a Parquet file, numbered from 1, bad ones counted. See
+    """Read the rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
     table: SampleTable | None = None
@@ -64,14 +64,14 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
 
 
 class _Field(NamedTuple):
-    """A column of a table in memory: its name, and its type in Arrow's words."""
+    """A column of a table in memory: its name, and its type in Arrow."""
 
     name: str
     type: Any
 
 
 def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
-    """The rows of a table in memory, numbered from 1, bad ones counted: as those of a Parquet
+    """Read the rows of a table in memory, numbered from 1, bad ones counted, as those of a Parquet
     file.
     """
     table: SampleTable | None = None
@@ -95,7 +95,7 @@ def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
 def _roles(
     fields: Sequence[Any], asked: BagSpec, heads: Heads, path: str
 ) -> tuple[list[str], list[Role]]:
-    """The names of the columns of a file, and what each is."""
+    """Return the names of the columns of a file, and the role of each."""
     names: list[str] = [field.name for field in fields]
     what = roles_of(names, heads, path)
     roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
@@ -121,7 +121,7 @@ def _roles(
 
 
 def _parquet_kind(field: Any, path: str) -> Role:
-    """What a column holds, by its type."""
+    """Return the kind of a column, from its type."""
     kind = str(field.type)
     if match := re.match(r"dictionary<values=([^,]+),", kind):
         kind = match[1]
@@ -136,9 +136,7 @@ def _parquet_kind(field: Any, path: str) -> Role:
 
 
 def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
-    """Append the rows of a batch but for bad ones, after `done` others; returns the number of
-    rows so far.
-    """
+    """Append the good rows of a batch, after `done` others. Returns the number of rows so far."""
     numbers, words, rows = {}, {}, 0
     for at, column in columns:
         role = table.roles[at]
@@ -182,7 +180,7 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
 
 
 def _parquet_texts(column: Any) -> Words | None:
-    """The words of a column of strings; None if it has none."""
+    """Return the words of a column of strings; None for another column."""
     kind = str(column.type)
     if not kind.startswith("dictionary") and "string" in kind:
         return Words.of(column.cast("large_string").dictionary_encode())

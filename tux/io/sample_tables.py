@@ -1,9 +1,9 @@
 """Samples as the rows of a table with named columns: text with any separator, packed or not.
 
-What a column of text holds is known from training, or seen in the first rows: numbers if all that
-is there are such, else words. A cell that does not fit is a bad row, never a column that changes
-its mind. As in
-`tux.io.edge_table`, only a block that fails is halved and judged line by line.
+The kind of a column of text is known from training, or shown by the first rows: numbers if all
+cells there are numbers, else words. A later cell that does not fit makes its row a bad one; the
+kind of the column does not change. As in `tux.io.edge_table`, only a block that fails is halved and
+judged line by line.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ from tux.io.text import (
     text_blocks,
 )
 
-ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # where a line begins that is a row
+ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # the beginning of a line that is a row
 TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
-"""What a column of numbers may hold alone, of which all are missing."""
+"""The cells of a column of numbers that are all missing."""
 
 
 def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
-    """The rows of a table of text, numbered from 1, bad ones counted. See
+    """Read the rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
     first = first_lines(asked.path, JUDGED + 1)
@@ -96,8 +96,8 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
 def _with_names(
     seen: FirstRows, heads: Heads, first: FirstLines, asked: BagSpec
 ) -> tuple[FirstRows, bytes]:
-    """The first rows, names of columns before them, and the line of these: the first row, or the
-    last comment before it. DataError if neither is one of names.
+    """Return the first rows, with the names of columns before them, and the line of names: the
+    first row, or the last comment before it. Raises DataError if neither is one of names.
     """
     cells = seen.table[0]
     known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
@@ -113,16 +113,17 @@ def _with_names(
 
 
 def _is_new(label: str | None, seen: FirstRows) -> bool:
-    """Whether the name of the column of labels stands in no other row of that column."""
+    """Return whether the name of the column of labels stands in no other row of that column."""
     at = seen.table[0].index(str(label))
     return all(row[at] != label for row in seen.table[1:] if len(row) == len(seen.table[0]))
 
 
 def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], first: str) -> Begin:
-    """What is passed over where a file begins: comments and the line of names.
+    """Make the function that finds the end of what is passed over at the beginning of a file:
+    comments and the line of names.
 
-    The function raises `DataError` for another such line than that of the file `first`, where
-    `roles` tell that it is no row.
+    The function raises `DataError` for another such line than that of the file `first`, if `roles`
+    show that it is no row.
     """
 
     def begin(block: bytes, path: str) -> int | None:
@@ -154,13 +155,13 @@ class _Text:
     ) -> None:
         self.table, self.asked, self.layout = table, table.asked, layout
         self.gaps = gaps  # columns of numbers in which some may be missing
-        self.before = before  # what columns held in training, if that is known
-        self.absent = set[int]()  # columns in which words such as NA stand for nothing
+        self.before = before  # the kinds of columns in training, if they are known
+        self.absent = set[int]()  # columns in which words such as NA stand for missing values
         self.rows = 0
 
     @classmethod
     def begun(cls, asked: BagSpec, heads: Heads, seen: FirstRows) -> _Text:
-        """The table that the line of names and the first rows show."""
+        """Begin the table that the line of names and the first rows show."""
         names, columns = seen.table[0], _columns(seen)
         what = roles_of(names, heads, asked.path)
         before = kinds_before(names, heads.known)
@@ -191,8 +192,8 @@ class _Text:
         return text
 
     def add(self, block: bytes, number: int) -> None:
-        """Append the rows of a block of lines, the first of them line `number`; if it fails by
-        halves, a small one by its good lines.
+        """Append the rows of a block of lines, the first of them line `number`. A block that fails
+        is appended by halves, and a small one by its good lines.
         """
         text = self.layout.cut(block)
         if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
@@ -217,8 +218,8 @@ class _Text:
         self.rows += count
 
     def _add(self, text: bytes, ids: np.ndarray | None = None) -> int:
-        """Append rows that are all good, else raise `Unreadable` and append none. Returns their
-        number.
+        """Append rows that are all good, else raise `Unreadable` and append none. Returns the
+        number of rows.
         """
         try:
             numbers, words, rows, missing = self._columns(text, self.gaps)
@@ -239,10 +240,10 @@ class _Text:
     def _columns(
         self, text: bytes, gaps: set[int]
     ) -> tuple[dict[int, np.ndarray], dict[int, Words], int, dict[int, int]]:
-        """The columns of numbers and of words, how many rows they have, and how many numbers are
-        missing in each.
+        """Parse the columns of numbers and of words. Returns them, the number of rows, and the
+        number of missing numbers of each column.
 
-        Those in `gaps` are read with care.
+        Only columns in `gaps` may have missing numbers; they are read as words first.
         """
         picks, roles, separator = self.layout.picks, self.table.roles, self.layout.separator
         numeric = [roles[at] in NUMBERS for at in picks]
@@ -281,7 +282,7 @@ class _Text:
         return numbers, words, table.num_rows, missing
 
     def _fault(self, place: int, cell: str) -> str:
-        """What is wrong with a cell of a column of numbers, or nothing."""
+        """Return the fault of a cell of a column of numbers in words, "" if it has none."""
         name, role = self.table.names[place], self.table.roles[place]
         if role == "number" and cell in ("", *TRUTHS):
             return ""
@@ -295,8 +296,8 @@ class _Text:
         return fault(self.asked, name, role, number, cell)
 
     def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
-        """The lines that are rows as they should be, and their ids, and after these that of the
-        block's last row; bad rows are noted.
+        """Return the lines that are good rows, and their ids, followed by the id of the last row of
+        the block. Bad rows are noted.
         """
         good, ids, row = [], [], self.rows
         for at, line in enumerate(block[:-1].split(b"\n"), number):
@@ -316,7 +317,7 @@ class _Text:
         return b"".join(good), np.array([*ids, row], np.int64)
 
     def _row_fault(self, line: str) -> str:
-        """What is wrong with a row, or nothing."""
+        """Return the fault of a row in words, "" if it has none."""
         try:
             cells = [cell.strip() for cell in split(line, self.layout.separator)]
         except csv.Error:
@@ -329,7 +330,7 @@ class _Text:
 
 
 def _kind(cells: list[str]) -> Role:
-    """What a column holds, by those of its cells that are not empty."""
+    """Return the kind of a column, from its cells that are not empty."""
     known = [cell for cell in cells if cell not in GAPS]
     if not known and set(cells) - EMPTY_COLUMN:
         return "word"  # such as "None" alone
@@ -341,15 +342,15 @@ def _kind(cells: list[str]) -> Role:
 
 
 def _columns(seen: FirstRows) -> list[list[str]]:
-    """The columns below the names, of rows that are as wide."""
+    """Return the columns below the names, of rows that are as wide."""
     names, *rest = seen.table
     table = [row for row in rest if len(row) == len(names)]
     return [[*column] for column in zip(*table, strict=True)] or [[] for _ in names]
 
 
 def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -> None:
-    """DataError for a column of words that would be one of numbers, if they had no decimal comma
-    and no commas between thousands.
+    """Raise DataError for a column of words that would be one of numbers without decimal commas or
+    commas between thousands.
     """
     for at, column in enumerate(_columns(seen)):
         known = [cell for cell in column if cell not in GAPS]
