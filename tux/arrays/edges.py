@@ -38,7 +38,7 @@ class EdgeData:
     # by what was wanted, the name of the column of the file that was taken for it, where that is
     # not plain
     columns: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
+    notes: tuple[str, ...] = ()  # sentences of the reader that the user should know
     rows: int | None = None  # of the file that were read; None: as many as edges
     skipped: int = 0  # bad rows left out while reading
     first_skipped: str = ""  # "file:line: reason" of the first of them

@@ -48,9 +48,9 @@ from tux.io.text import ADVICE, CORRECT, NUMBER, Bad, OnBadRow, short
 
 Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
-"""What a user may do where a file of some form has no labels."""
+"""Advice to the user about a file of some form without labels."""
 FORMS: tuple[Form, ...] = ("svm", "table", "npz")
-# where a line of a libsvm file begins that is a sample
+# the beginning of a line of a libsvm file that is a sample
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
@@ -66,18 +66,18 @@ UNLABELLED = {
     Format.ADJLIST: "adjacency",
     Format.EDGE_DATA: "networkx",
 }
-"""Formats that have no place for labels, and what they are called."""
+"""Formats that have no place for labels, and their names."""
 
 
 class Samples(NamedTuple):
-    """n samples; those of `label` and `weight` in the order of ``edges.ids[edges.ends[0]]``,
-    which is that of the file.
+    """n samples. `label` and `weight` have the order of ``edges.ids[edges.ends[0]]``, which is that
+    of the file.
     """
 
     edges: EdgeData  # from samples to features
     label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`, or numbers; or (0,)
     weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
-    classes: tuple[str, ...]  # what -1 and +1 stand for, or all classes; () for numbers
+    classes: tuple[str, ...]  # the labels that -1 and +1 stand for, or all classes; () for numbers
     unknown: int = 0  # entries left out, as their features are unknown
 
 
@@ -104,28 +104,28 @@ def read_samples(
     between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value,
     f4].
 
-    `form` is found by the file's first bytes and lines; `format` is the file's, if the caller has
-    detected it already. Samples have as ids the numbers of the rows, from 1 on, bad ones counted.
-    Features are called as in the file: in libsvm by their numbers, from 1 or 0 on; in a matrix by
-    those of columns, from 0; in a table a column of numbers or truth values is one feature of its
-    name, and of a column of strings each value is one, ``column=value``. Zeros (but in libsvm) and
-    missing values are no entries. In a table `label` names the column of labels, else one called
-    label, y, target or class, and `weight` one of weights. The file `labels` (text, one a line, or
-    .npy) has those of a file without.
+    `form` is found by the first bytes and lines of the file; `format` is the format of the file, if
+    the caller has detected it already. Samples have as ids the numbers of the rows, from 1 on, bad
+    ones counted. Features have the names of the file: in libsvm their numbers, from 1 or 0 on; in a
+    matrix the numbers of columns, from 0. In a table, a column of numbers or booleans is one
+    feature with its name, and each value of a column of strings is one, ``column=value``. Zeros
+    (but in libsvm) and missing values are no entries. In a table `label` names the column of
+    labels, else one called label, y, target or class, and `weight` one of weights. The file
+    `labels` (text, one a line, or .npy) has the labels for a file without labels.
 
     Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
-    says which do, such as those of training; then the file may hold one of them only. With
+    names the two, such as those of training; then the file may hold only one of them. With
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
     as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
     more. Where such labels are not required, they are not looked at. `hash_bits`: `tux.io.hashed`.
 
     With ids `against`, of other samples, features keep their indices (samples are always new), and
-    columns of tables what they held; features unknown to these are new, or with `unknown` "skip"
-    left out and counted. A bad row is
-    an error, or with `on_bad_row` "skip" left out and counted: one that cannot be parsed, without a
-    label, or with a number that is not finite or that the field cannot hold. Raises `DataError`
-    with file and line, for labels of too many kinds or of one too; `UsageError` for odd options.
+    columns of tables their kinds; features unknown to these are new, or with `unknown` "skip" left
+    out and counted. A bad row is an error, or with `on_bad_row` "skip" left out and counted: one
+    that cannot be parsed, without a label, or with a number that is not finite or that the field
+    cannot hold. Raises `DataError` with file and line, also for labels of too many kinds or of only
+    one; `UsageError` for options that do not go together.
     """
     kinds = kinds_of(fields)
     path = input_files(path)
@@ -144,7 +144,7 @@ def read_samples(
 
 
 def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
-    """The data fields of an entry with their dtypes: `value` if none are given."""
+    """Return the data fields of an entry with their dtypes: `value` if none are given."""
     given = {"value": F4} if fields is None else fields
     return {name: np.dtype(dtype) for name, dtype in given.items()}
 
@@ -159,7 +159,7 @@ def samples_of(
     unknown: str,
     heads: Heads,
 ) -> Samples:
-    """Rows as edges, with signs or numbers for their labels. See `read_samples`."""
+    """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
     label, meant, rows = (
         _numbers(rows, heads.required, asked.bad)
         if heads.numeric
@@ -172,7 +172,9 @@ def samples_of(
 
 
 def _form(path: str | os.PathLike[str], format: Format) -> Form:
-    """The form of a file of some format, whose name may say libsvm."""
+    """Return the form of a file of some format; its name may end as those of libsvm. Raises
+    DataError for a format without labels.
+    """
     if format is Format.NPZ:
         return "npz"
     if format is not Format.PARQUET and ending(pieces_of(path)[0].path) in SAMPLES:
@@ -182,12 +184,12 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
             f"{path} is a {UNLABELLED[format]} file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
-    return "table" if format.bags is None else "svm"  # what looks like lda-c has whole labels
+    return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
 
 
 def _first(format: Format, form: Form | None) -> int:
-    """The lowest number of a feature: 0, as scikit-learn writes libsvm text; but what looks like
-    lda-c and has a 0 is lda-c, which has no labels.
+    """Return the lowest number of a feature: 0, as scikit-learn writes libsvm text. But text that
+    looks like lda-c and has a 0 is lda-c, which has no labels.
     """
     return int(format is Format.LDA_C and form is None)
 
@@ -203,7 +205,7 @@ def _check(
     against: Mapping[str, Ids] | None,
     unknown: str,
 ) -> None:
-    """Raise UsageError for what does not go together."""
+    """Raise UsageError for arguments that do not go together."""
     if form not in FORMS:
         raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
     check_entries(path, "samples and features", ends, kinds, against, unknown)
@@ -226,8 +228,8 @@ def with_labels(
     places: Places,
     rule: str = "",
 ) -> Rows:
-    """Rows, at least one, with the labels that stand `apart`, if there are some, at their `places`;
-    `rule`: what a user may do where there are none.
+    """Give rows, at least one, the labels that are given `apart`, if there are some, with their
+    `places`. `rule` is the advice to the user if there are no labels.
     """
     if not len(rows.entries.rows):
         raise DataError(
@@ -244,7 +246,7 @@ def with_labels(
 def _read(
     asked: BagSpec, form: Form, heads: Heads, apart: np.ndarray | None, *, parquet: bool
 ) -> Rows:
-    """The rows of a file of some form, as they are."""
+    """Read the rows of a file of some form, as they are."""
     if form == "table":
         return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
     if form == "npz":
@@ -270,7 +272,7 @@ def _read(
             do="Write numbers with a point; of several labels write a file for each, in which it "
             "is 1 or 0.",
         )
-    if len(labels.texts) <= 2:  # as they are spelled, not as numbers are
+    if len(labels.texts) <= 2:  # as they are spelled in the file, not as Python writes numbers
         lines = (
             line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
         )
@@ -281,7 +283,7 @@ def _read(
 
 
 def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads: Heads) -> Rows:
-    """Rows with the labels of another file, which are those of all rows, bad ones too."""
+    """Give rows the labels of another file, which has a label for each row, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart):
         what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
@@ -297,8 +299,8 @@ def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads
 def _classes(
     rows: Rows, classes: Classes | None, heads: Heads, bad: Bad
 ) -> tuple[np.ndarray, Classes, Rows]:
-    """Labels as -1 and +1, or as places in the classes, (n,), or (0,) without; the classes; and the
-    rows without those that lack a label, which are bad.
+    """Convert labels to -1 and +1, or to places in the classes, (n,). Returns them, or (0,) if
+    there are no labels; the classes; and the rows without those that lack a label, which are bad.
     """
     none = np.empty(0, np.float32)
     if rows.labels is None or heads.multiclass and not heads.required:
@@ -322,8 +324,8 @@ def _classes(
 
 
 def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()], Rows]:
-    """Labels as they are, (n,) float32, or (0,) where they are not required; no classes; and the
-    rows without those whose label is none, which are bad.
+    """Return labels that are numbers, (n,) float32, or (0,) if they are not required; no classes;
+    and the rows without those whose label is no number, which are bad.
     """
     if rows.numbers is None or not required:
         return np.empty(0, F4), (), rows
@@ -340,8 +342,8 @@ def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()
 
 
 def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
-    """Rows but for bad ones, at least one, given by their places; `why`: what is wrong with the
-    first of these.
+    """Drop the bad rows at the places `lacking`, at least one, and note them. `why` is the fault of
+    the first of them.
     """
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
@@ -373,7 +375,9 @@ def _edges(
     *,
     only_known: bool,
 ) -> tuple[EdgeData, int]:
-    """The entries as edges, and how many are left out as their features are unknown."""
+    """Make edges of entries. Returns them, and the number of entries that were left out as their
+    features are unknown.
+    """
     entries, column, left_out = known_entries(
         entries, used(entries.column), [*known.values()] if known and only_known else []
     )

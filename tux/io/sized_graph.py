@@ -1,4 +1,4 @@
-"""Files that hold a whole graph or matrix and say how large it is: METIS, Matrix Market and DIMACS.
+"""Files that hold a whole graph or matrix and state its sizes: METIS, Matrix Market and DIMACS.
 Their vertices are numbered from 1, and those without edges are vertices too.
 """
 
@@ -45,7 +45,7 @@ def read_sized(
     *,
     both: bool,
 ) -> EdgeData:
-    """The edges of such a file; see `tux.io.read.read_edges`.
+    """Read the edges of such a file; see `tux.io.read.read_edges`.
 
     With `both` an undirected edge, or an entry off the diagonal of a symmetric matrix, becomes two,
     one in each direction.
@@ -90,7 +90,7 @@ def _check(
     fields: Mapping[str, Any],
     against: Mapping[str, Ids] | None,
 ) -> None:
-    """DataError for a file that has no edges between such ends, or without their numbers."""
+    """Raise DataError for a file that has no edges between such ends, or without their numbers."""
     matrix, sizes = format is Format.MARKET, read.sizes
     if ends[0] == ends[1] and sizes[0] != sizes[1]:
         raise DataError(
@@ -117,7 +117,7 @@ def _check(
 
 
 def _read(path: str | os.PathLike[str], format: Format) -> Sized:
-    """What a file of one of the three formats holds."""
+    """Read a file of one of the three formats."""
     if format is Format.METIS:
         graph = read_metis(path)
         sizes = graph.n, graph.n

@@ -1,5 +1,5 @@
-"""Which lines of a table of text are its rows. This is decided here alone, for tables of edges, of
-samples and of vertices.
+"""The decision which lines of a table of text are its rows, for tables of edges, of samples and of
+vertices alike.
 
 - A blank line is none.
 - A line that begins with # or % is a comment before the first row, and where it has another number
@@ -11,7 +11,7 @@ samples and of vertices.
 - The line of names is no row where it stands again, as in files that were put together.
 - A line break within quotes is part of a cell (RFC 4180).
 
-What is left out is counted, and `Passed.notes` tells it.
+Lines that are left out are counted, and `Passed.notes` makes sentences of the counts.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ DIGIT = re.compile(r"\d")
 ESCAPED = re.compile(  # a quote behind a backslash, in a cell
     r'(?:^|[,;\t|]) *"[^"]*\\"[^,;\t|"\s]'
 )
-JUDGED = 1000  # rows that show what the columns hold
+JUDGED = 1000  # rows that show the kinds of the columns
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
 MARKED_CELL = re.compile(rb"^ *(?!#N/A)[#%].*\n", re.MULTILINE)  # the same where tabs cut cells
 
 
 class FirstRows(NamedTuple):
-    """What the first lines show of a table: how they are cut, and the cells of the first rows."""
+    """The form of a table that its first lines show: the separator of cells, the number of columns,
+    and the cells of the first rows.
+    """
 
     separator: str
     width: int  # that most of the rows have
@@ -71,7 +73,7 @@ class FirstRows(NamedTuple):
     quoted: bool = False  # see `TextLayout`
 
     def title_of(self, known: Collection[str]) -> list[str] | None:
-        """The last comment before the rows that has one of the `known` names, as
+        """Return the last comment before the rows that has one of the `known` names, as
         `tux.io.edge_columns.plain_name` writes them.
         """
         return next(
@@ -79,7 +81,7 @@ class FirstRows(NamedTuple):
         )
 
     def layout(self, picks: list[int]) -> TextLayout:
-        """The layout of lines of which the columns at `picks` are wanted."""
+        """Return the layout of lines of which the columns at `picks` are wanted."""
         return TextLayout(
             self.separator,
             self.width,
@@ -91,7 +93,9 @@ class FirstRows(NamedTuple):
 
 
 def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
-    """The first rows of a table that has `needed` columns at least; None if there is no row."""
+    """Find the first rows of a table that has at least `needed` columns; None if there is no
+    row.
+    """
     found = [row.line for row in rows_of(lines.text, JUDGED, marked=True)]
     plain = [line for line in found if not is_marked(line)]
     if not plain:
@@ -131,8 +135,8 @@ def first_rows(lines: FirstLines, needed: int) -> FirstRows | None:
 def _check_rows(
     lines: Sequence[str], table: Sequence[Sequence[str]], separator: str, place: str
 ) -> None:
-    """DataError for rows that cannot be told: quotes that a backslash stands before, and cells that
-    are one more than names where commas may stand in a cell that no quotes surround.
+    """Raise DataError for rows that cannot be read with certainty: with a backslash before a quote,
+    or with one cell more than names, if commas may stand in a cell without quotes.
     """
     if any(map(ESCAPED.search, lines)):
         raise DataError(
@@ -152,8 +156,8 @@ def _check_rows(
 
 
 def _titles(comments: Sequence[str], separator: str, width: int) -> list[list[str]]:
-    """The cells of comments that have `width` of them, the last one first; "Format:" may stand
-    before them.
+    """Return the cells of comments that have `width` of them, the last one first; a word and a
+    colon, such as "Format:", may stand before them.
     """
     titles = []
     for line in reversed(comments):
@@ -170,7 +174,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _in_quotes(lines: Sequence[str]) -> bool:
-    """Whether lines that blanks cut have cells in double quotes, and none but such quotes."""
+    """Return whether lines that are cut by blanks have cells in double quotes, and no other
+    quotes.
+    """
     some = [line for line in lines if '"' in line]
     return bool(some) and all(
         inner or not bare or '"' not in bare
@@ -180,20 +186,21 @@ def _in_quotes(lines: Sequence[str]) -> bool:
 
 
 def several_lines(path: str | os.PathLike[str]) -> bool:
-    """Whether one of the first rows of the input runs over several lines."""
+    """Return whether one of the first rows of the input runs over several lines."""
     seen = first_rows(first_lines(path, JUDGED), 2)
     return seen is not None and seen.several
 
 
 def _named_separator(text: bytes) -> str:
-    """The separator that Excel's first line names; nothing if there is no such line."""
+    """Return the separator that Excel's first line names; "" if there is no such line."""
     match = EXCEL.match(text)
     return match[1].decode(errors="replace").replace("\\t", "\t") if match else ""
 
 
 def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The same rows; a first one that has a cell less than all others, as R writes the names of
-    columns beside those of rows, gets an empty one: the first, or the last where all end in one.
+    """Add an empty cell to the first row if it has a cell less than all others, as R writes the
+    names of columns beside those of rows: at the begin, or at the end if all other rows end in an
+    empty cell.
     """
     first, *rest = table
     if not rest or {len(row) for row in rest} != {len(first) + 1}:
@@ -205,8 +212,8 @@ def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 class Passed(NamedTuple):
-    """How many lines were comments, how many rows begin as comments do, how often the line of
-    names stands in the table again; and of how many rows the ids had blanks around them.
+    """Counts of lines: comments, rows that begin as comments do, repetitions of the line of names,
+    and lines of dashes; and of the rows whose ids had blanks around them.
     """
 
     comments: int = 0
@@ -218,7 +225,7 @@ class Passed(NamedTuple):
     padded_dst: int = 0
 
     def notes(self, row: str) -> tuple[str, ...]:
-        """What a user should know of these, a sentence each; messages call a row `row`."""
+        """Return sentences for the user about these counts; they call a row `row`."""
         said = []
         if self.comments:
             said.append(f"{plural(self.comments, 'line')} of comments, which begin with # or %")
@@ -237,8 +244,8 @@ class Passed(NamedTuple):
 
 
 class TableLines:
-    """Blocks of text as blocks of lines that are rows or blank: as many lines, so that their
-    numbers stay. Counts what is passed over.
+    """The lines of blocks of text that are rows. All others become blank lines, so that the numbers
+    of lines stay. They are counted.
     """
 
     def __init__(self, layout: TextLayout) -> None:
@@ -247,8 +254,8 @@ class TableLines:
         self.comments = self.marked = self.repeated = self.ruled = 0
 
     def blocks(self, texts: Iterable[bytes]) -> Iterator[bytes]:
-        """The same blocks, but that a row that runs over several lines becomes one line and blank
-        ones, in the block in which it begins.
+        """Yield blocks of lines that are rows or blank. A row that runs over several lines becomes
+        one line and blank ones, in the block in which it begins.
         """
         begun: list[bytes] = []  # a row that is not ended, and lines in which no quote stands
         size = 0
@@ -265,9 +272,7 @@ class TableLines:
             yield self._rows(self._joined(b"".join(begun), last=True)[0])
 
     def of_file(self, texts: Iterable[bytes]) -> Iterator[bytes]:
-        """The same of the text of one file, in which what stands before the first row is blank
-        lines.
-        """
+        """Do `blocks` for the text of one file: lines before its first row become blank."""
         return self.blocks(self._without_head(texts))
 
     def _without_head(self, texts: Iterable[bytes]) -> Iterator[bytes]:
@@ -280,8 +285,8 @@ class TableLines:
             yield block
 
     def begin(self, block: bytes) -> int | None:
-        """Where the first row of a file begins, in this block or, if it returns None, in a later
-        one. Comments before it are counted.
+        """Return the place of the first row of a file in this block, None if it is in a later one.
+        Comments before it are counted.
         """
         start = 0
         while end := block.find(b"\n", start) + 1:
@@ -294,7 +299,7 @@ class TableLines:
 
     @property
     def passed(self) -> Passed:
-        """What was passed over so far."""
+        """The counts of lines so far."""
         return Passed(self.comments, self.marked, self.repeated, self.ruled)
 
     def _is_marked_row(self, line: bytes) -> bool:
@@ -302,7 +307,7 @@ class TableLines:
         return self.layout.leading and is_marked(text) and self.layout.fits(text)
 
     def _rows(self, block: bytes) -> bytes:
-        """Lines that are rows or blank."""
+        """Make a blank line of each line that is no row."""
         if b"#" in block or b"%" in block:
             marked = MARKED_CELL if self.layout.separator == "\t" else MARKED
             block = marked.sub(self._judged, block)
@@ -316,7 +321,7 @@ class TableLines:
         return block
 
     def _judged(self, match: re.Match[bytes]) -> bytes:
-        """A line that begins with # or % if it is a row, else a blank one."""
+        """Return a line that begins with # or % if it is a row, else a blank line."""
         line = match[0]
         if self.layout.fits(line.decode(errors="replace").rstrip("\r\n")):
             self.marked += 1
@@ -325,8 +330,9 @@ class TableLines:
         return b"\n"
 
     def _joined(self, block: bytes, *, last: bool = False) -> tuple[bytes, bytes]:
-        """The block in which rows of several lines are one line and blank ones; and its end from a
-        row on that is not ended there, unless it is the `last` one.
+        """Join the lines of each row of several lines to one line and blank ones. Returns the
+        block, and its end from a row on that is not complete there; with `last`, there is no such
+        end.
         """
         if not has_quotes(self.layout.separator) or b'"' not in block:
             return block, b""
@@ -358,11 +364,11 @@ class TableLines:
         return b"".join([*pieces, block[done:]]), b""
 
     def _is_whole(self, row: bytes) -> bool:
-        """Whether a line has all cells of a row."""
+        """Return whether a line has all cells of a row."""
         line = row.split(b"\n", 1)[0].decode(errors="replace").removesuffix("\r")
         return len(cells_of(line, self.layout.separator)) == self.layout.width
 
 
 def _one_line(row: bytes, breaks: int) -> bytes:
-    """A row with `breaks` line breaks in it as a line, and as many blank ones."""
+    """Join a row with `breaks` line breaks in it to one line, followed by as many blank ones."""
     return row[:-1].replace(b"\n", BREAK) + b"\n" * (breaks + 1)

@@ -47,23 +47,23 @@ CORRECT = "Correct the file"
 NO_ROW = "Each row is an edge; one is needed at least."
 ADVICE = f"{CORRECT}, or leave such rows out with --on-bad-row skip."
 ADJACENT = " If each line is a vertex and its neighbours, call the file .adjlist."
-FIRST, ROWS = 1 << 16, 50  # bytes and rows that show what kind of file a bad row stands in
+FIRST, ROWS = 1 << 16, 50  # bytes and rows that show the kind of a file with a bad row
 MANY = 0.25  # of these rows, if a file is of another kind
 CELLS = re.compile(r"::|[,;|]|\s+")
 
 
 def without_skipping(error: DataError) -> DataError:
-    """The same error for a command that leaves no row out."""
+    """Change the advice of an error for a command that cannot leave bad rows out."""
     error.do = error.do.replace(ADVICE, f"{CORRECT}.")
     return error
 
 
 def advice_at(place: str) -> str:
-    """What to do about a bad row at a place, file:line.
+    """Return the advice about a bad row at a place, file:line.
 
-    To leave it out is no advice where it is the first row of its file, or where many of the first
-    rows look like it and none before it does: such a file is of another kind, and what is left of
-    it would be false.
+    It does not say to leave the row out if it is the first row of its file, or if many of the first
+    rows look like it and none before it does: such a file is of another kind, and the rest of it
+    would be read falsely.
     """
     path, _, line = place.rpartition(":")
     rows = _first_rows(path)
@@ -82,7 +82,7 @@ def advice_at(place: str) -> str:
 
 
 def _first_rows(path: str) -> list[tuple[int, str]]:
-    """The first rows of a file with the numbers of their lines; none of a damaged file."""
+    """Return the first rows of a file with the numbers of their lines; none of a damaged file."""
     try:
         block = next(line_blocks(Piece(path), FIRST), b"")
     except DataError:
@@ -93,7 +93,9 @@ def _first_rows(path: str) -> list[tuple[int, str]]:
 
 
 def _shape(row: str) -> tuple[bool, ...]:
-    """Which cells of a row are numbers, whatever separates them."""
+    """Return a tuple with True for each cell of a row that is a number, whatever separates the
+    cells.
+    """
     return tuple(NUMERIC.fullmatch(cell) is not None for cell in re.split(CELLS, row.strip()))
 
 
@@ -112,13 +114,13 @@ class Bad:
 
     @classmethod
     def of_memory(cls, what: str, on_bad_row: OnBadRow) -> Bad:
-        """Those of data in memory, which messages call `what`."""
+        """Make it for data in memory with the name `what` in messages."""
         bad = cls(what, stop=on_bad_row == "stop")
         bad.places = MemoryRows(what)
         return bad
 
     def note(self, number: int, why: str, unit: str = "") -> None:
-        """Row or line `number` is bad."""
+        """Note that row or line `number` is bad. Raises DataError if `stop` is true."""
         if self.stop:
             place = self.places.of(number, unit)
             of_file = not unit and not isinstance(self.places, MemoryRows)
@@ -129,8 +131,8 @@ class Bad:
 
 
 def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove it") -> str:
-    """Say that row `number` of a file is read as all others, which messages call a `row`, though it
-    may be something `other`; and what to `do` then.
+    """Return a sentence about row `number` of a file, which is read as all others, called a `row`,
+    though it may be something `other`; `do` is the advice for that case.
     """
     article = "an" if row[:1] in "aeiou" else "a"
     return f"row {number}, {cut(text)}, is read as {article} {row}; if it {other}, {do}"
@@ -139,14 +141,15 @@ def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove
 def blocks(
     path: str | os.PathLike[str], places: Places | None = None, begin: Begin | None = None
 ) -> Iterator[bytes]:
-    """The unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and closed
-    by a newline; no byte order mark. Of `Files`, the texts of all one after the other.
+    """Yield the unpacked text of a file in pieces of about `BLOCK` bytes, each of whole lines and
+    closed by a newline, without a byte order mark. For `Files`, yield the texts of all, one after
+    the other.
 
     ``begin(block, path)`` is called with the first lines of each file, until one of them is a row:
-    it returns how many bytes of these are passed over, or None if there is no row, and all are.
-    `places` is told where each file begins, and what is passed over. One piece is unpacked ahead,
-    beside the caller's work on the last, and so are the first ones of the next files. Raises
-    `DataError` if a file is damaged.
+    it returns the number of bytes to pass over, or None to pass over all, if there is no row among
+    them. `places` notes the beginning of each file, and the lines that are passed over. One piece
+    is unpacked ahead, beside the caller's work on the last, and so are the first ones of the next
+    files. Raises `DataError` if a file is damaged.
     """
     parts = pieces_of(path)
     if len(parts) == 1 and begin is None and parts[0] == Piece(parts[0].path):
@@ -162,9 +165,9 @@ def blocks(
 
 @contextmanager
 def reading_threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads of a generator that reads ahead. At its end nothing waits for them: a generator that
-    was given up is closed wherever Python collects garbage, as while it starts another thread and
-    holds a lock that a thread takes to end.
+    """Give a pool of threads for a generator that reads ahead. At the end nothing waits for them: a
+    generator that was given up is closed wherever Python collects garbage, for example while
+    another thread is started and holds a lock that these threads take when they end.
     """
     pool = ThreadPoolExecutor(count, "tux-files")
     try:
@@ -174,7 +177,7 @@ def reading_threads(count: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) -> Iterator[bytes]:
-    """The texts of pieces one after the other, in blocks of about `BLOCK` bytes."""
+    """Yield the texts of pieces one after the other, in blocks of about `BLOCK` bytes."""
     gathered: list[bytes] = []
     size, number = 0, 1  # of what is gathered, and of the line that comes next
     for part, pieces in zip(parts, _ahead(parts), strict=True):
@@ -204,8 +207,8 @@ def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) 
 
 
 def _ahead(parts: Sequence[Piece]) -> Iterator[Iterator[bytes]]:
-    """The blocks of each piece. Of the next few pieces the first blocks are read and unpacked at
-    the same time.
+    """Yield the blocks of each piece. The first blocks of the next few pieces are read and unpacked
+    at the same time.
     """
     texts = [line_blocks(part) for part in parts]
     count = min(threads(), SIDE_BY_SIDE)
@@ -230,12 +233,12 @@ def _first(text: Iterator[bytes]) -> list[bytes]:
 
 
 def lines_ending(block: bytes) -> int:
-    """How many lines end in a block."""
+    """Count the lines that end in a block."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
 
 
 def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
-    """The unpacked text of a piece, as `blocks` gives that of a file, about `size` bytes at a
+    """Yield the unpacked text of a piece, as `blocks` does for a file, about `size` bytes at a
     time.
     """
     size = size or _block()
@@ -271,7 +274,7 @@ def _opened(part: Piece) -> Any:
 def text_blocks(
     path: str | os.PathLike[str], places: Places | None = None, begin: Begin | None = None
 ) -> Iterator[bytes]:
-    """As `blocks`. Raises `DataError` for what is no text."""
+    """Do `blocks`, and raise `DataError` for a file that is no text."""
     for block in blocks(path, places, begin):
         if b"\0" in block:
             raise DataError(f"{path} is not a text file", do=TEXT)
@@ -279,8 +282,8 @@ def text_blocks(
 
 
 def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
-    """Tell `bad` of the 0-based `lines` of a block whose first line is line `number`;
-    ``fault(line)`` says what is wrong with one.
+    """Note the 0-based `lines` of a block, whose first line is line `number`, as `bad`;
+    ``fault(line)`` returns the fault of a line in words.
     """
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
     for line in lines.tolist():
@@ -295,17 +298,17 @@ def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> 
 
 
 def cut(word: str) -> str:
-    """A word of a file, for a message."""
+    """Cut a long word of a file for a message."""
     return word if len(word) <= 40 else word[:40] + "..."
 
 
 def short(word: str) -> str:
-    """The same in quotes."""
+    """Cut a long word of a file for a message, and put it in quotes."""
     return repr(cut(word))
 
 
 def not_number(word: str, *, whole: bool) -> str:
-    """What a message says of a word that is no number, or no `whole` one."""
+    """Return the words of a message about a word that is no number, or no `whole` one."""
     if whole:
         return f"{short(word)}, not a whole number"
     if THOUSANDS.fullmatch(word) and "," in word:

@@ -22,8 +22,8 @@ NPY = b"\x93NUMPY"
 
 
 class Column(NamedTuple):
-    """A column of n rows: numbers (n,) or (n, k), words or lists of numbers; and which rows have
-    no value, (n,) bool.
+    """A column of n rows: numbers (n,) or (n, k), words or lists of numbers; and a mask (n,) of the
+    rows without a value.
     """
 
     values: np.ndarray | Coded | Lists
@@ -32,18 +32,18 @@ class Column(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of its rows."""
         return len(self.missing)
 
     @property
     def wide(self) -> bool:
-        """Whether a row has several numbers."""
+        """True if a row has several numbers."""
         values = self.values
         return isinstance(values, Lists) or (isinstance(values, np.ndarray) and values.ndim > 1)
 
     def lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers (n, width), and which rows have another number of them, (n,) bool. Width 0:
-        as many as the first row that has any, 0 if there is none.
+        """Return the numbers (n, width), and a mask (n,) of the rows that have another number of
+        them. Width 0 stands for the width of the first row that has a number, 0 if there is none.
         """
         values = self.values
         if isinstance(values, np.ndarray):
@@ -59,8 +59,8 @@ class Column(NamedTuple):
 
 
 def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
-    """The columns of a file of Parquet or of numpy's arrays; None of a file of text. The only array
-    of a .npy file has no name.
+    """Read the columns of a file of Parquet or of numpy's arrays; None for a file of text. The only
+    array of a .npy file has the name "".
     """
     if head_of(path, len(NPY)) == NPY:
         return {"": _of_array(read_npy(path, most=2), str(path))}
@@ -76,8 +76,8 @@ def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
 
 
 def memory_columns(table: Any, kind: str) -> dict[str, Column]:
-    """The columns of arrays by name, or of a table of another library. Raises `DataError` for
-    anything else.
+    """Return the columns of arrays by name, or of a table of another library. Raises `DataError`
+    for anything else.
     """
     columns = getattr(table, "columns", None)
     if has_arrow(table) and not hasattr(table, "iloc"):
@@ -102,14 +102,14 @@ def memory_columns(table: Any, kind: str) -> dict[str, Column]:
 
 
 def _of_pandas(column: Any) -> Any:
-    """A column of a data frame as an array; times of a time zone as those of UTC."""
+    """Convert a column of a data frame to an array; times of a time zone become those of UTC."""
     if getattr(getattr(column, "dtype", None), "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     return column.to_numpy()
 
 
 def check_lengths(columns: Mapping[str, Column], where: str) -> int:
-    """How many rows all columns have; DataError if they differ."""
+    """Return the number of rows of all columns. Raises DataError if they differ."""
     lengths = {name: column.rows for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {rows:,}" for name, rows in lengths.items())
@@ -118,8 +118,8 @@ def check_lengths(columns: Mapping[str, Column], where: str) -> int:
 
 
 def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Column]:
-    """The columns of a table of Arrow; those of types that nothing here reads have no value. With
-    `dates`, these are integers, as ids are.
+    """Return the columns of a table of Arrow. Columns of types that are not read here have no value
+    in any row. With `dates`, dates become integers, as ids are.
     """
     columns, rows = {}, table.num_rows
     for at, name in enumerate(table.column_names):
@@ -136,7 +136,7 @@ def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Colum
 
 
 def _array(values: Any) -> np.ndarray:
-    """A list as an array, of objects where its entries are of several kinds."""
+    """Convert a list to an array, of objects if its entries are of several kinds."""
     try:
         array = np.asarray(values)
     except ValueError:  # lists of several lengths
@@ -146,7 +146,7 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _of_array(array: np.ndarray, where: str) -> Column:
-    """An array of numbers, text or objects as a column."""
+    """Make a column of an array of numbers, text or objects."""
     check_unmasked(array)
     if array.ndim not in (1, 2):
         raise DataError(
@@ -168,13 +168,13 @@ def _of_array(array: np.ndarray, where: str) -> Column:
 
 
 def _of_words(texts: np.ndarray) -> Column:
-    """A column of words; an empty one is no value."""
+    """Make a column of words; an empty one is no value."""
     coded = arrow.encode(np.strings.strip(texts))
     return Column(coded, (coded.values == "")[coded.codes])
 
 
 def _of_objects(array: np.ndarray, where: str) -> Column:
-    """A column of Python's objects, as data frames have of text and of lists."""
+    """Make a column of Python's objects, as data frames have of text and of lists."""
     missing = np.array([absent(value) for value in array], np.bool_)
     known = array[~missing].tolist()
     if all(isinstance(value, str) for value in known):
@@ -194,7 +194,7 @@ def _of_objects(array: np.ndarray, where: str) -> Column:
 
 
 def absent(value: Any) -> bool:
-    """Whether an object stands for a missing value: None, NaN, or pandas's own."""
+    """Return whether an object stands for a missing value: None, NaN, or pandas's own."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

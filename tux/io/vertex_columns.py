@@ -1,4 +1,4 @@
-"""Which columns of a table of vertices are the id and the fields, by their names.
+"""The columns of a table of vertices that are the id and the fields, found by their names.
 
 A table has one row a vertex. A field of one number is the column of its name. A vector ``x`` is a
 column ``x`` of lists, or the columns ``x_0``, ``x_1`` and so on, as tux itself writes vectors to
@@ -25,7 +25,8 @@ class Wanted(NamedTuple):
     """A data field of a vertex type, as a program declares it.
 
     `width`: the numbers of a vector, 0 for as many as the table has; None: one number. `parameter`:
-    the program's parameter that says the width, if one does. `optional`: the table may lack it.
+    the parameter of the program that sets the width, if there is one. `optional`: the table may
+    lack the field.
     """
 
     name: str
@@ -36,13 +37,13 @@ class Wanted(NamedTuple):
 
     @property
     def holds_reals(self) -> bool:
-        """Whether it is one of real numbers, which words cannot be."""
+        """True if it is a field of real numbers, which words cannot be."""
         return self.dtype is not None and self.dtype.kind == "f"
 
 
 class Picked(NamedTuple):
-    """The columns of a table that are used: of the ids (None: rows are numbered), and of each
-    field, several where a vector has a column for each number.
+    """The columns of a table that are used: that of the ids (None: rows are numbered), and those of
+    each field, several if a vector has a column for each number.
     """
 
     ids: str | None
@@ -50,7 +51,7 @@ class Picked(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """All of them, the ids' first."""
+        """All columns that are used, that of the ids first."""
         own = [] if self.ids is None else [self.ids]
         return own + [name for columns in self.fields.values() for name in columns]
 
@@ -66,13 +67,14 @@ def pick(
     numeric: Callable[[str], bool] = lambda name: True,
     levels: Collection[str] = (),
 ) -> Picked:
-    """The columns of a table of vertices of the type `kind`; `wanted` None: all columns are
-    fields. `lists` are the columns of lists.
+    """Find the columns of a table of vertices of the type `kind`. With `wanted` None, all columns
+    are fields. `lists` are the columns of lists.
 
-    The ids are the column called `id`, or as the type, or else the first. With `points` the first
-    is not, so that rows may be numbered; and the only vector, if no column has its name, is all
-    columns of numbers that are left: those that are `numeric`, hold no lists, and are no index,
-    whose `levels` are among the columns. Raises `DataError` for a column that is not there.
+    The ids are the column `id`, or that with the name of the type, or else the first. With
+    `points`, the first is not taken for them, so that rows may be numbered. Then the only vector,
+    if no column has its name, consists of all other columns of numbers: those that are `numeric`,
+    hold no lists, and are no index; `levels` are the columns of the index. Raises `DataError` for a
+    missing column.
     """
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
         raise DataError(
@@ -110,7 +112,9 @@ def pick(
 
 
 def taken(picked: Picked) -> dict[str, str]:
-    """The columns that were taken for each field, where their names do not say so."""
+    """Return the names of the columns that were taken for each field, unless they are the name of
+    the field.
+    """
     named = {}
     for field, columns in picked.fields.items():
         if columns != [field.name] and columns != [
@@ -124,7 +128,7 @@ def taken(picked: Picked) -> dict[str, str]:
 def _ids(
     names: Sequence[str], kind: str, taken: Collection[str], where: str, *, first: bool = True
 ) -> str | None:
-    """The column of ids; None if none is called so and the `first` need not be it."""
+    """Find the column of ids; None if no column has such a name and the `first` need not be it."""
     for usual in ("id", kind, f"{kind}_id", f"{kind}id"):
         for name in names:
             if name.lower() == usual.lower() and name not in taken:
@@ -141,8 +145,8 @@ def _ids(
 
 
 def _all_fields(names: Sequence[str], lists: Collection[str]) -> dict[Wanted, list[str]]:
-    """Every column as a field, numbered ones together as one vector; those whose names no program
-    can have are left out.
+    """Make a field of each column, and one vector of numbered ones. Columns with names that no
+    program can have are left out.
     """
     fields: dict[Wanted, list[str]] = {}
     grouped: set[str] = set()
@@ -161,7 +165,7 @@ def _all_fields(names: Sequence[str], lists: Collection[str]) -> dict[Wanted, li
 
 
 def _numbered(stem: str, names: Sequence[str]) -> list[str]:
-    """``stem_0``, ``stem_1`` and so on, as far as there are such columns."""
+    """Return the names ``stem_0``, ``stem_1`` and so on, as far as there are such columns."""
     columns: list[str] = []
     while f"{stem}_{len(columns)}" in names:
         columns.append(f"{stem}_{len(columns)}")
@@ -171,7 +175,7 @@ def _numbered(stem: str, names: Sequence[str]) -> list[str]:
 def _of_field(
     field: Wanted, names: Sequence[str], lists: Collection[str], kind: str, where: str
 ) -> list[str]:
-    """The columns of one field by its name, none if there is none."""
+    """Find the columns of one field by its name, none if there are none."""
     if field.name in names:
         single = field.name not in lists
         if field.width is None and not single:
@@ -189,14 +193,18 @@ def _of_field(
 
 
 def _fitting(field: Wanted, columns: list[str], kind: str, where: str) -> list[str]:
-    """The columns of a vector; DataError if they are more or fewer than the program says."""
+    """Return the columns of a vector. Raises DataError if their number is not the width that the
+    program declares.
+    """
     if columns and field.width and len(columns) != field.width:
         raise wrong_width(field, len(columns), kind, where)
     return columns
 
 
 def wrong_width(field: Wanted, width: int, kind: str, where: str) -> DataError:
-    """The error about a table whose vectors have another length than the program's."""
+    """Return the error about a table whose vectors have another length than those of the
+    program.
+    """
     remedy = (
         f"Say --{field.parameter.replace('_', '-')} {width}, or give a table that fits."
         if field.parameter
@@ -211,7 +219,7 @@ def wrong_width(field: Wanted, width: int, kind: str, where: str) -> DataError:
 
 
 def _missing(field: Wanted, names: Sequence[str], kind: str, where: str) -> DataError:
-    """The error about a field for which the table has no column."""
+    """Return the error about a field for which the table has no column."""
     other = "" if field.width is None else f", nor {field.name}_0, {field.name}_1, ..."
     return DataError(
         f"no column {field.name!r}{other}, which {kind}.{field.name} is read from",
@@ -221,6 +229,6 @@ def _missing(field: Wanted, names: Sequence[str], kind: str, where: str) -> Data
 
 
 def _has(names: Sequence[str]) -> str:
-    """Which columns a table has, in words."""
+    """Return a sentence with the names of the columns of a table."""
     more = ", ..." if len(names) > SHOWN else ""
     return f"The table has {', '.join(names[:SHOWN])}{more}."

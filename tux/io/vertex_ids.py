@@ -18,12 +18,12 @@ from tux.io.vertex_text import Head, Kinds, columns_without_names, read_text
 def read_ids(
     path: str | os.PathLike[str], kind: str, known: Ids, names: Collection[str] = ()
 ) -> np.ndarray:
-    """The ids of vertices of type `kind` in a file of text, Parquet or numpy's arrays, (m,) in its
-    order, repeated ones too.
+    """Read the ids of vertices of type `kind` in a file of text, Parquet or numpy's arrays, (m,) in
+    its order, repeated ones too.
 
-    They are the column that is called `id`, or as the type, or as one of `names`; else the first.
-    The first row of a text is an id if it is one of `known`, or if it has none of these names and
-    does not stand above numbers alone. Raises `DataError` with file and line.
+    They are the column with the name `id`, that of the type, or one of `names`; else the first. The
+    first row of a text is an id if it is one of `known`, or if it has none of these names and does
+    not stand above numbers alone. Raises `DataError` with file and line.
     """
     usual = [*names, "id", kind, f"{kind}_id", f"{kind}id"]
     columns = file_columns(path)
@@ -63,7 +63,9 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
 
 
 def _named(names: Collection[str], usual: Collection[str]) -> str:
-    """The first of the `usual` names that a column has, in any case of letters; else ""."""
+    """Return the name of a column that is the first of the `usual` names, in any case of letters;
+    "" if there is none.
+    """
     for each in usual:
         for name in names:
             if name.lower() == each.lower():
@@ -72,5 +74,5 @@ def _named(names: Collection[str], usual: Collection[str]) -> str:
 
 
 def _array(column: Column) -> np.ndarray:
-    """A column of ids as an array."""
+    """Convert a column of ids to an array."""
     return column.values[column.codes] if isinstance(column, Coded) else np.asarray(column)

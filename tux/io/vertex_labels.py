@@ -1,5 +1,5 @@
-"""Labels of vertices, of which one may have several: for judging what a model has learned without
-them.
+"""Labels of vertices, several for one vertex perhaps, by which a model that was trained without
+them is judged.
 
 0 8             a pair on a line: an id and one of its labels, cut by tabs, commas, semicolons or
                 blanks; or
@@ -36,7 +36,7 @@ NAMES = KINDS | {"node", "nodeid", "vertex", "id", "user"}
 
 
 class VertexLabels(NamedTuple):
-    """Which vertex has which label."""
+    """The labels of vertices."""
 
     member: np.ndarray  # (n, L) bool, by index of the vertex
     names: np.ndarray  # (L,) int64 if all are whole numbers, else StringDType; each once, ascending
@@ -44,13 +44,13 @@ class VertexLabels(NamedTuple):
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raises DataError if a file has no labels, of whatever vertices, or cannot be read."""
+    """Raise DataError if a file has no labels, of whatever vertices, or cannot be read."""
     if not len(read_mat_labels(path)[0] if detect(path) is Format.MAT else list(_rows(path))):
         raise DataError(f"{path} holds no label")
 
 
 def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
-    """The labels in a file, packed or not, of the vertices that `ids` has.
+    """Read the labels in a file, packed or not, of the vertices that `ids` has.
 
     Labels of a `.cmty` file are its line numbers, from 1, of a `.mat` file the columns, from 0.
     Blank lines and comments (`tux.io.table_lines`) are passed over. Raises `DataError`, with file
@@ -82,8 +82,8 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
 
 
 def _column(words: list[str]) -> np.ndarray:
-    """Words as int64 if all of them are whole numbers as this library would write them, else as
-    strings.
+    """Convert words to int64 if all of them are whole numbers as this library would write them,
+    else to strings.
     """
     if all(
         len(word) < 19 and WHOLE.fullmatch(word) and str(int(word)) == word for word in set(words)
@@ -93,7 +93,7 @@ def _column(words: list[str]) -> np.ndarray:
 
 
 def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Id and label of each assignment, as written."""
+    """Yield id and label of each assignment, as written."""
     name = Path(path)
     inner = name.with_suffix("") if name.suffix.lower() in WRITTEN else name
     if ".cmty" in (suffix.lower() for suffix in inner.suffixes):
@@ -129,7 +129,7 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 
 
 def _texts(path: str | os.PathLike[str], texts: Iterator[bytes]) -> Iterator[tuple[int, str]]:
-    """The lines of text that are not blank, with their numbers."""
+    """Yield the lines of text that are not blank, with their numbers."""
     number = 0
     for block in texts:
         if b"\0" in block:

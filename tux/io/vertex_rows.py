@@ -1,4 +1,6 @@
-"""Rows of a table of vertices: which are good, and their values in the dtypes of the fields."""
+"""Rows of a table of vertices: a mask of the good ones, and their values in the dtypes of the
+fields.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +32,22 @@ class Columns(NamedTuple):
 
 
 class Rows:
-    """Which rows are good: bad ones are noted as they are found."""
+    """The rows of a table with a mask of the good ones; bad ones are noted as they are found."""
 
     def __init__(self, read: Columns, bad: Bad, kind: str) -> None:
         self._read, self._bad, self._kind = read, bad, kind
         self.keep = np.ones(len(read.lines), np.bool_)
 
     def drop(self, rows: np.ndarray, why: Callable[[int], str]) -> None:
-        """Note as bad those of `rows` (n,) bool that are good so far; ``why(row)`` says why."""
+        """Note as bad those of `rows` (n,) bool that are good so far; ``why(row)`` returns the
+        fault in words.
+        """
         for row in np.flatnonzero(rows & self.keep).tolist():
             self._bad.note(int(self._read.lines[row]), why(row), self._read.unit)
         self.keep &= ~rows
 
     def ids(self) -> Any:
-        """The column of ids, or the rows' numbers."""
+        """Return the column of ids, or the numbers of the rows."""
         name = self._read.picked.ids
         if name is None:
             return np.arange(len(self.keep)) + self._read.first
@@ -72,7 +76,9 @@ class Rows:
         return values
 
     def field(self, wanted: Wanted, names: list[str]) -> np.ndarray | Coded:
-        """A field of all rows, in its dtype; words as such. Rows that do not fit are bad."""
+        """Return a field of all rows in its dtype, or as words. Rows with values that do not fit
+        are bad.
+        """
         parts = [self._read.columns[name] for name in names]
         for name, column in zip(names, parts, strict=True):
             self.drop(column.missing, lambda row, name=name: f"{name} is missing")  # type: ignore[misc]
@@ -87,7 +93,7 @@ class Rows:
         return self._vector(wanted, names[0], parts[0])
 
     def _vector(self, wanted: Wanted, name: str, column: Column) -> np.ndarray:
-        """A column of lists as a field (n, width)."""
+        """Convert a column of lists to a field (n, width)."""
         values, other = column.lists(wanted.width or 0)
         there = ~column.missing & self.keep
         if there.any() and not values.shape[1]:
@@ -108,7 +114,7 @@ class Rows:
         return self._fitting(wanted, name, values)
 
     def _single(self, wanted: Wanted, name: str, values: Any) -> np.ndarray | Coded:
-        """A column of one value a row: numbers in the field's dtype, or words."""
+        """Convert a column of one value a row to numbers in the dtype of the field, or to words."""
         if not isinstance(values, Coded):
             return self._fitting(wanted, name, np.asarray(values))
         if values.values.dtype.kind in "iu":
@@ -126,7 +132,7 @@ class Rows:
         )
 
     def _fitting(self, wanted: Wanted, name: str, values: np.ndarray) -> np.ndarray:
-        """Numbers in the field's dtype; rows with one that does not fit are bad."""
+        """Cast numbers to the dtype of the field. Rows with a number that does not fit are bad."""
         dtype = wanted.dtype
         if dtype is None:
             whole = values.dtype.kind == "f" and bool(
@@ -152,7 +158,7 @@ class Rows:
         return clean.astype(dtype)
 
     def unique(self, ids: Any) -> None:
-        """Of several good rows with one id, all but the first are bad."""
+        """Drop all but the first of several good rows with one id."""
         there = np.flatnonzero(self.keep)
         known, codes = Ids.of(kept(ids, self.keep))
         _, first = np.unique(codes, return_index=True)
@@ -174,7 +180,7 @@ class Rows:
 
 
 def limits(dtype: np.dtype) -> tuple[float, float]:
-    """The least and the largest number of a dtype."""
+    """Return the least and the largest number of a dtype."""
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
@@ -183,7 +189,7 @@ def limits(dtype: np.dtype) -> tuple[float, float]:
 
 
 def kept(values: Any, keep: np.ndarray) -> Any:
-    """Those entries of a column that are kept."""
+    """Return the entries of a column where the mask `keep` is true."""
     if isinstance(values, Coded):
         used, codes = np.unique(values.codes[keep], return_inverse=True)
         return Coded(codes.astype(np.int32), values.values[used])

@@ -41,7 +41,7 @@ class VertexTable:
     first_skipped: str = ""
     # the column that was taken for each field, where its name does not say so
     columns: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what the reader did that its user should know, a sentence each
+    notes: tuple[str, ...] = ()  # sentences of the reader that the user should know
 
 
 def read_vertices(
@@ -57,10 +57,10 @@ def read_vertices(
     Parquet, or of numpy's arrays (.npz); or arrays by name, or a table of another library
     (`tux.arrays.frames`), whose rows are counted from 0.
 
-    `wanted` are the fields that are read; None: all columns. With `categories` of before, words
-    keep their numbers, and others are bad. With `points`, rows may be without ids: they are
-    numbered, those of files from 1; and the table may be without names, or be one array (.npy). See
-    `tux.io.vertex_columns.pick`.
+    `wanted` are the fields that are read; None: all columns. With `categories` of earlier data,
+    words keep their numbers, and rows with other words are bad. With `points`, rows may be without
+    ids: they are numbered, those of files from 1; and the table may be without names, or be one
+    array (.npy). See `tux.io.vertex_columns.pick`.
 
     A row is bad if a value is missing, is not finite, does not fit the field's dtype or length, or
     if its id has come before. The first is an error, or with `on_bad_row` "skip" bad rows are left
@@ -111,7 +111,7 @@ def read_vertices(
 def _read(
     source: Any, kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool
 ) -> Columns:
-    """The columns of a table that are used, with the place of each row."""
+    """Read the columns of a table that are used, with the place of each row."""
     if not isinstance(source, str | os.PathLike):
         columns = memory_columns(source, kind)
     elif (of_file := file_columns(source)) is None:
@@ -193,7 +193,7 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
 
 
 def _unused(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
-    """A sentence about the columns that are not taken, if there are some."""
+    """Return a sentence about the columns that are not taken, none if all are."""
     return unused(names, [at for at, name in enumerate(names) if name in picked.columns])
 
 
@@ -203,8 +203,8 @@ def _unused(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
 def _numbered(
     words: Coded, keep: np.ndarray, known: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct words of the rows kept, ascending, or those `known`; and the number of each
-    row's, (rows kept,).
+    """Number the words of the rows to keep. Returns the distinct words, ascending, or those
+    `known`; and the number of the word of each row, (rows to keep,).
     """
     own = kept(words, keep)
     if known is not None:
@@ -214,7 +214,7 @@ def _numbered(
 
 
 def _check_categories(wanted: Wanted, names: np.ndarray, where: str) -> None:
-    """DataError for more categories than the field's dtype can number."""
+    """Raise DataError for more categories than the dtype of the field can number."""
     dtype = wanted.dtype or np.dtype("i4")
     if len(names) - 1 > limits(dtype)[1]:
         raise DataError(

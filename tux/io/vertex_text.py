@@ -37,21 +37,19 @@ F8 = np.dtype("f8")
 
 
 class Head(NamedTuple):
-    """What the first lines show: the names of the columns, none if the first row is none of names;
-    and the first rows.
-    """
+    """The names of the columns, empty if the first row is none of names; and the first rows."""
 
     names: list[str]
     rows: list[list[str]]
 
     def numeric(self, at: int) -> bool:
-        """Whether column `at` seems to hold numbers, of which some may be missing."""
+        """Return whether column `at` seems to hold numbers, of which some may be missing."""
         cells = [row[at] for row in self.rows if row[at] not in GAPS]
         return bool(cells or not self.rows) and all(map(NUMBER.fullmatch, cells))
 
 
 class Read(NamedTuple):
-    """Columns by name, of good rows, and the line of each row; and what a user should know."""
+    """The columns of good rows, by name, the line of each row, and sentences for the user."""
 
     columns: dict[str, arrow.Column]
     lines: np.ndarray  # (n,) int64
@@ -59,7 +57,7 @@ class Read(NamedTuple):
 
 
 def columns_without_names(width: int) -> list[str]:
-    """What the columns are called where the table has no line of names."""
+    """Return names for the columns of a table that has no line of names."""
     return [f"column {at + 1}" for at in range(width)]
 
 
@@ -70,9 +68,9 @@ Kinds = dict[str, np.dtype | None]
 def read_text(
     bad: Bad, choose: Callable[[Head], Kinds], known: Collection[str], row: str = "row"
 ) -> Read:
-    """The columns of a file of text that `choose` names; `known` are names that the line of names
-    may have, and messages call a row `row`. A row of another width, with an empty cell in one of
-    them, or with a number that is none or is not finite, is bad.
+    """Read the columns of a file of text that `choose` names. `known` are names that the line of
+    names may have; messages call a row `row`. A row is bad if it has another width, an empty cell
+    in one of these columns, or a number that is none or is not finite.
     """
     first = first_lines(bad.path, JUDGED)
     if (seen := first_rows(first, 2)) is None:
@@ -102,7 +100,7 @@ def read_text(
 
 
 def _begun(seen: FirstRows, titled: bool, bad: Bad, choose: Callable[[Head], Kinds]) -> _Text:
-    """The table that the first rows show."""
+    """Begin the table that the first rows show."""
     names = seen.table[0] if titled else []
     width = len(names) or seen.width
     head = Head(names, [row for row in seen.table[titled:] if len(row) == width])
@@ -132,8 +130,8 @@ class _Text:
         self.lines: list[np.ndarray] = []
 
     def add(self, block: bytes, number: int) -> None:
-        """Append the rows of a block of lines, the first of them line `number`; if it fails by
-        halves, and a small one by its good lines.
+        """Append the rows of a block of lines, the first of them line `number`. A block that fails
+        is appended by halves, and a small one by its good lines.
         """
         text = self.layout.cut(block)
         if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
@@ -173,7 +171,7 @@ class _Text:
         self.lines.append(lines)
 
     def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
-        """The lines that are rows as they should be, and their numbers; bad rows are noted."""
+        """Return the lines that are good rows, and their numbers; bad rows are noted."""
         good, lines = [], []
         for at, line in enumerate(block[:-1].split(b"\n"), number):
             try:
@@ -191,7 +189,7 @@ class _Text:
         return b"".join(good), np.array(lines, np.int64)
 
     def _fault(self, line: str) -> str:
-        """What is wrong with a row, or nothing."""
+        """Return the fault of a row in words, "" if it has none."""
         cells = [cell.strip(" \t") for cell in split(line, self.layout.separator)]
         if len(cells) != self.layout.width:
             return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
@@ -205,7 +203,9 @@ class _Text:
         return ""
 
     def _numbers(self, block: bytes, text: bytes, number: int) -> np.ndarray:
-        """The line of each row of a block, which `text` is too."""
+        """Return the number of the line of each row of a block; `text` is the same block after
+        `TextLayout.cut`.
+        """
         count = text.count(b"\n") - len(EMPTY.findall(text))
         if count == block.count(b"\n"):
             return np.arange(number, number + count)

@@ -42,7 +42,7 @@ def write_text(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarray
 
 
 def write_binary(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarray) -> None:
-    """The same as binary."""
+    """Write vectors as `write_text` does, but in the binary form."""
     words = _words(ids, matrix)
     with replacing(path) as part, open(part, "wb") as file:
         file.write(b"%d %d\n" % matrix.shape)
@@ -56,7 +56,7 @@ def write_binary(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarr
 
 
 def arrays(ids: np.ndarray, matrix: np.ndarray) -> dict[str, np.ndarray]:
-    """Arrays by name for an export: `id` (n,), integers or text, and `vector` (n, d)."""
+    """Return arrays by name for an export: `id` (n,), integers or text, and `vector` (n, d)."""
     _check(ids, matrix)
     plain = ids.dtype.kind in "iu"
     return {
@@ -66,7 +66,7 @@ def arrays(ids: np.ndarray, matrix: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _words(ids: np.ndarray, matrix: np.ndarray) -> list[str]:
-    """The ids as text."""
+    """Return the ids as text. Raises DataError for an id that the files cannot hold."""
     _check(ids, matrix)
     words = [str(word) for word in ids.tolist()]
     if ids.dtype.kind in "UT" or ids.dtype == STRING:

@@ -111,8 +111,8 @@ class Clicks:
         return len(self.label)
 
     def logloss(self) -> float:
-        """Mean logistic loss of the truth itself on what is held out, or on all samples: about
-        the least that any model can reach.
+        """Return the mean logistic loss of the truth itself on the samples that are held out, or on
+        all samples if none are: about the least that any model can reach.
         """
         rows = self.test if self.test.any() else ~self.test
         return float(
@@ -120,11 +120,13 @@ class Clicks:
         )
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the samples to train on, and of those held out."""
+        """Return the numbers of the samples to train on, and of those held out."""
         return np.flatnonzero(~self.test), np.flatnonzero(self.test)
 
     def numbers(self, seed: int = 0) -> np.ndarray:
-        """Labels that are numbers, (n,) float32: the margins with noise of standard deviation 1."""
+        """Return labels that are numbers, (n,) float32: the margins with noise of standard
+        deviation 1.
+        """
         return self.margin + np.random.default_rng(seed).standard_normal(len(self), np.float32)
 
     def split(
@@ -133,8 +135,9 @@ class Clicks:
         fields: Mapping[str, Any] | None = None,
         numbers: np.ndarray | None = None,
     ) -> tuple[Samples, Samples | None]:
-        """Samples to train on, and those held out with the features of these first: what reading
-        the files of `write_clicks` gives; with `numbers` (n,) as labels, if given.
+        """Split the samples into those to train on, and those held out, which have the features of
+        the former first: the same as from reading the files of `write_clicks`. `numbers` (n,) are
+        the labels, if given.
         """
         train, held_out = self.rows()
         known = self._samples(train, ends, fields, None, numbers)
@@ -189,9 +192,9 @@ def clicks(
     """Draw `samples` samples with `entries_per_sample` features each, on average and exactly; the
     defaults make a small demonstration.
 
-    true_weights: how many weights of the truth are not 0. seed: other seeds make other data of the
-    same shape. test_share: probability of a sample to be held out. tail: exponent of the features'
-    frequencies. signal: standard deviation of x . w.
+    true_weights: the number of weights of the truth that are not 0. seed: other seeds make other
+    data of the same shape. test_share: probability of a sample to be held out. tail: exponent of
+    the features' frequencies. signal: standard deviation of x . w.
 
     Memory: 4 bytes an entry, 38 a sample, 40 a feature. Raises UsageError for sizes that cannot be.
     """
@@ -226,8 +229,8 @@ def clicks(
 def _truth(
     seed: int, share: np.ndarray, popularity: np.ndarray, count: int, signal: float
 ) -> np.ndarray:
-    """The true weights by rank, (features,); `share`: about which share of the samples has each
-    feature.
+    """Draw the true weights by rank, (features,). `share`: the share of the samples that have each
+    feature, about.
     """
     uniform = uniforms(key(seed, "clicks", "true"), np.arange(len(share)), 1)[:, 0]
     # the first to arrive at exponential times (Efraimidis and Spirakis 2006)
@@ -242,7 +245,7 @@ def _truth(
 
 
 def _normals(seed: int, purpose: str, size: int) -> np.ndarray:
-    """(size,) numbers from the standard normal distribution."""
+    """Draw (size,) numbers from the standard normal distribution."""
     u = uniforms(key(seed, "clicks", purpose), np.arange(size), 2)
     return np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 1])
 
@@ -281,8 +284,8 @@ def _check(
 def write_clicks(
     data: Clicks, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
 ) -> tuple[int, int]:
-    """Write the samples to `path`, and those held out to `test`, as libsvm text; the numbers of
-    samples of the two files.
+    """Write the samples to `path`, and those held out to `test`, as libsvm text. Returns the
+    numbers of samples in the two files.
 
     Names end in .svm or .libsvm, and .gz after it if they are to be packed. Raises UsageError for
     another ending, for one file named twice, and for samples held out without a file for them or
@@ -306,7 +309,7 @@ def write_clicks(
 
 
 def check_names(path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None) -> None:
-    """Raise UsageError where `write_clicks` would for these names."""
+    """Raise UsageError if `write_clicks` would for these names."""
     for name in (path, test):
         if name is not None and not os.fspath(name).removesuffix(".gz").endswith(ENDINGS):
             raise UsageError(
@@ -320,8 +323,8 @@ def check_names(path: str | os.PathLike[str], test: str | os.PathLike[str] | Non
 
 
 def _lines(data: Clicks, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """The text of some samples, a piece at a time, uint8; a piece is not kept when the next one
-    is asked for.
+    """Yield the text of some samples, a piece at a time, uint8. A piece is not kept when the next
+    one is asked for.
     """
     lengths = np.diff(data.bounds)[rows]
     ends, digits = np.cumsum(lengths), len(str(len(data.weights)))
@@ -337,8 +340,8 @@ def _lines(data: Clicks, rows: np.ndarray) -> Iterator[np.ndarray]:
 
 @contextmanager
 def _writer(path: str | os.PathLike[str]) -> Iterator[Callable[[np.ndarray], Any]]:
-    """A function that appends bytes to a new file, packed if its name ends in .gz; equal
-    contents make equal files.
+    """Give a function that appends bytes to a new file, which is packed if its name ends in .gz.
+    Equal contents make equal files.
     """
     with ExitStack() as stack:
         file: Any = stack.enter_context(open(stack.enter_context(replacing(path)), "wb"))

@@ -16,18 +16,22 @@ SIDE = 20.0
 
 
 class Clustered(NamedTuple):
-    """n points with the truth behind them."""
+    """n points, and the clusters and centers that they were drawn from."""
 
     x: np.ndarray  # (n, features) float32
     cluster: np.ndarray  # (n,) int32, the true cluster of each point
     center: np.ndarray  # (clusters, features) float64
 
     def inertia(self) -> float:
-        """The sum of squared distances of points to the centers that they were drawn around."""
+        """Return the sum of squared distances of points to the centers that they were drawn
+        around.
+        """
         return float(((self.x - self.center[self.cluster]) ** 2).sum())
 
     def columns(self) -> dict[str, np.ndarray]:
-        """A table: `id` from 1, `x_0`, `x_1` and so on, and the true `cluster`."""
+        """Return the columns of a table: `id` from 1, `x_0`, `x_1` and so on, and the true
+        `cluster`.
+        """
         numbers = {f"x_{j}": self.x[:, j] for j in range(self.x.shape[1])}
         return {"id": np.arange(1, len(self.x) + 1), **numbers, "cluster": self.cluster}
 
@@ -35,9 +39,10 @@ class Clustered(NamedTuple):
 def clusters(
     points: int = 5_000, features: int = 8, clusters: int = 10, spread: float = 1.0, seed: int = 0
 ) -> Clustered:
-    """Points whose distance to their center has the standard deviation `spread` in each feature.
+    """Draw points around centers; `spread` is the standard deviation of their distance in each
+    feature.
 
-    UsageError for a negative spread.
+    Raises UsageError for a negative spread.
     """
     if not 0 <= spread < 1e6:
         raise UsageError(f"a spread of {spread}", do="give a number from 0")

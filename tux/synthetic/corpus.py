@@ -39,7 +39,7 @@ _GOLDEN, _M1, _M2 = (
 
 @compiled
 def next_uniform(state):  # type: ignore[no-untyped-def]
-    """The next number of the stream `state` (1,) uint64, in (0, 1)."""
+    """Draw the next number of the stream `state` (1,) uint64, in (0, 1)."""
     state[0] += _GOLDEN
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * _M1
@@ -49,8 +49,8 @@ def next_uniform(state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
-    """The logarithm of a number from the gamma distribution (Marsaglia and Tsang 2000); of a
-    small shape itself would often round to 0.
+    """Draw a number from the gamma distribution (Marsaglia and Tsang 2000), and return its
+    logarithm, as the number itself would often round to 0 for a small shape.
     """
     small = shape < 1.0
     d = shape + 2.0 / 3.0 if small else shape - 1.0 / 3.0
@@ -92,7 +92,7 @@ def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _topic(mixed, u):  # type: ignore[no-untyped-def]
-    """The first topic whose running sum exceeds `u` of their total."""
+    """Return the first topic whose running sum exceeds `u` times their total."""
     low, high = 0, len(mixed) - 1
     u *= mixed[high]
     while low < high:
@@ -106,7 +106,7 @@ def _topic(mixed, u):  # type: ignore[no-untyped-def]
 
 @compiled
 def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # type: ignore[no-untyped-def]
-    """The bags of words of documents, words in ascending order; document d's are
+    """Draw the bags of words of documents, words in ascending order; those of document d are
     ``bounds[d] : bounds[d + 1]`` of `word` and `count`.
 
     `tally`: tokens by document and topic, and by topic and word; not kept if they have no rows.
@@ -143,7 +143,7 @@ def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # t
 
 
 class Assignments(NamedTuple):
-    """How many tokens the truth gave to each topic."""
+    """The number of tokens of each topic in the truth, by document and by word."""
 
     documents: np.ndarray  # (D, K) int32
     words: np.ndarray  # (K, V) int32
@@ -168,15 +168,15 @@ class Corpus:
 
     @property
     def vocabulary(self) -> np.ndarray:
-        """The names of words, (V,) StringDType: word 1 is w1, or w001, so that their order is
-        that of the numbers.
+        """The names of words, (V,) StringDType: word 1 is w1, or w001, so that their order is that
+        of the numbers.
         """
         size = self.phi.shape[1]
         return np.array([f"w{number:0{len(str(size))}}" for number in range(1, size + 1)], STRING)
 
     def assignments(self) -> Assignments:
-        """The true topics of all tokens, counted; drawn anew, and the same. The likelihood of
-        the truth follows from them.
+        """Count the true topics of all tokens; they are drawn anew, and are the same each time. The
+        likelihood of the truth follows from them.
         """
         (documents, topics), size = self.theta.shape, self.phi.shape[1]
         tally = Assignments(
@@ -226,7 +226,7 @@ def corpus(
 def _bags(
     seed: int, lengths: np.ndarray, phi: np.ndarray, theta: np.ndarray, tally: Assignments | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words from 1, counts, and the bounds of documents."""
+    """Draw all documents. Returns words from 1, counts, and the bounds of documents."""
     chance, alias = np.empty(phi.shape, np.float32), np.empty(phi.shape, np.int32)
     fill_aliases(phi, chance, alias)
     tokens = int(lengths.sum())
@@ -252,7 +252,7 @@ def _bags(
 
 
 def _keys(seed: int, purpose: str, size: int) -> np.ndarray:
-    """The starts of independent streams of random numbers, (size,) uint64."""
+    """Return the starts of independent streams of random numbers, (size,) uint64."""
     return (uniforms(key(seed, "corpus", purpose), np.arange(size), 1)[:, 0] * 2.0**53).astype(
         np.uint64
     ) << np.uint64(11)
@@ -333,8 +333,8 @@ def write_corpus(
 
 
 def written_as(path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None) -> str:
-    """The ending that says how `write_corpus` will write `path`; UsageError where it would be
-    raised there.
+    """Return the ending of a name by which `write_corpus` chooses the form of `path`. Raises
+    UsageError if `write_corpus` would.
     """
     name = Path(path)
     ending = (name.with_suffix("") if name.suffix in WRITTEN else name).suffix

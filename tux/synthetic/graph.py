@@ -20,8 +20,8 @@ more uneven, as those of web pages are.
 def graph(
     vertices: int = 2_000, edges: int = 20_000, *, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Source and target, (edges,) int32 ids from 1, in ascending order; no edge twice and no
-    self-loop.
+    """Draw a graph: source and target, (edges,) int32 ids from 1, in ascending order; no edge twice
+    and no self-loop.
 
     Raises UsageError for fewer than two vertices, or more edges than a tenth of all pairs.
     """
@@ -48,6 +48,6 @@ def graph(
 
 
 def _shares(vertices: int, tail: float, seed: int, name: str) -> NDArray[np.float64]:
-    """The running sum (vertices,) of the vertices' shares, heavy and light ones mixed."""
+    """Return the running sum (vertices,) of the shares of vertices, heavy and light ones mixed."""
     weights = np.arange(1, vertices + 1)[permutation(key(seed, "graph", name), vertices)] ** -tail
     return np.cumsum(weights / weights.sum())

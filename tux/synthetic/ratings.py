@@ -4,8 +4,8 @@ Every random number is a hash of (seed, purpose, id, counter), so the data do no
 chunk size, and any user's part can be made alone. Memory is O(users + items + chunk), and
 everything is plain numpy: there is no compile time.
 
-A rating is ``stars(MEAN + b_u + b_i + p_u . q_i + noise * z)``. How many ratings a user has, and
-how popular an item is, follow a power law; a user's items are drawn without replacement, each draw
+A rating is ``stars(MEAN + b_u + b_i + p_u . q_i + noise * z)``. The number of ratings of a user and
+the popularity of an item follow power laws; a user's items are drawn without replacement, each draw
 in proportion to popularity.
 """
 
@@ -64,10 +64,10 @@ def ratings(
     """Plan `ratings` ratings of `items` items by `users` users, of planted rank `rank`; the
     defaults make a small demonstration.
 
-    noise: standard deviation, in stars, of what no model can predict. step: ratings are rounded to
-    multiples of it and kept within 1..5 (0.5 or 1); 0 leaves them real numbers. test_share:
-    probability of a rating to be held out. seed: other seeds make other data of the same shape.
-    chunk: ratings made at a time (more only if a single user has more).
+    noise: standard deviation, in stars, of the part of a rating that no model can predict. step:
+    ratings are rounded to multiples of it and kept within 1..5 (0.5 or 1); 0 leaves them real
+    numbers. test_share: probability of a rating to be held out. seed: other seeds make other data
+    of the same shape. chunk: ratings made at a time (more only if a single user has more).
 
     Raises UsageError for sizes that cannot be: every user has at least one rating, and rates an
     item at most once.
@@ -89,7 +89,9 @@ def ratings(
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Ratings of known truth; made anew, and the same, each time they are iterated over."""
+    """Ratings of known truth. They are made anew each time they are iterated over, and are the same
+    each time.
+    """
 
     seed: int
     noise: float
@@ -101,8 +103,8 @@ class Ratings:
     item_terms: NDArray[np.float32]  # (1 + rank, items) b_i, then q_i
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Chunks of whole users: user, item (int32, from 1) and rating (float32), in order of user
-        and then of item.
+        """Yield chunks of whole users: user, item (int32, from 1) and rating (float32), in order of
+        user and then of item.
 
         With a test share there is a fourth column, test (bool): the rating is held out.
         """
@@ -114,29 +116,29 @@ class Ratings:
             first, before = last, int(ends[last - 1])
 
     def arrays(self) -> Chunk:
-        """All ratings as one chunk; for sizes that fit in memory (12 bytes a rating, 13 with a
-        test share).
+        """Return all ratings as one chunk; for sizes that fit in memory (12 bytes a rating, 13 with
+        a test share).
         """
         parts = list(self)
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def split(self) -> tuple[Chunk, Chunk]:
-        """All ratings as two chunks of user, item and rating: those to train on, and those held
-        out.
+        """Split all ratings into two chunks of user, item and rating: those to train on, and those
+        held out.
         """
         return halves(self.arrays())
 
     def truth(self, user: NDArray, item: NDArray) -> NDArray[np.float32]:
-        """The planted scores of pairs of ids (n,), in stars: what a perfect model predicts,
-        neither rounded nor kept within 1..5.
+        """Return the planted scores of pairs of ids (n,), in stars: the prediction of a perfect
+        model, neither rounded nor kept within 1..5.
         """
         ids, local = np.unique(user, return_inverse=True)
         return self._scores(ids, local, np.asarray(item) - 1)
 
     @cached_property
     def floor(self) -> float:
-        """The RMSE of the truth itself, in stars: what noise, rounding and the limits 1..5 leave,
-        and so the aim of a model of this form.
+        """The RMSE of the truth itself, in stars, which comes from noise, rounding and the limits
+        1..5: the aim of a model of this form.
 
         A model that also knew the rounding and the limits would come less than 1% lower at the
         default noise. It is measured on the first FLOOR_SAMPLE ratings, and so is exact for data of
@@ -154,7 +156,7 @@ class Ratings:
         )
 
     def _make(self, first: int, last: int) -> Chunk:
-        """The chunk of users first + 1 .. last."""
+        """Make the chunk of users first + 1 .. last."""
         ids = np.arange(first + 1, last + 1)
         pairs = self._choose(ids, self.degree[first:last])
         local, item = pairs >> _ITEM_BITS, pairs & np.int64(_LIMIT)
@@ -176,7 +178,9 @@ class Ratings:
         return columns
 
     def _scores(self, ids: NDArray, local: NDArray, item: NDArray) -> NDArray[np.float32]:
-        """Truth of the pairs (ids[local], item + 1), each (n,): MEAN + b_u + b_i + p_u . q_i."""
+        """Compute the truth of the pairs (ids[local], item + 1), each (n,): MEAN + b_u + b_i + p_u
+        . q_i.
+        """
         mine = _terms(self.seed, "user", ids, len(self.item_terms) - 1)
         score = (
             np.float32(MEAN) + np.float32(USER_SPREAD) * mine[0][local] + self.item_terms[0][item]
@@ -186,11 +190,12 @@ class Ratings:
         return score
 
     def _choose(self, ids: NDArray, degree: NDArray) -> NDArray[np.int64]:
-        """Sorted pairs (index in ids) << 32 | (item index): degree[k] different items for each
-        user.
+        """Draw degree[k] different items for each user. Returns sorted pairs (index in ids) << 32 |
+        (item index).
 
         Both ways draw one item after the other in proportion to popularity among those not yet
-        drawn; users with a large part of all items race, as rejection would take them long.
+        drawn; users with a large part of all items are drawn by `_race`, as rejection would take
+        long for them.
         """
         heavy = degree * 8 > len(self.slots)
         pairs = [self._reject(ids, np.where(heavy, 0, degree))]
@@ -228,7 +233,7 @@ class Ratings:
         return np.concatenate([*done, pairs])
 
     def _race(self, ids: NDArray, degree: NDArray, racers: NDArray) -> NDArray[np.int64]:
-        """The first degree[k] items to arrive at exponential times of rate popularity
+        """Draw the first degree[k] items to arrive at exponential times of rate popularity
         (Efraimidis & Spirakis 2006).
         """
         index = np.arange(len(self.slots))
@@ -252,7 +257,9 @@ class Ratings:
 
 
 def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
-    """A chunk with or without a test column as two without: rows to train on, and rows held out."""
+    """Split a chunk by its test column, if it has one, into two without: rows to train on, and rows
+    held out.
+    """
     held = chunk.get("test", np.zeros(len(chunk["user"]), bool))
     columns = {name: column for name, column in chunk.items() if name != "test"}
     return {name: column[~held] for name, column in columns.items()}, {
@@ -263,13 +270,13 @@ def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
 def write_ratings(
     data: Ratings, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
 ) -> tuple[int, int]:
-    """Write the ratings to `path`, and those held out to `test`, a chunk at a time; the numbers of
-    rows of the two files.
+    """Write the ratings to `path`, and those held out to `test`, a chunk at a time. Returns the
+    numbers of rows in the two files.
 
     The names' endings choose Parquet (.parquet), or text with a line of column names (.csv, or .tsv
     and .txt with tabs; packed if .gz, .bz2, .zst or .lz4 follows). Raises UsageError for another
     ending, for one file named twice, and for a test share without a test file or the reverse;
-    DiskError if a file cannot be written; nothing half-written is left.
+    DiskError if a file cannot be written; no half-written file is left.
     """
     if (test is None) != (data.test_share == 0):
         missing = "test file" if test is None else "test share"
@@ -292,7 +299,7 @@ def write_ratings(
 
 
 def _writer(path: str | os.PathLike[str]) -> AbstractContextManager[Write]:
-    """The streaming writer that a file's name asks for."""
+    """Return the streaming writer for the ending of a file's name."""
     name = Path(path)
     ending = (name.with_suffix("") if name.suffix in WRITTEN else name).suffix
     if name.suffix == ".parquet":
@@ -353,23 +360,23 @@ def _check(
 
 
 def _terms(seed: int, purpose: str, ids: NDArray, rank: int) -> NDArray[np.float32]:
-    """(1 + rank, len(ids)) standard normal numbers: bias and factors of users or items."""
+    """Draw (1 + rank, len(ids)) standard normal numbers: bias and factors of users or items."""
     return _normal(_draw(_streams(seed, purpose, ids), np.arange(rank + 1)[:, None]))
 
 
 def _streams(seed: int, purpose: str, ids: NDArray) -> NDArray[np.uint64]:
-    """The keys (n,) of independent streams of random numbers, one for each id."""
+    """Return the keys (n,) of independent streams of random numbers, one for each id."""
     return mix(ids.astype(np.uint64) * GOLDEN + key(seed, "ratings", purpose))
 
 
 def _draw(streams: NDArray[np.uint64], counter: NDArray) -> NDArray[np.uint64]:
-    """Number `counter` (from 0) of each stream: 64 random bits; the arrays broadcast."""
+    """Return number `counter` (from 0) of each stream: 64 random bits; the arrays broadcast."""
     return mix(streams + (counter.astype(np.uint64) + np.uint64(1)) * GOLDEN)
 
 
 def _normal(bits: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Standard normal numbers, up to 3.46: the sum of four 16-bit uniform ones, the same on
-    every machine.
+    """Make standard normal numbers, up to 3.46, of random bits: the sum of four 16-bit uniform
+    numbers. They are the same on every machine.
     """
     low = np.uint64(0xFFFF)
     total = (

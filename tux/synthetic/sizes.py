@@ -1,4 +1,4 @@
-"""Sizes of a power law: how many entries each row or column of generated data has."""
+"""Sizes of a power law: the numbers of entries in the rows or columns of generated data."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 
 def tail(n: int, exponent: float) -> NDArray[np.float64]:
-    """(n,) quantiles of a power law, largest first: P(value > x) = (x + 0.9) ** -exponent; the
-    shift makes the body wider.
+    """Return (n,) quantiles of a power law, largest first: P(value > x) = (x + 0.9) ** -exponent;
+    the shift makes the body wider.
     """
     return ((np.arange(n) + 0.5) / n) ** (-1 / exponent) - 0.9
 
 
 def dealt(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
-    """Whole numbers (n,) with the sum `total`, each in low..high: about max(low, 1 / (1 / (c *
-    shape) + 1 / high)).
+    Return whole numbers (n,) with the sum `total`, each in low..high: about max(low, 1 / (1 / (c
+    * shape) + 1 / high)).
 
-    The factor c is found by bisection, and what rounding down leaves goes to the largest
+    The factor c is found by bisection, and the rest that rounding down leaves goes to the largest
     remainders. It needs n * low <= total <= n * high.
     """
     below, above = 0.0, 4 * high**2 / float(shape.min())
