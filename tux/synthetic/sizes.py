@@ -14,8 +14,8 @@ def tail(n: int, exponent: float) -> NDArray[np.float64]:
 
 
 def dealt(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
-    Return whole numbers (n,) with the sum `total`, each in low..high: about max(low, 1 / (1 / (c
-    * shape) + 1 / high)).
+    """Return whole numbers (n,) with the sum `total`, each in low..high. They are about
+    ``max(low, 1 / (1 / (c * shape) + 1 / high))``.
 
     The factor c is found by bisection, and the rest that rounding down leaves goes to the largest
     remainders. It needs n * low <= total <= n * high.
