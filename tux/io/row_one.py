@@ -56,8 +56,8 @@ class RowOne(Enum):
 
 
 def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
-    """What the first row of a table of edges is; `known` are names that the program looks for, as
-    `tux.io.edge_columns.plain_name` writes them.
+    """Decide what the first row of a table of edges is. `known` are names that the program looks
+    for, as `tux.io.edge_columns.plain_name` writes them.
 
     It is one of names if it is that of a matrix (see `has_names`); or if it has no number and no
     missing value, and
