@@ -86,7 +86,7 @@ class ColumnPieces:
         self._strings = 0  # in the dictionaries that wait
 
     def append(self, piece: Any) -> None:
-        """Append an array of numbers, or what `_ids` gives."""
+        """Append an array of numbers, or a chunk of ids as `_ids` returns it."""
         self._pieces.append(piece)
         self.rows += len(piece)
         if not isinstance(piece, np.ndarray):
@@ -106,7 +106,7 @@ class ColumnPieces:
         return column
 
     def integer_bounds(self) -> tuple[int, int] | None:
-        """The least and the largest id, if all pieces hold signed integers."""
+        """Return the least and the largest id if all pieces hold signed integers, else None."""
         arrays = [piece for piece in self._pieces if isinstance(piece, np.ndarray)]
         if len(arrays) < len(self._pieces) or any(piece.dtype.kind != "i" for piece in arrays):
             return None
@@ -133,7 +133,7 @@ class ColumnPieces:
         self._strings += len(self._pieces[at].dictionary)
 
     def _merge(self) -> None:
-        """Put the strings of the pieces that wait behind those that are known."""
+        """Merge the dictionaries of the pieces that wait into the one of all pieces."""
         import pyarrow as pa
 
         known = pa.array([], pa.large_string()) if self._texts is None else self._texts
@@ -146,7 +146,7 @@ class ColumnPieces:
         self._waiting, self._strings = [], 0
 
     def _as_strings(self) -> Coded:
-        """The column as strings; pieces that looked like integers are written out again."""
+        """Return the column as strings. Pieces that looked like integers are converted back."""
         import pyarrow as pa
 
         for at, piece in enumerate(self._pieces):
@@ -207,14 +207,14 @@ class Pieces:
 
 
 def _chunks(column: Any) -> list[Any]:
-    """The pieces of a column of a table or of a batch."""
+    """Return the pieces of a column of a table or of a batch."""
     import pyarrow as pa
 
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
 def _count_padded(chunk: Any) -> int:
-    """The number of strings of a chunk of ids that have blanks around them."""
+    """Count the strings of a chunk of ids that have blanks around them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -232,8 +232,8 @@ def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
 
 
 def _ids(chunk: Any) -> Any:
-    """A chunk of ids: an array of int32, int64 or uint64 if they are integers, else an Arrow
-    dictionary array of strings.
+    """Convert a chunk of ids to an array of int32, int64 or uint64 if they are integers, else to an
+    Arrow dictionary array of strings.
     """
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
@@ -256,7 +256,7 @@ def _ids(chunk: Any) -> Any:
 
 
 def _coded_strings(chunk: Any) -> Any:
-    """A dictionary array in the one type that pieces of all files can be joined in."""
+    """Cast a dictionary array to the one type in which pieces of all files can be joined."""
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(
@@ -265,19 +265,19 @@ def _coded_strings(chunk: Any) -> Any:
 
 
 def encode(column: np.ndarray) -> Coded:
-    """The distinct values of a column of integers or strings, in no promised order, and each
-    row's place among them.
+    """Return the distinct values of a column of integers or strings, in any order, and the place of
+    each row among them.
     """
     coded = _arrow(column).dictionary_encode()
     return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
 
 
 def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """The place of each value in `among`, (k,) int32, -1 where it is not; both are integers of one
-    type, or strings.
+    """Return the place of each value in `among`, (k,) int32, -1 if it is not there. Both are
+    integers of one type, or strings.
 
-    Not numpy.searchsorted: given two arrays of strings over 15 bytes it returns wrong places (numpy
-    2.4).
+    numpy.searchsorted is not used: for two arrays of strings over 15 bytes it returns wrong places
+    (numpy 2.4).
     """
     import pyarrow.compute as pc
 
@@ -307,7 +307,7 @@ def parse_text(
     *,
     quotes: bool,
 ) -> Any:
-    """The picked columns of lines of text, as an Arrow table for `Pieces.add`.
+    """Parse the picked columns of lines of text to an Arrow table for `Pieces.add`.
 
     `width` is the number of columns of every line, `picks` the 0-based places of those wanted,
     `kinds` as in `Pieces`. Raises `Unreadable` if any line has another width or holds no number
@@ -387,7 +387,7 @@ def whole(piece: Any) -> Any:
 
 
 def parquet_names(path: str | os.PathLike[str]) -> list[str]:
-    """The names of a Parquet file's columns. Raises `DataError` if it is none."""
+    """Return the names of a Parquet file's columns. Raises `DataError` if the file is none."""
     with parquet_file(path) as file:
         return list(file.schema_arrow.names)
 
@@ -402,7 +402,7 @@ def parquet_notes(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def parquet_types(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The type of each column of a Parquet file, in Arrow's words. Raises `DataError`."""
+    """Return the type of each column of a Parquet file, as Arrow writes it. Raises `DataError`."""
     with parquet_file(path) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
 
@@ -413,7 +413,9 @@ def is_number(kind: str) -> bool:
 
 
 def parquet_groups(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
-    """The rows and the bytes, unpacked, of each row group of a Parquet file. Raises `DataError`."""
+    """Return the number of rows and of unpacked bytes of each row group of a Parquet file. Raises
+    `DataError`.
+    """
     with parquet_file(path) as file:
         groups = (file.metadata.row_group(at) for at in range(file.metadata.num_row_groups))
         return [(group.num_rows, group.total_byte_size) for group in groups]
@@ -431,8 +433,8 @@ def parquet_edges(
     begin: int = 0,
     end: int | None = None,
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Pieces of the named columns as Arrow tables of good rows, and the numbers (from 1) of rows
-    left out; of the row groups `begin` up to `end`, or of all from `begin` on.
+    """Read the named columns of the row groups `begin` up to `end`, or of all from `begin` on.
+    Yields pieces as Arrow tables of good rows, each with the numbers (from 1) of rows left out.
 
     A row is left out if a value is null, an id is empty, or a number is not finite. Raises
     `DataError` if a column of ids is neither of integers nor of strings, or a column of numbers not
@@ -512,7 +514,7 @@ def _good(column: Any) -> np.ndarray:
 def read_parquet(
     path: str | os.PathLike[str], columns: Sequence[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """The named (else all) columns: numbers (n,), fixed-size lists (n, k), strings (n,)
+    """Read the named columns, or all: numbers (n,), fixed-size lists (n, k), strings (n,)
     StringDType, `Lists`.
 
     Raises `DataError` if the file cannot be read or has no such column.
@@ -529,7 +531,7 @@ def read_parquet(
 
 
 def parquet_table(path: str | os.PathLike[str]) -> Any:
-    """A whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
+    """Read a whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
     with parquet_file(path) as file:
         return whole(file.read())
 
@@ -556,11 +558,12 @@ def _array(column: Any) -> Any:
 
 
 def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
-    """A column of an Arrow table of n rows, and which of these have no value, (n,) bool.
+    """Convert a column of an Arrow table of n rows. Returns its values, and a mask (n,) of the rows
+    without one.
 
-    Numbers and truth values are (n,), with 0 or NaN where there is none; strings are `Coded`,
-    without the blanks around them, and an empty one is no value; lists of numbers are `Lists`.
-    Raises `DataError` for a column of another type.
+    Numbers and booleans are (n,), with 0 or NaN for missing ones; strings are `Coded`, without the
+    blanks around them, and an empty one is no value; lists of numbers are `Lists`. Raises
+    `DataError` for a column of another type.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -591,7 +594,7 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
 
 
 def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
-    """An Arrow table of 1-D arrays and 2-D arrays; the latter as lists, or (`flat`) as one
+    """Make an Arrow table of 1-D and 2-D arrays; the latter become lists, or, with `flat`, one
     column each dimension.
     """
     import pyarrow as pa
@@ -617,14 +620,14 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
 
 
 def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
-    """Columns as a stream of the Arrow C data interface, as `__arrow_c_stream__` returns it:
-    arrays (n,), arrays (n, k) as lists of fixed size, and `Lists`.
+    """Return columns as a stream of the Arrow C data interface, like `__arrow_c_stream__`: arrays
+    (n,), arrays (n, k) as lists of fixed size, and `Lists`.
     """
     return _table(columns, flat=False).__arrow_c_stream__(schema)
 
 
 def _new_parquet(part: Path, schema: Any) -> Any:
-    """pyarrow's writer of a new Parquet file whose pages have checksums."""
+    """Return a writer of pyarrow for a new Parquet file whose pages have checksums."""
     import pyarrow.parquet as pq
 
     return pq.ParquetWriter(os.fspath(part), schema, compression="zstd", write_page_checksum=True)
@@ -632,8 +635,8 @@ def _new_parquet(part: Path, schema: Any) -> Any:
 
 @contextmanager
 def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
-    """A function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet file,
-    as often as wanted.
+    """Give a function that appends a dict of arrays, (n,) or (n, k) with k > 0, to a new Parquet
+    file. It may be called any number of times.
 
     Every call names the same columns with the same types. The file appears when the block ends;
     `DiskError` if it cannot.
@@ -658,7 +661,7 @@ def parquet_writer(path: str | os.PathLike[str]) -> Iterator[Write]:
 def text_writer(
     path: str | os.PathLike[str], separator: str = ",", *, header: bool = True
 ) -> Iterator[Write]:
-    """A function that appends a dict of arrays to a new text file; an (n, k) array ``p`` fills
+    """Give a function that appends a dict of arrays to a new text file; an (n, k) array ``p`` fills
     columns ``p_0 .. p_(k-1)``.
 
     Packed if the name ends in .gz, .bz2, .zst or .lz4. The file appears when the block ends;

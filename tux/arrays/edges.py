@@ -66,12 +66,12 @@ class EdgeData:
         vertex_fields: Mapping[str, Mapping[str, Any]] | None = None,
         **counts: Any,
     ) -> EdgeData:
-        """Edges from two columns of ids (see `Ids.of`) and columns of numbers, all of m rows.
+        """Make edges of two columns of ids (see `Ids.of`) and columns of numbers, all of m rows.
 
         With `against`, the ids of other edges, those vertices keep their indices and new ones
         follow; `unseen` counts them. `vertices` adds vertices that may have no edge.
-        `vertex_fields` are what is known of each vertex, by its index. Raises `DataError` if
-        columns differ in length or a number is not finite.
+        `vertex_fields` are data of each vertex, by its index. Raises `DataError` if columns differ
+        in length or a number is not finite.
         """
         columns: dict[str, list[Any]] = {}
         for end, column in zip(ends, (src, dst), strict=True):
@@ -195,8 +195,8 @@ class EdgeData:
         return int(np.count_nonzero(keys[1:] == keys[:-1]))
 
     def digest(self) -> str:
-        """32 hexadecimal digits that stand for ids, edges in their order, and fields, whatever
-        file they came from.
+        """Return 32 hexadecimal digits that stand for ids, edges in their order, and fields,
+        whatever file they came from.
         """
         state = blake2b(digest_size=16)
         for end in dict.fromkeys(self.ends):
@@ -238,7 +238,7 @@ def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.nda
 
 
 def _finite(name: str, what: str, values: np.ndarray) -> None:
-    """DataError unless `values`, of one `what` each, are finite numbers."""
+    """Raise DataError unless `values`, one of each `what`, are finite numbers."""
     if values.dtype.kind not in "iufb":
         raise DataError(f"{name} holds {values.dtype}, not numbers")
     if values.dtype.kind == "f" and not np.isfinite(values).all():

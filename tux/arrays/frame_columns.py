@@ -102,7 +102,9 @@ def _compact(values: Any) -> Any:
 
 
 def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers as `kind`, and which of them do not fit it, (m,) bool; None if all do."""
+    """Cast numbers to `kind`. Returns them, and a mask (m,) of those that do not fit it, None if
+    all do.
+    """
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     least, most = _limits(kind)
     real = kind.kind == "f"
@@ -197,7 +199,7 @@ def _categories(kind: Any) -> bool:
 
 
 def _id_type(kind: Any) -> str:
-    """The type in which ids are given back: see `tux.arrays.given`; "str" of strings."""
+    """Return the type in which ids are given back, see `tux.arrays.given`; "str" for strings."""
     name = str(kind.value_type if _categories(kind) else kind)
     if name in STRINGS:
         return "str"

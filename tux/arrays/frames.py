@@ -85,7 +85,7 @@ def has_arrow(data: Any) -> bool:
 
 
 def levels_of(data: Any) -> list[Any]:
-    """The names of the levels of a DataFrame's index that have one; of other tables none."""
+    """Return the names of the named levels of a DataFrame's index; none for other tables."""
     return [name for name in data.index.names if name is not None] if _is_pandas(data) else []
 
 
@@ -97,7 +97,7 @@ def called(data: Any) -> str:
 
 
 def arrow_table(frame: Frame) -> Any:
-    """A whole frame as a table of pyarrow."""
+    """Convert a whole frame to a table of pyarrow."""
     import pyarrow as pa
 
     batches = [
@@ -221,7 +221,7 @@ def _has_numbers(column: Any) -> bool:
 
 
 def _of_rows(rows: list[Any]) -> Frame | None:
-    """A list of tuples, of which each is a row, or of dicts by the names of columns; None of
+    """Make a `Frame` of a list of tuples, each a row, or of dicts by the names of columns; None of
     anything else. Numbers of numpy and of Python may stand in one column.
     """
     what = called(rows)
@@ -247,12 +247,12 @@ def _of_rows(rows: list[Any]) -> Frame | None:
 
 
 def _plain_number(value: Any) -> Any:
-    """A number of numpy as one of Python, which pyarrow takes together with others."""
+    """Convert a number of numpy to one of Python, which pyarrow takes together with others."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _column(values: Any) -> Any:
-    """A column of any library as an Arrow array."""
+    """Convert a column of any library to an Arrow array."""
     import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):

@@ -76,8 +76,8 @@ def nanoseconds(times: np.ndarray) -> np.ndarray:
 
 
 def common(first: str, second: str) -> str:
-    """The type of the ids of one vertex type that stand in two columns; "" where none is of both
-    kinds.
+    """Return the type for the ids of one vertex type that stand in two columns of these types; ""
+    if there is none.
     """
     if first == second:
         return first
@@ -89,7 +89,9 @@ def common(first: str, second: str) -> str:
 
 
 def check_unmasked(array: Any) -> None:
-    """DataError for an array of numpy of which values are masked: they are not what it holds."""
+    """Raise DataError for an array of numpy with masked values, as these are not the values that it
+    holds.
+    """
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise DataError(
             f"an array has {plural(int(np.ma.count_masked(array)), 'masked value')}",

@@ -62,18 +62,19 @@ class Ids:
 
     @classmethod
     def of(cls, column: Any) -> tuple[Ids, np.ndarray]:
-        """Ids in ascending order and each row's index, (m,) int32.
+        """Return the ids of a column in ascending order, and the index of each row, (m,) int32.
 
-        `column` is an array or list of integers or of strings, `Coded`, or `ColumnPieces`, which
-        are given up. Raises `DataError` for anything else.
+        `column` is an array or list of integers or of strings, `Coded`, or a `ColumnPieces`, whose
+        pieces are given up. Raises `DataError` for anything else.
         """
         ids, (codes,) = cls.over([column])
         return ids, codes
 
     @classmethod
     def over(cls, columns: Iterable[Any], known: Ids | None = None) -> tuple[Ids, list[np.ndarray]]:
-        """One map for several columns, and each column's indices: `known` first, as they are,
-        then what is new, ascending. Columns are taken one after the other.
+        """Make one map for several columns. Returns it, and the indices of each column: first the
+        `known` ids, as they are, then the new ones, ascending. Columns are taken one after the
+        other.
         """
         base = cls(np.empty(0, np.int64)) if known is None else known
         parts = list(map(_distinct, columns))  # which holds no column longer than needed
@@ -92,19 +93,19 @@ class Ids:
         return ids, [looked_up(index[_places(values, part)], at, at) for part, at in parts]
 
     def encode(self, column: Any) -> np.ndarray:
-        """Each row's index, (m,) int32, -1 where the id is unknown."""
+        """Return the index of each row, (m,) int32, -1 if the id is unknown."""
         values, codes = _distinct(column)
         return looked_up(self._find(values), codes, codes)
 
     def index_of(self, text: str) -> int:
-        """The index of the id that is written as `text`, -1 if there is none."""
+        """Return the index of the id that is written as `text`, -1 if there is none."""
         whole = self.values.dtype.kind in "iu" and _WRITTEN.fullmatch(text)
         column = [int(text)] if whole and str(int(text)) == text else np.array([text], STRING)
         return int(self.encode(column)[0])
 
     def extend(self, column: Any) -> tuple[Ids, np.ndarray]:
-        """These ids with the unknown ones of `column` after them, in ascending order, and each
-        row's index, (m,) int32.
+        """Return these ids followed by the unknown ones of `column`, in ascending order, and the
+        index of each row, (m,) int32.
         """
         ids, (codes,) = Ids.over([column], self)
         return ids, codes
@@ -117,8 +118,8 @@ class Ids:
         return np.array_equal(mine, theirs)
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
-        """The ids of indices, in the shape of `codes`. Raises IndexError for an index, such as
-        -1, that has none.
+        """Return the ids of indices, in the shape of `codes`. Raises IndexError for an index, such
+        as -1, that has none.
         """
         codes = np.asarray(codes)
         if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
@@ -140,8 +141,8 @@ class Ids:
     __hash__ = None  # type: ignore[assignment]  # arrays within
 
     def chunks(self) -> Iterator[bytes]:
-        """The ids as bytes that no other ids have, for digests: a kind, then int64s, uint64s or
-        length-prefixed UTF-8.
+        """Yield the ids as bytes that no other ids have, for digests: a kind, then int64s, uint64s
+        or length-prefixed UTF-8.
         """
         if self.values.dtype.kind in "iu":
             yield b"integers" if self.values.dtype.kind == "i" else b"unsigned"
@@ -153,7 +154,7 @@ class Ids:
             yield b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
     def _find(self, values: np.ndarray) -> np.ndarray:
-        """The index of each of some values, (k,) int32, -1 where unknown."""
+        """Return the index of each value, (k,) int32, -1 if it is unknown."""
         if len(self) == 0:
             return np.full(len(values), -1, np.int32)
         mine, values = _alike(self.values, values)
@@ -257,7 +258,7 @@ def _alike(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The distinct values of several arrays, ascending."""
+    """Return the distinct values of several arrays, ascending."""
     values = parts[0]
     for part in parts[1:]:
         both = np.concatenate(_alike(values, part))

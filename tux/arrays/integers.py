@@ -21,9 +21,9 @@ def narrow(values: np.ndarray) -> np.ndarray:
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
-    """The distinct ones of some integers, ascending.
+    """Return the distinct values of some integers, ascending.
 
-    By sorting, which is some forty times as fast as the hash table of numpy.unique (numpy 2.4).
+    It sorts them, which is some forty times as fast as the hash table of numpy.unique (numpy 2.4).
     """
     ordered = np.sort(values)
     first = np.ones(len(ordered), np.bool_)
@@ -46,8 +46,8 @@ def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
 
 
 def of_python(values: Sequence[int] | np.ndarray) -> np.ndarray | None:
-    """Integers of Python, also in an array of objects, as int64 or uint64; None if neither holds
-    all.
+    """Convert integers of Python, also in an array of objects, to int64 or uint64; None if neither
+    holds all.
     """
     low, high = min(values, default=0), max(values, default=0)
     if -LAST - 1 <= low and high <= LAST:

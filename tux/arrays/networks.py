@@ -16,8 +16,8 @@ from tux.base.errors import DataError
 def from_arrays(
     src: Any, dst: Any, *, ends: tuple[str, str] = ("vertex", "vertex"), **fields: Any
 ) -> EdgeData:
-    """Edges from two columns of ids, (m,) integers or strings each, and data fields of m finite
-    numbers each.
+    """Return edges from two columns of ids, (m,) integers or strings each, and data fields of m
+    finite numbers each.
 
     Raises `DataError` if columns differ in length or hold anything else.
     """
@@ -30,8 +30,8 @@ def from_scipy(
     field: str | None = "value",
     dtype: Any = "f4",
 ) -> EdgeData:
-    """One edge for each stored entry of a scipy.sparse matrix, from its row to its column; ids are
-    the row and column numbers.
+    """Return one edge for each stored entry of a scipy.sparse matrix, from its row to its column;
+    ids are the row and column numbers.
 
     Empty rows and columns are vertices too. The entries become data field `field`; None drops them.
     If both ends are of one type, the matrix must be square; else `DataError`.
@@ -105,7 +105,7 @@ def from_networkx(
 
 
 def _place(node: Hashable, attributes: Mapping[str, Any], ends: tuple[str, str]) -> tuple[str, Any]:
-    """Vertex type and id of a node of a graph of two types."""
+    """Return vertex type and id of a node of a graph of two types."""
     if isinstance(node, tuple) and len(node) == 2 and node[0] in ends:
         return node
     if attributes.get("bipartite") in (0, 1):
@@ -130,7 +130,9 @@ def _attribute(
 
 
 def _numbers(name: str, column: list[Any], kind: np.dtype) -> np.ndarray:
-    """An attribute of edges as numbers of a kind. DataError for one that the kind cannot hold."""
+    """Convert an attribute of edges to numbers of a kind. Raises DataError for one that the kind
+    cannot hold.
+    """
     try:
         given = np.array(column)
         given = given if given.dtype.kind in "biuf" else np.array(column, np.float64)
@@ -148,8 +150,8 @@ def _numbers(name: str, column: list[Any], kind: np.dtype) -> np.ndarray:
 
 
 def _column(nodes: list[Any]) -> np.ndarray:
-    """Ids as an array; an array of objects keeps integers apart from strings, where numpy would
-    make all strings.
+    """Convert ids to an array of objects, which keeps integers apart from strings; numpy would make
+    all of them strings.
     """
     for node in nodes:
         if isinstance(node, bool) or not isinstance(node, int | np.integer | str):
@@ -161,7 +163,7 @@ def _column(nodes: list[Any]) -> np.ndarray:
 
 
 def to_networkx(edges: EdgeData) -> Any:
-    """A networkx DiGraph (a MultiDiGraph if edges repeat) with fields as edge attributes, all
+    """Make a networkx DiGraph (a MultiDiGraph if edges repeat) with fields as edge attributes, all
     values plain Python.
 
     If the ends are of one type, nodes are ids. If of two, the graph is undirected, a node is

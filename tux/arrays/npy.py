@@ -43,7 +43,7 @@ old name, of which numpy warns.)
 
 
 def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
-    """The one array of a .npy file: numbers or strings of fixed length ("U", also where the file
+    """Read the one array of a .npy file: numbers or strings of fixed length ("U", also if the file
     has bytes), of at most `most` dimensions. Raises `DataError` for any other, such as objects.
     """
     head_of(path, 1)  # raises if there is no such file
@@ -95,7 +95,9 @@ def write_npy(path: str | os.PathLike[str], array: np.ndarray) -> None:
 
 
 def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
-    """The bytes of one array (n, ...) of numbers as a file of numpy: its header, and its values."""
+    """Yield the bytes of a file of numpy with one array (n, ...) of numbers: its header, and its
+    values.
+    """
     whole = np.ascontiguousarray(array)
     yield _npy_header(whole)
     yield whole.data
@@ -130,7 +132,7 @@ def _npy_header(array: np.ndarray) -> bytes:
 
 
 def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """The array of numbers in a .npy file, of any shape, mapped and not writable.
+    """Map the array of numbers in a .npy file, of any shape, into memory, not writable.
 
     Raises `DataError` for any other file, and if the file has another size than its header says.
     """
@@ -150,10 +152,11 @@ def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def _header(file: IO[bytes], where: str) -> tuple[tuple[int, ...], np.dtype, bool]:
-    """Shape and dtype of the array whose file is open at its beginning, and whether it is stored
-    column by column; `file` then stands where its bytes begin.
+    """Parse the header of an array whose file is open at its beginning. Returns its shape, its
+    dtype, and True if it is stored column by column; `file` then stands at the first byte of the
+    values.
 
-    numpy's own reader is not used: it takes headers for Python code, and raises errors of Python's
+    numpy's own reader is not used: it parses headers as Python code, and raises errors of Python's
     tokenizer.
     """
     magic = file.read(8)
@@ -198,7 +201,7 @@ def _check_size(shape: tuple[int, ...], dtype: np.dtype, there: int, where: str)
 
 
 def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
-    """The array in an open file of `size` bytes, of at most `most` dimensions."""
+    """Read the array in an open file of `size` bytes, of at most `most` dimensions."""
     try:
         shape, dtype, fortran = _header(file, where)
         if dtype.kind not in "biufcSU" or len(shape) > most:

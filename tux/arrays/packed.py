@@ -36,7 +36,7 @@ ENCRYPTED = 1  # a bit of a zip member's flags
 
 
 def head_of(path: str | os.PathLike[str], size: int) -> bytes:
-    """The first bytes of a file, or a `DataError` that says why there are none."""
+    """Read the first bytes of a file. Raises a `DataError` that says why there are none."""
     if os.path.isdir(path) and os.fspath(path) != STANDARD:
         raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
     try:
@@ -66,8 +66,8 @@ def _guess(path: str | os.PathLike[str]) -> str:
 
 
 def packing(head: bytes) -> str | None:
-    """The kind of packing that the first 8 bytes of a file show, as Arrow calls it; None for a
-    plain file.
+    """Return the kind of packing that the first 8 bytes of a file show, as Arrow calls it; None for
+    a plain file.
     """
     return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
 

@@ -141,7 +141,7 @@ def _fill(file: IO[bytes], pipe: Any, name: str) -> None:
 
 
 def _locked_file() -> IO[bytes]:
-    """A new temporary file that this process has locked. OSError."""
+    """Make a new temporary file, and lock it. Raises OSError."""
     while True:
         file = tempfile.NamedTemporaryFile(prefix=COPY, delete=False)
         with suppress(OSError):  # a file system without locks: nobody removes it then

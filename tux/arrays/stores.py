@@ -104,7 +104,7 @@ def of_store(path: str) -> Iterator[tuple[Any, str]]:
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path there, as pyarrow finds them."""
+    """Return the file system of a URI, and the path there, as pyarrow finds them."""
     from pyarrow import fs  # type: ignore[import-untyped]
 
     return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]

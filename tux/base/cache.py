@@ -39,7 +39,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _own(folder: Path) -> str:
-    """Make `folder` ours and private; returns why it cannot be, or nothing."""
+    """Make `folder` ours and private. Returns the reason why it cannot be, or ""."""
     if folder.parts[:1] == ("~",):  # no HOME, and no entry in passwd
         return "there is no home folder"
     try:
@@ -91,7 +91,7 @@ def _chosen(*environment: str | None) -> Path:
 
 
 def _temporary() -> Path:
-    """A new temporary folder, which is removed when this process ends."""
+    """Make a new temporary folder, which is removed when this process ends."""
     folder, owner = tempfile.mkdtemp(prefix="tux-"), os.getpid()
 
     def remove() -> None:

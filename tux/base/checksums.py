@@ -40,8 +40,8 @@ def unseal(folder: Path) -> None:
 
 
 def sums_of(folder: Path) -> Mapping[str, str]:
-    """The sum of each file by its name below the folder; none where the folder is not sealed.
-    DataError if the file of the sums cannot be read.
+    """Return the checksum of each file of a folder by its name below the folder; none if the folder
+    is not sealed. Raises DataError if the file of the sums cannot be read.
     """
     try:
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
@@ -53,8 +53,8 @@ def sums_of(folder: Path) -> Mapping[str, str]:
 
 
 def check(folder: Path) -> int:
-    """Compare all files of a folder with their sums; returns how many there are, 0 where the folder
-    is not sealed. DataError names the first that is damaged or missing.
+    """Compare all files of a folder with their checksums. Returns their number, 0 if the folder is
+    not sealed. Raises DataError, which names the first file that is damaged or missing.
     """
     sums = sums_of(folder)
     faults = [fault for fault in spread(lambda each: _fault(folder, *each), sums.items()) if fault]
@@ -83,7 +83,7 @@ def read_sealed(folder: Path, name: str) -> bytes:
 
 
 def sum_of(path: Path) -> str:
-    """The sum of a file. Raises OSError."""
+    """Return the checksum of a file. Raises OSError."""
     total = blake2b(digest_size=LENGTH)
     with open(path, "rb") as file:
         while piece := file.read(PIECE):
@@ -92,7 +92,7 @@ def sum_of(path: Path) -> str:
 
 
 def files_below(folder: Path) -> list[str]:
-    """The names of all files below a folder, in order."""
+    """Return the names of all files below a folder, in order."""
     return sorted(
         str(Path(above, name).relative_to(folder))
         for above, _, names in os.walk(folder)
@@ -101,7 +101,7 @@ def files_below(folder: Path) -> list[str]:
 
 
 def _fault(folder: Path, name: str, expected: str) -> DataError | None:
-    """The error of a file that is not what its sum says."""
+    """Return the error about a file that differs from its checksum, None if it does not."""
     path = folder / name
     try:
         return None if sum_of(path) == expected else _damaged(path)

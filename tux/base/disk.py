@@ -34,7 +34,7 @@ ADVICE = {
 
 
 def disk_error(path: str | os.PathLike[str], error: OSError) -> DiskError:
-    """The DiskError for an OSError that arose while `path` was written."""
+    """Return the DiskError for an OSError that arose while `path` was written."""
     # numpy and a disk that takes a part of an array
     short = error.errno is None and "requested and" in str(error)
     number = errno.ENOSPC if short else error.errno
@@ -138,7 +138,7 @@ def remove_parts(folder: Path) -> None:
 
 
 def beside(final: Path) -> Path:
-    """A temporary name beside `final`, which `PART` recognises."""
+    """Return a temporary name beside `final`, which `PART` matches."""
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
 
 
@@ -166,7 +166,7 @@ def sync_open(number: int) -> None:
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """UsageError if the folder in which a file is to be written is not there."""
+    """Raise UsageError if the folder in which a file is to be written does not exist."""
     if not (folder := Path(path).parent).is_dir():
         raise UsageError(
             f"{path} cannot be written: there is no folder {folder}",
@@ -175,7 +175,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """DiskError if a new folder cannot be made under that name; those above it are made."""
+    """Raise DiskError if a new folder cannot be made under that name; those above it are made."""
     part = beside(folder)
     with writing(folder):
         make_folder(folder.parent)
@@ -184,7 +184,9 @@ def check_writable(folder: Path) -> None:
 
 
 def check_new(folder: Path, but: Collection[str] = ()) -> None:
-    """UsageError for an output folder that is a file, or has something in it besides `but`."""
+    """Raise UsageError for an output folder that is a file, or has something in it besides
+    `but`.
+    """
     if folder.exists() and not folder.is_dir():
         raise UsageError(
             f"output folder {folder} is a file",

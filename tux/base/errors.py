@@ -103,7 +103,7 @@ class MustReadWhole(TuxError):
 
 
 def out_of_memory(detail: str) -> TuxError:
-    """More memory was asked for than there is; `detail` says for what."""
+    """Return the error that more memory was asked for than there is; `detail` says for what."""
     what = f"out of memory: {detail}" if detail else "out of memory"
     return TuxError(
         what, do="choose smaller parameters or less data, or a machine with more memory"

@@ -33,8 +33,8 @@ def allow_many_files() -> int:
 
 
 def check_files(workers: int) -> None:
-    """Let this process open the files that a run of several workers needs. UsageError if the
-    system does not.
+    """Let this process open the files that a run of several workers needs. Raises UsageError if the
+    system does not allow it.
     """
     most, needed = allow_many_files(), FILES + FILES_EACH * workers
     if 0 < most < needed:

@@ -11,7 +11,9 @@ PAGE = mmap.PAGESIZE
 
 
 def free() -> int | None:
-    """Bytes that may be taken without swapping, where the system tells it (Linux)."""
+    """Return the number of bytes that may be taken without swapping, if the system tells it
+    (Linux), else None.
+    """
     try:
         found = re.search(
             r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(encoding="ascii"), re.MULTILINE
@@ -22,7 +24,9 @@ def free() -> int | None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds, where the system tells it (Linux); else 0."""
+    """Return the number of bytes of memory that this process holds, if the system tells it (Linux);
+    else 0.
+    """
     try:
         return int(STATM.read_bytes().split()[1]) * PAGE
     except (OSError, ValueError, IndexError):

@@ -41,8 +41,8 @@ def use_threads(count: int) -> None:
 
 
 def cores() -> int:
-    """The processor cores that this process may use: those that it may run on, and no more than its
-    control group has time for.
+    """Return the number of processor cores that this process may use: those that it may run on, and
+    no more than its control group has time for.
     """
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(here, _granted()))
@@ -78,7 +78,9 @@ def granted(groups: str, root: Path) -> int:
 
 
 def _quota(group: Path) -> float:
-    """The cores that the files of one control group, of either version, give it."""
+    """Return the number of cores that the files of one control group, of either version, give
+    it.
+    """
     try:
         if (both := group / "cpu.max").exists():
             quota, period = both.read_text(encoding="utf-8").split()

@@ -19,8 +19,8 @@ _CHUNK = 1 << 18
 
 
 def key(seed: int, *purpose: object) -> np.uint64:
-    """A 64-bit key for one purpose, e.g. ``key(seed, "initial", "user", "p")``; equal arguments
-    give equal keys on every machine.
+    """Return a 64-bit key for one purpose, e.g. ``key(seed, "initial", "user", "p")``; equal
+    arguments give equal keys on every machine.
     """
     text = "\x1f".join(str(part) for part in (seed, *purpose))
     return np.uint64(
@@ -29,7 +29,7 @@ def key(seed: int, *purpose: object) -> np.uint64:
 
 
 def mix(z: np.ndarray) -> np.ndarray:
-    """SplitMix64's finaliser, element by element; `z` is uint64 and is not changed."""
+    """Apply the finaliser of SplitMix64, element by element; `z` is uint64 and is not changed."""
     z = z ^ (z >> np.uint64(30))
     z *= _M1
     z ^= z >> np.uint64(27)
@@ -38,7 +38,7 @@ def mix(z: np.ndarray) -> np.ndarray:
 
 
 def uniforms(stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
-    """Numbers in [0, 1), float64, shape (len(ids), width): entry (i, j) depends on `stream`,
+    """Return numbers in [0, 1), float64, shape (len(ids), width): entry (i, j) depends on `stream`,
     ids[i] and j alone.
     """
     with np.errstate(over="ignore"):
@@ -48,8 +48,8 @@ def uniforms(stream: np.uint64, ids: np.ndarray, width: int) -> np.ndarray:
 
 
 def permutation(stream: np.uint64, n: int) -> np.ndarray:
-    """A random order of 0..n-1, int64, by sorting one number per element (ties have probability
-    n^2 / 2^64).
+    """Draw a random order of 0..n-1, int64, by sorting one number per element (ties have
+    probability n^2 / 2^64).
     """
     if n < 2:  # as of small blocks, where it would take longer than their edges
         return np.arange(n)
@@ -57,8 +57,8 @@ def permutation(stream: np.uint64, n: int) -> np.ndarray:
 
 
 def draws(stream: np.uint64, elements: np.ndarray) -> np.ndarray:
-    """The number (n,) uint64 by which `permutation` sorts each of these elements; of equal ones the
-    lower element comes first.
+    """Return the number (n,) uint64 by which `permutation` sorts each of these elements; of equal
+    ones the lower element comes first.
     """
     with np.errstate(over="ignore"):
         return mix(np.asarray(elements, np.uint64) * GOLDEN + stream)
@@ -96,7 +96,7 @@ class Initialiser:
         )
 
     def __call__(self, parameters: object) -> Initialiser:
-        """Itself: an initialiser may stand where a function of the parameters may."""
+        """Return itself: an initialiser may stand in place of a function of the parameters."""
         return self
 
 

@@ -43,13 +43,13 @@ def as_arguments(text: str) -> str:
 
 
 def closest(word: str, among: Iterable[str], near: float = NEAR) -> str:
-    """``did you mean X?`` for the closest of the known words, or nothing."""
+    """Return ``did you mean X?`` for the closest of the known words, or ""."""
     return f"did you mean {found}? " if (found := nearest(word, among, near)) else ""
 
 
 def nearest(word: str, among: Iterable[str], near: float = NEAR) -> str:
-    """The closest of the known words; "" if none is close. The dashes of flags do not make them
-    alike.
+    """Return the closest of the known words; "" if none is close. The dashes of flags do not make
+    them alike.
     """
     known = {name.lstrip("-"): name for name in among}
     found = difflib.get_close_matches(word.lstrip("-"), known, 1, near)
@@ -72,7 +72,7 @@ def named(data: object) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 user``, ``2,000 users``, ``3 categories``."""
+    """Return a number with its noun: ``1 user``, ``2,000 users``, ``3 categories``."""
     return f"1 {noun}" if count == 1 else f"{count:,} {many(noun)}"
 
 
@@ -92,5 +92,5 @@ def many(noun: str) -> str:
 
 
 def numbers(values: Iterable[int]) -> str:
-    """Numbers in ascending order, as in "0, 2, 5"."""
+    """Return numbers in ascending order as text, as in "0, 2, 5"."""
     return ", ".join(map(str, sorted(values)))

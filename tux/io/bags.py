@@ -133,7 +133,9 @@ def bags_of(
 
 
 def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
-    """Sentences about numbers of rows that are not used; a name such as a.svm tells of labels."""
+    """Return sentences about numbers of rows that are not used. That about labels is left out if
+    the name of the file, such as a.svm, shows that there are labels.
+    """
     labels = entries.labels is not None and ending(path) not in SAMPLES
     return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
 
@@ -173,8 +175,8 @@ def read_held_out(
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
-    """The words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line, a
-    word that stands there twice, and a table.
+    """Read the words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
+    a word that stands there twice, and a table.
     """
     words: list[str] = []
     for block in text_blocks(path):
@@ -320,7 +322,9 @@ def _of_known(
 
 
 def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
-    """The numbers of columns in a file, or the words that these, from `first`, stand for."""
+    """Return the numbers of columns in a file, or, with `words`, the words that these numbers from
+    `first` on stand for.
+    """
     if words is None:
         return column
     return Coded((np.asarray(column) - first).astype(np.int32), words)

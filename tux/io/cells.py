@@ -185,7 +185,7 @@ def _decimal_width(lines: list[str], times: int, separator: str) -> int:
 
 
 def cells_of(line: str, separator: str) -> list[str]:
-    """The columns of a line, without blanks around them; none if a quote is not closed."""
+    """Return the cells of a line, without blanks around them; none if a quote is not closed."""
     try:
         return [cell.strip() for cell in split(line, separator)]
     except csv.Error:

@@ -105,7 +105,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
 
 
 def _detect_all(paths: list[str]) -> Format:
-    """The format of several files."""
+    """Find out the format of several files."""
     first, kind = paths[0], Format.TEXT
     heads: list[bytes] = []
     for path in paths:
@@ -137,8 +137,9 @@ def _detect_all(paths: list[str]) -> Format:
 
 
 def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
-    """The format of a file, TEXT of tables and bags, which only all first lines can tell apart; and
-    the first bytes of text, unpacked. DataError for a kind that is not read.
+    """Find out the format of a file; it is TEXT for tables and bags, which only the first lines of
+    all files can tell apart. Returns it, and the first bytes of text, unpacked. Raises DataError
+    for a kind that is not read.
     """
     packed = head_of(path, HEAD + 1)
     if is_mat(path):

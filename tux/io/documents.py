@@ -198,7 +198,7 @@ class _Counter:
             self.known[code] = True
 
     def names(self) -> np.ndarray:
-        """The words by number, StringDType."""
+        """Return the words by number, StringDType."""
         starts = self.words.starts[: self.size + 1]
         text = self.words.letters[: starts[-1]].tobytes().decode("utf-32-le")
         return np.array(

@@ -113,7 +113,7 @@ def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: Wanted) -> list
 
 
 def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
-    """The error about a table without all columns that are wanted."""
+    """Return the error about a table that lacks some of the wanted columns."""
     do = SEPARATED if width == 1 else ""
     if width == 2 and needed == 3 and len(wanted.fields) == 1:
         do = f"If each pair counts once, add a column {wanted.labels[-1]} of ones."
@@ -125,7 +125,7 @@ def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
 
 
 def known_names(wanted: Wanted) -> set[str]:
-    """All names of the wanted columns."""
+    """Return all names of the wanted columns."""
     return set().union(
         *(
             wanted.names(at, alias=alias)

@@ -48,7 +48,7 @@ class BagSpec(NamedTuple):
         return f"{self.column} {number} is too large a number" if number > MAX_COLUMN else ""
 
     def counts(self) -> tuple[int, int]:
-        """The range of whole counts that the field can hold."""
+        """Return the range of whole counts that the field can hold."""
         return 1, 1 if self.dtype.kind == "b" else min(int(_top(self.dtype)), WHOLE)
 
     def reals(self) -> tuple[float, float]:

@@ -71,7 +71,7 @@ def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
 
 
 def _banner_at(lines: list[bytes]) -> int:
-    """The place of the banner among lines, -1 if it is not there."""
+    """Return the place of the banner among lines, -1 if it is not there."""
     return next((at for at, line in enumerate(lines) if BANNER.match(line)), -1)
 
 
@@ -163,7 +163,7 @@ def _banner(line: bytes, where: str) -> list[str]:
 
 
 def _sizes(line: bytes, where: str) -> list[int]:
-    """Rows, columns and entries."""
+    """Return the numbers of rows, columns and entries. Raises DataError for another line."""
     words = line.split()
     if len(words) != 3 or not all(word.isdigit() and len(word) <= DIGITS for word in words):
         raise DataError(

@@ -98,7 +98,7 @@ def _section(line: str, n: int, where: str) -> tuple[str, int]:
 
 
 def _vertex(line: str, n: int, where: str) -> tuple[int, str]:
-    """The number and the label of a vertex."""
+    """Return the number and the label of a vertex."""
     found = VERTEX.fullmatch(line)
     if found is None or not 1 <= int(found[1]) <= n:
         raise DataError(f"{short(line)} is no vertex of 1 to {n:,}", where=where)
@@ -106,7 +106,7 @@ def _vertex(line: str, n: int, where: str) -> tuple[int, str]:
 
 
 def _ends(words: list[str], n: int, where: str) -> tuple[int, int]:
-    """The two ends of an edge."""
+    """Return the two ends of an edge."""
     if len(words) < 2:
         raise DataError("an edge with one end", where=where)
     for word in words:
@@ -117,7 +117,7 @@ def _ends(words: list[str], n: int, where: str) -> tuple[int, int]:
 
 
 def _value(word: str, where: str) -> float:
-    """The value of an edge."""
+    """Return the value of an edge."""
     if not NUMBER.fullmatch(word) or not abs(float(word)) <= 1e308:
         raise DataError(f"the value {short(word)} of an edge is no finite number", where=where)
     return float(word)
