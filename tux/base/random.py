@@ -101,15 +101,17 @@ class Initialiser:
 
 
 def constant(x: float) -> Initialiser:
-    """Every entry starts as `x`."""
+    """Initialise every entry as `x`."""
     return Initialiser("constant", x, 0.0)
 
 
 def uniform(low: float = 0.0, high: float = 1.0) -> Initialiser:
-    """Entries drawn from [low, high)."""
+    """Initialise entries with numbers drawn from [low, high)."""
     return Initialiser("uniform", low, high)
 
 
 def normal(mean: float = 0.0, std: float = 1.0) -> Initialiser:
-    """Entries drawn from the normal distribution with this mean and standard deviation."""
+    """Initialise entries with numbers drawn from the normal distribution with this mean and
+    standard deviation.
+    """
     return Initialiser("normal", mean, std)

@@ -40,7 +40,7 @@ class Deferred:
         self.moment: float | None = None
 
     def seconds(self) -> float | None:
-        """Seconds since a signal has asked to end; None if none has."""
+        """Return the seconds since a signal has asked to end; None if none has."""
         return None if self.moment is None else time.monotonic() - self.moment
 
 
