@@ -46,7 +46,7 @@ class EdgeData:
     unseen: Mapping[str, int] = field(default_factory=dict)
     # by vertex type, each (len(ids), ...)
     vertex_fields: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
-    classes: tuple[str, ...] = ()  # what labels of -1 and +1, or from 0 on, stand for
+    classes: tuple[str, ...] = ()  # the meaning of labels -1 and +1, or from 0 on
     # by vertex type and field: the words that the field's numbers from 0 stand for, (k,)
     categories: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     # by vertex type, the type in which its ids were given, where it is not plain: see

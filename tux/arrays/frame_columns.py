@@ -1,6 +1,6 @@
-"""Columns of tables in memory as ids and numbers, piece by piece, and which rows are bad.
+"""Columns of tables in memory as ids and numbers, piece by piece, and their bad rows.
 
-What a column holds is told by its type, in Arrow's words.
+The type of a column, as Arrow names it, shows its kind.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
 def unfit(value: Any, kind: np.dtype) -> str:
     """Return the words of a message about a number that does not fit `kind`."""
     least, most = _limits(kind)
-    value = value.item() if isinstance(value, np.generic) else value  # which is compared exactly
+    value = value.item() if isinstance(value, np.generic) else value  # compared exactly
     if not np.isfinite(value):
         return f"{value}, not a finite number"
     return f"{value}, beyond {kind}" if not least <= value <= most else f"{value}, not whole"

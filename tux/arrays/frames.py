@@ -51,7 +51,7 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
     """Return an object as a table, None if it is no table. With `index`, the named levels of the
     index of pandas are columns too (`Frame.levels`).
 
-    Raises `DataError` for a table whose columns cannot be told.
+    Raises `DataError` for a table whose columns cannot be found out.
     """
     if index and _is_indexed(data):  # as groupby and stack make them
         data = data.to_frame("value" if data.name is None else data.name)

@@ -77,7 +77,7 @@ class Ids:
         other.
         """
         base = cls(np.empty(0, np.int64)) if known is None else known
-        parts = list(map(_distinct, columns))  # which holds no column longer than needed
+        parts = list(map(_distinct, columns))  # no column is held longer than needed
         values = parts[0][0] if len(parts) == 1 else _union([part for part, _ in parts])
         index = base._find(values)
         new = values[index < 0]
@@ -187,7 +187,7 @@ def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
     if column.rows >= COMPILED_ROWS and (bounds := column.integer_bounds()):
         low, high = bounds
         if high - low <= column.rows:
-            from tux.arrays.ranks import ranked  # which needs the compiler
+            from tux.arrays.ranks import ranked  # needs the compiler
 
             return ranked(column.taken(), low, high)
     return _distinct(column.whole())
@@ -198,7 +198,7 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     sorting.
     """
     if len(array) >= COMPILED_ROWS:
-        from tux.arrays.ranks import ranked  # which needs the compiler
+        from tux.arrays.ranks import ranked  # needs the compiler
 
         return ranked([array], low, high)
     present = np.zeros(high - low + 1, np.bool_)

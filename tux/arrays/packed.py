@@ -1,5 +1,5 @@
-"""How a file begins and how it is packed: its first bytes, and the unpacking of xz and of zip with
-one file in it.
+"""The first bytes of a file and its packing, and the unpacking of xz, and of zip with one file in
+it.
 
 The other kinds of packing are unpacked by `tux.arrays.arrow`. The name of a file does not count,
 since it may be wrong, and a file need not have the usual ending.
@@ -26,7 +26,7 @@ XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
 ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 LOOKED_AT = 10_000  # names of a folder among which one like a wrong one is looked for
 RATIO = 256
-"""How many times its own size a packed file may hold, beyond `ROOM`; text has 2 to 30 times, and
+"""The content of a packed file, as a multiple of its size, beyond `ROOM`; text has 2 to 30 times, and
 repeated lines 100 times."""
 
 ROOM = 1 << 28

@@ -87,7 +87,7 @@ def _passes_by(name: str) -> bool:
     try:
         mode = os.stat(name).st_mode
     except OSError:
-        return False  # which opening it will tell
+        return False  # opening it will raise the error
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 

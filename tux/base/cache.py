@@ -61,8 +61,8 @@ def _own(folder: Path) -> str:
 def cache_folder() -> Path:
     """Return the folder of the cache for this process and those that it starts.
 
-    It never fails: where none can be kept, kernels are compiled anew, in a temporary folder, which
-    is removed when this process ends. A warning tells of each folder that cannot be used.
+    It never fails: if no folder can be kept, kernels are compiled anew, in a temporary folder,
+    which is removed when this process ends. A warning names each folder that cannot be used.
     """
     return _chosen(
         os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")

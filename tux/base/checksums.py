@@ -69,7 +69,7 @@ def is_changed(folder: Path, name: str) -> bool:
     no checksum of it.
     """
     before = sums_of(folder).get(name)
-    # where they differ, another process may have changed the file and sealed the folder meanwhile
+    # if they differ, another process may have changed the file and sealed the folder meanwhile
     return before not in (None, sum_of(folder / name)) and before == sums_of(folder).get(name)
 
 

@@ -81,7 +81,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(part, final)
             sync(final.parent)
     finally:
-        with suppress(OSError):  # what went wrong is told by another error
+        with suppress(OSError):  # another error says what went wrong
             part.unlink(missing_ok=True)
 
 
@@ -114,7 +114,7 @@ def make_folder(folder: Path) -> None:
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in new:
-        with suppress(PermissionError):  # who may write there need not be one who may read
+        with suppress(PermissionError):  # a user who may write there need not be allowed to read
             sync(each.parent)
 
 

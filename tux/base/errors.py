@@ -10,7 +10,7 @@ NOT_TOGETHER = "not all machines load their shares, so each reads the whole inpu
 
 
 class TuxError(Exception):
-    """Base of all errors that are told to the user without a traceback.
+    """The base of all errors that the user sees without a traceback.
 
     `what` is the one-line statement, `where` names the place (``file:line``, a UDF, or worker and
     host), `do` says what would help. Each is made one line (`tux.base.text.one_line`), as words of

@@ -11,7 +11,7 @@ PAGE = mmap.PAGESIZE
 
 
 def free() -> int | None:
-    """Return the number of bytes that may be taken without swapping, if the system tells it
+    """Return the number of bytes that may be taken without swapping, if the system shows it
     (Linux), else None.
     """
     try:
@@ -24,7 +24,7 @@ def free() -> int | None:
 
 
 def resident() -> int:
-    """Return the number of bytes of memory that this process holds, if the system tells it (Linux);
+    """Return the number of bytes of memory that this process holds, if the system shows it (Linux);
     else 0.
     """
     try:

@@ -97,7 +97,7 @@ def handle_ending() -> Callable[[], None]:
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        if outermost:  # what comes later in this process was not asked to end
+        if outermost:  # later code in this process was not asked to end
             _received.clear()
 
     return restore

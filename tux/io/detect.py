@@ -1,6 +1,6 @@
 """The format of a file, which is found once, by its name and its first bytes; callers match on it.
 
-Whether text holds bags of columns rather than a table of edges is told by its first lines.
+The first lines of text show if it holds bags of columns or a table of edges.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ def detect(path: str | os.PathLike[str]) -> Format:
     """Find out the format of a file: MATLAB, METIS and adjacency lists by its name, the others by
     its first bytes and lines.
 
-    Of `Files` it is that of all of them; whether text holds bags is told by the first lines of the
-    whole. A file that is damaged may be of any format; reading it will tell. Raises `DataError` if
-    a file cannot be opened, or has lines before the banner of Matrix Market; if files are of
-    several formats, or of one of which each file is a whole; and for a kind of file that is known
-    and not read (`tux.io.foreign_kinds`).
+    For `Files` it is the format of all of them; the first lines of the whole show if text holds
+    bags. A damaged file may be of any format; reading it raises the error. Raises `DataError` if a
+    file cannot be opened, or has lines before the banner of Matrix Market; if files are of several
+    formats, or of one of which each file is a whole; and for a kind of file that is known and not
+    read (`tux.io.foreign_kinds`).
     """
     if len(pieces := pieces_of(path)) > 1:
         return _detect_all([piece.path for piece in pieces])
@@ -194,7 +194,7 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
         if _most([bool(TRIPLE.fullmatch(line)) for line in lines[3 : 3 + SAMPLE]]):
             return Format.DOCWORD
     if not named and b":" not in head:
-        return Format.TEXT  # which a look at each line would find, too
+        return Format.TEXT  # as a look at each line would find, too
     if not named and _is_cut(lines):
         return Format.TEXT
     words = (

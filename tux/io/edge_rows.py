@@ -31,7 +31,7 @@ from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Bad, OnBadRow, short, text_b
 TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[{}\[\]():,]|[^\s'\"{}\[\]():,]+", re.DOTALL
 )
-CUT = "\x1f"  # which str.split takes for a blank, so that no id has it
+CUT = "\x1f"  # str.split takes it for a blank, so that no id has it
 
 
 def read_edge_rows(

@@ -52,7 +52,7 @@ from tux.io.text import (
 Tell = Callable[[int, float], None]
 """A function that is called with the amount read: unpacked bytes of text, and pieces of files."""
 
-BYTES = re.compile(r"[\udc80-\udcff]")  # which are not UTF-8, decoded by "surrogateescape"
+BYTES = re.compile(r"[\udc80-\udcff]")  # bytes that are not UTF-8, decoded by "surrogateescape"
 MARKED_ROWS = (
     "Its lines begin with # or %, as comments do; below a line of names, such as source,target, "
     "they are rows."

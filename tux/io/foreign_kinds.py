@@ -13,7 +13,7 @@ from tux.base.errors import DataError
 from tux.io.cells import MARK, SEPARATORS, cells_of
 from tux.io.row_one import is_in_use
 
-LINES, DOT_LINES = 50, 5  # that are looked at
+LINES, DOT_LINES = 50, 5  # numbers of lines that are looked at
 MAX_HEAD_BYTES = 1 << 16  # bytes of text likewise
 WIDEST = 4096  # characters of a row
 SHARE = 0.75  # of the lines, that must be of the kind: the others may be damaged

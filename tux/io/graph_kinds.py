@@ -13,7 +13,7 @@ GraphKind = Literal["dimacs", "gml", "pajek", "graphml", "adjlist", "edge-data"]
 
 COMMENT = re.compile(r"c(\s|\Z)")
 PROBLEM = re.compile(r"p\s+[a-z]\w*\s+\d+\s+\d+", re.IGNORECASE)
-LINE = re.compile(r"[aendvx]\s|\d")  # that follows a problem's
+LINE = re.compile(r"[aendvx]\s|\d")  # a line after that of the problem
 GML = re.compile(r"(\w+\s+(\"[^\"]*\"|[-+]?[\d.]+)\s+)*graph\s*\[", re.IGNORECASE)
 PAJEK = re.compile(r"\*(vertices\s+\d+|network\b)", re.IGNORECASE)
 DATA = re.compile(r"([^\s,;{}]+)[ \t]*[\s,;][ \t]*([^\s,;{}]+)[ \t]*[\s,;][ \t]*(\{.*\})")

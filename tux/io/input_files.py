@@ -219,7 +219,7 @@ def _check_kind(path: str) -> None:
     try:
         mode = 0 if stores.is_uri(path) else os.stat(path).st_mode
     except OSError:
-        return  # which reading it will tell
+        return  # reading it will raise the error
     if mode and not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise DataError(
             f"{path} is a device or a socket, which is read only where it is named itself",

@@ -32,7 +32,7 @@ class Places:
     def __init__(self, path: str) -> None:
         self.path = path
         self._starts: list[_Start] = []
-        self.pieces = 0  # that have begun
+        self.pieces = 0  # number of pieces that have begun
 
     def begin(self, number: int, piece: Piece, line: int = 1) -> None:
         """Note that line `number` of the text is line `line` of a piece. Call it with ascending

@@ -57,7 +57,7 @@ from tux.io.text import (
 )
 
 ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # the beginning of a line that is a row
-TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # the same of cells cut by tabs
+TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # `ROW` if cells are cut by tabs
 F8 = np.dtype("f8")
 EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """The cells of a column of numbers that are all missing."""

@@ -55,7 +55,7 @@ ESCAPED = re.compile(  # a quote behind a backslash, in a cell
 JUDGED = 1000  # rows that show the kinds of the columns
 HELD = 1 << 20  # bytes of one row, at most, that runs over several lines
 MARKED = re.compile(rb"^[ \t]*(?!#N/A)[#%].*\n", re.MULTILINE)
-MARKED_CELL = re.compile(rb"^ *(?!#N/A)[#%].*\n", re.MULTILINE)  # the same where tabs cut cells
+MARKED_CELL = re.compile(rb"^ *(?!#N/A)[#%].*\n", re.MULTILINE)  # `MARKED` if tabs cut cells
 
 
 class FirstRows(NamedTuple):
@@ -64,7 +64,7 @@ class FirstRows(NamedTuple):
     """
 
     separator: str
-    width: int  # that most of the rows have
+    width: int  # number of cells of most rows
     table: list[list[str]]
     numbered: bool  # see `TextLayout`
     leading: bool
