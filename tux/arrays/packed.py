@@ -26,8 +26,8 @@ XZ, ZIP, SEVEN = b"\xfd7zXZ\x00", b"PK\x03\x04", b"7z\xbc\xaf"
 ENDINGS = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 LOOKED_AT = 10_000  # names of a folder among which one like a wrong one is looked for
 RATIO = 256
-"""The content of a packed file, as a multiple of its size, beyond `ROOM`; text has 2 to 30 times, and
-repeated lines 100 times."""
+"""Bytes that a packed file may hold for each byte of its size, beyond `ROOM`; text has 2 to 30, and
+repeated lines 100."""
 
 ROOM = 1 << 28
 """Bytes that any packed file may hold."""
