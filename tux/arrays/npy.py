@@ -37,8 +37,8 @@ HEADER = re.compile(
     rb"\{'descr': '(?P<descr>[<>|=]?[b-zA-Z]\d{0,9})', 'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(\d{1,18}L?(, ?\d{1,18}L?)*,?)?)\),? ?\}\s*"
 )
-"""The header that numpy.save writes before arrays that are neither records nor objects. (The dtype "a" is an
-old name, of which numpy warns.)
+"""The header that numpy.save writes before arrays that are neither records nor objects. (The dtype
+"a" is an old name, about which numpy warns.)
 """
 
 
