@@ -57,8 +57,8 @@ class TextLayout(NamedTuple):
         return len(cells) == self.width and not apart
 
     def cut(self, text: bytes) -> bytes:
-        """Cut whole lines of the file in the same way, but by separators of one byte, without runs
-        of blanks.
+        """Cut whole lines of the file into cells. Returns the same lines with separators of one
+        byte between the cells, and without runs of blanks.
         """
         if self.separator == BLANKS:
             text = text.replace(b"\t", b" ").replace(b"\r\n", b"\n")

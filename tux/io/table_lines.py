@@ -199,8 +199,8 @@ def _named_separator(text: bytes) -> str:
 
 def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
     """Add an empty cell to the first row if it has a cell less than all others, as R writes the
-    names of columns beside those of rows: at the begin, or at the end if all other rows end in an
-    empty cell.
+    names of columns beside those of rows: at the beginning, or at the end if all other rows end in
+    an empty cell.
     """
     first, *rest = table
     if not rest or {len(row) for row in rest} != {len(first) + 1}:
