@@ -1,1 +1,1 @@
-"""Edges and ids as arrays, and the one door to Apache Arrow."""
+"""Edges and ids as arrays, and the only import of Apache Arrow."""

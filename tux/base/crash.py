@@ -1,4 +1,4 @@
-"""The last words of a process that dies by a signal while compiled code runs: most often, a vertex
+"""The message of a process that is ended by a signal while compiled code runs: most often, a vertex
 function has written out of bounds.
 
 No Python can run then. The handler is a function that numba has compiled to call nothing but

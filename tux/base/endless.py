@@ -57,7 +57,7 @@ def _watch(reader: int) -> None:
 
 
 def _is_handled(number: int) -> bool:
-    """Return whether Python handles a signal that has just come within GRACE seconds."""
+    """Return whether Python handles, within GRACE seconds, a signal that has just come."""
     came = time.monotonic()
     while time.monotonic() - came < GRACE:
         if is_handled_since(number, came - 1):

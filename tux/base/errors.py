@@ -44,8 +44,8 @@ class ProgramError(UsageError):
 
 
 class DataError(TuxError):
-    """Input that cannot be read as what it should be, or numbers that stopped being numbers
-    (exit code 3).
+    """Input that cannot be read as it should be, or numbers that have become NaN or infinite (exit
+    code 3).
     """
 
     exit_code = 3

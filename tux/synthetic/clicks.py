@@ -229,8 +229,8 @@ def clicks(
 def _truth(
     seed: int, share: np.ndarray, popularity: np.ndarray, count: int, signal: float
 ) -> np.ndarray:
-    """Draw the true weights by rank, (features,). `share`: the share of the samples that have each
-    feature, about.
+    """Draw the true weights by rank, (features,). `share` is about the share of the samples that
+    have each feature.
     """
     uniform = uniforms(key(seed, "clicks", "true"), np.arange(len(share)), 1)[:, 0]
     # the first to arrive at exponential times (Efraimidis and Spirakis 2006)
