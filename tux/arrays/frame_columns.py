@@ -43,8 +43,8 @@ def gathered(
     kinds: Sequence[np.dtype | None],
     note: Callable[[int, str], None],
 ) -> tuple[Pieces, list[str]]:
-    """Read the columns at the places `picks` of a table in memory, as `kinds` says
-    (`tux.arrays.arrow.Pieces`). Returns them and the type of each (see `tux.arrays.given`; "" of
+    """Read the columns at the places `picks` of a table in memory into a `tux.arrays.arrow.Pieces`
+    of these `kinds`. Returns it and the type of each column (see `tux.arrays.given`; "" of
     numbers). Messages call the columns by their `labels`.
 
     A row is bad if a value is missing, an id is empty, or a number is not finite or does not fit

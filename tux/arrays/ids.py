@@ -1,4 +1,6 @@
-"""External ids of vertices to dense indices 0 .. n-1, once, and back exactly as they were given."""
+"""Maps from external ids of vertices to dense indices 0 .. n-1, and back to the ids exactly as they
+were given.
+"""
 
 from __future__ import annotations
 

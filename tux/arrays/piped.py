@@ -64,7 +64,7 @@ def openable(path: str | os.PathLike[str]) -> Any:
 
 
 def forget() -> None:
-    """Remove all copies: what stands behind their names may be something else the next time."""
+    """Remove all copies, as the input of these names may be another one the next time."""
     while _copies:
         _, copy = _copies.popitem()
         copy.close()

@@ -121,8 +121,8 @@ def lines_of(block: bytes) -> Iterator[str]:
 
 
 def is_marked(line: str) -> bool:
-    """Return whether a line begins with # or %, as comments do. After a tab the mark is in the
-    second cell, and does not count.
+    """Return whether a line begins with # or %, as comments do. A mark after a tab is in the second
+    cell, and counts only if a blank follows it.
     """
     text, behind = line.lstrip(" "), line.lstrip(" \t")
     if text.startswith("\t") and behind[1:2].isspace():  # "# words" behind a tab are no cell

@@ -145,7 +145,7 @@ def _count(text, kind, words, size, stops, done, out, at):  # type: ignore[no-un
 
 
 class _Counter:
-    """Counts words, and numbers them as they come."""
+    """A counter of words, which numbers them as they come."""
 
     def __init__(self) -> None:
         self.words = _Words.room(1024, 8192)

@@ -1,5 +1,5 @@
-"""Pajek's networks as graphs of networkx, whose own reader takes vertices of one label for one, and
-knows neither lists nor vertices that are counted only.
+"""Pajek's networks as graphs of networkx. Its own reader is not used: it merges vertices with equal
+labels, and reads neither lists of neighbours nor vertices that are only counted.
 
     *Vertices n
     1 "label" ...           perhaps not of all vertices
