@@ -83,15 +83,15 @@ class Holder(NamedTuple):
 
 
 def holder(folder: Path) -> Holder | None:
-    """Who has locked a folder; None if nobody has."""
+    """Return the process that has locked a folder; None if there is none."""
     if (by := _signed(folder / LOCK)) is None:
         return None
     return Holder(by.number, by.host, not _is_dead(by))
 
 
 def _signed(lock: Path) -> Process | None:
-    """Whose a lock is; older versions of tux have written its number and host only. None if there
-    is no lock, process 0 of this machine if it names none.
+    """Read the process that a lock names; older versions of tux have written its number and host
+    only. None if there is no lock, process 0 of this machine if it names none.
     """
     try:
         number, host, *rest = lock.read_text(encoding="utf-8").split()
@@ -110,14 +110,14 @@ def _wait_for_signature(lock: Path) -> None:
 
 
 def _is_dead(process: Process) -> bool:
-    """Whether it is a process of this machine that lives no more. A container whose host has the
-    same name is one before this.
+    """Return whether it is a process of this machine that has ended. A process of a container that
+    ran before this one, on a host of the same name, has ended.
     """
     return process.host == socket.gethostname() and not (process.is_near and process.lives)
 
 
 def _is_left(lock: Path) -> bool:
-    """Whether a lock is that of a process of this machine that lives no more."""
+    """Return whether a lock is that of a process of this machine that has ended."""
     by = _signed(lock)
     return by is not None and _is_dead(by)
 
@@ -160,7 +160,9 @@ def _lock(folder: Path) -> bool:
 
 
 def _claimed(folder: Path) -> UsageError:
-    """Whose the lock is, as far as it says, and what to do."""
+    """Return the error that names the process of a lock, as far as the lock names it, and says what
+    the user can do.
+    """
     do = "name another with --out"
     _wait_for_signature(folder / LOCK)
     by = holder(folder)

@@ -33,8 +33,8 @@ class Factors(NamedTuple):
         exclude: Excluded | None = None,
         progress: Callable[[float], None] = lambda share: None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The best `n` items for some queries, `rows` (k,): what `tux.runs.recommend.recommend`
-        returns. `exclude` is of all queries.
+        """Return the best `n` items for some queries, `rows` (k,), as
+        `tux.runs.recommend.recommend` does. `exclude` is of all queries.
         """
         return recommend(
             self.queries[rows],
@@ -49,8 +49,8 @@ class Factors(NamedTuple):
 
 
 def factors_of(program: Program, fields: Mapping[str, Mapping[str, Any]]) -> Factors:
-    """The factors of a model, whose `fields` are those of `tux.program.report.Model`. Raises what
-    `product_of` does, and ProgramError for factors of two lengths.
+    """Return the factors of a model, whose `fields` are those of `tux.program.report.Model`. Raises
+    the errors of `product_of`, and ProgramError for factors of two lengths.
     """
     product = product_of(program)
     queries, items = (
