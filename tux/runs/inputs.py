@@ -1,5 +1,5 @@
-"""What a run reads: edges to train on and edges held out, from files, from memory, or made up
-with known truth.
+"""The data of a run: edges to train on and edges held out, from files, from memory, or made up with
+known truth.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Warn = Callable[[str], None]
 
 @dataclass
 class Inputs:
-    """Edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
+    """The edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
     good the truth itself is, in words.
     """
 
@@ -67,14 +67,14 @@ class Inputs:
     loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
 
     def handed_over(self) -> EdgeData:
-        """The training edges. Only what is known of their vertices stays here, so that whoever gets
-        them can give up their columns.
+        """Return the training edges, and keep only the data of their vertices here. So the caller
+        can free the columns of edges.
         """
         train, self.train = self.train, self.train.bare()
         return train
 
     def digest(self) -> str:
-        """Stands for the training edges."""
+        """Return a digest of the training edges."""
         folder = self.loaded.folder if self.loaded else self.folder
         return read_manifest(folder).digest if folder else self.train.digest()
 
@@ -136,7 +136,7 @@ def load(
 
 @contextmanager
 def _of_test(test: Data) -> Iterator[None]:
-    """Errors inside say that they are of the held-out data, where no name of a file does."""
+    """Make errors inside say that they are of the held-out data, where no name of a file says it."""
     try:
         yield
     except DataError as error:
@@ -146,7 +146,7 @@ def _of_test(test: Data) -> Iterator[None]:
 
 
 def cut_folder(data: Data) -> Path | None:
-    """The folder of `tux partition` that the data are, if they are one."""
+    """Return the folder of `tux partition` that the data are; None if they are something else."""
     if not isinstance(data, str | os.PathLike):
         return None
     folder = Path(named_here(data))
@@ -154,7 +154,7 @@ def cut_folder(data: Data) -> Path | None:
 
 
 def _whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
-    """The edges to train on, all of them in this process."""
+    """Read the edges to train on, all of them in this process."""
     return _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
 
 
@@ -167,7 +167,9 @@ def _train(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
-    """The parts that loaders make of files, and the ids; or all edges, if they are read whole."""
+    """Have loaders make the parts of files, and return the ids; or read all edges, if they are to
+    be read whole.
+    """
     if found := shares.found(program, data, has_test=has_test):
         with suppress(MustReadWhole):
             return _loaded(shares, program, data, found, reading, warn, has_test=has_test)
@@ -184,7 +186,9 @@ def _loaded(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts]:
-    """The parts that loaders make of files, and the ids; as `_read`, which reads edges."""
+    """Have loaders make the parts of files, and return the ids. Raises and warns as `_read` does,
+    which reads edges.
+    """
     assert found.format is not None
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
@@ -201,12 +205,14 @@ def _loaded(
 
 
 def _files(data: Data) -> str | EdgeData | Held:
-    """The files that data stand for; data in memory as they are. Raises what `input_files` does."""
+    """Return the files that data stand for; data in memory as they are. Raises the errors of
+    `input_files`.
+    """
     return data if isinstance(data, EdgeData | Held) else input_files(data)
 
 
 def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
-    """Data that are made up. UsageError for what is said of files."""
+    """Make up data. UsageError for options that are about files."""
     flags = [f"--{name}" for name in ({} if test is None else {"test": test}) | reading.named()]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
@@ -224,8 +230,8 @@ def _read(
     reading: Reading,
     warn: Warn,
 ) -> EdgeData:
-    """The edges of a file of the kind that the program's input is; those in memory as they are.
-    The ids of `train` come first.
+    """Read the edges of a file of the kind that the program's input is; return edges in memory as
+    they are. The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
         check_hashed(program, "edges in memory")
@@ -258,7 +264,7 @@ def _read(
 def _held(
     data: Held, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
 ) -> EdgeData:
-    """The edges of data in memory, as `_read` reads those of files."""
+    """Read the edges of data in memory, as `_read` reads those of files."""
     if isinstance(data, Deferred):
         edges = data.make()
         return edges if train is None else against(edges, train)
@@ -307,7 +313,7 @@ def _read_bags(
     known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
-    """Documents: a table of edges, unless what only bags of words have is asked for."""
+    """Read documents: a table of edges, unless an option is given that only bags of words have."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
         format = detect(source)
@@ -342,13 +348,15 @@ def advise_text(error: DataError, format: Format) -> None:
 
 
 def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
-    """The same edges with what tables say of their vertices: data and groups."""
+    """Add to the edges the data and groups that tables give to their vertices."""
     train = with_vertices(train, program, reading.vertices, warn, reading.on_bad_row)
     return in_groups(train, program, warn, reading.on_bad_row)
 
 
 def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
-    """What a partitioned folder knows without its edges, the labels as the program means them."""
+    """Read the ids and tables of a partitioned folder, without its edges. Labels are turned into
+    those that the program uses.
+    """
     if reading.vertices:
         raise UsageError(
             f"{folder} is cut already, so no tables of vertices can be added",
@@ -369,13 +377,15 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
 
 
 def judges(program: type[Program]) -> bool:
-    """Whether a program has any use for edges that are held out: it evaluates or judges."""
+    """Return whether a program uses edges that are held out: it evaluates or judges."""
     report = type(program.report)
     return program.evaluate is not Program.evaluate or report.judge is not Report.judge
 
 
 def origin(data: Data | None) -> str | list[str]:
-    """Where edges came from, to be found again. See `tux.runs.folder.Origin`."""
+    """Return the paths of the files of edges, from which they can be read again; or "generated",
+    "memory" and the like. See `tux.runs.folder.Origin`.
+    """
     if data is None:
         return "generated"
     if isinstance(data, EdgeData | Held):
