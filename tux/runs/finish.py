@@ -40,7 +40,9 @@ COULD_GO_ON = "with --checkpoint-every N a run can go on"
 
 
 class Trainer(Protocol):
-    """The trainer of a program: `tux.engine.training.Training`, or the launcher of several workers."""
+    """The trainer of a program: `tux.engine.training.Training`, or the launcher of several
+    workers.
+    """
 
     worker: Worker
     seconds: float

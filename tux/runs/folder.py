@@ -89,7 +89,9 @@ class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The content of `run.json`: everything needed to repeat the run, and at its end the results."""
+    """The content of `run.json`: everything needed to repeat the run, and at its end the
+    results.
+    """
 
     app: App
     parameters: dict[str, Any]

@@ -51,7 +51,9 @@ def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, Run], None]:
 
 
 def _table(columns: dict[str, np.ndarray]) -> str:
-    """Write columns as lines of cells that are separated by tabs; `true` and `false` for booleans."""
+    """Write columns as lines of cells that are separated by tabs; `true` and `false` for
+    booleans.
+    """
     cells = [
         np.where(array, "true", "false") if array.dtype == bool else array.tolist()
         for array in columns.values()

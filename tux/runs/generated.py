@@ -15,7 +15,9 @@ Generated = tuple[EdgeData, EdgeData | None, str]
 
 
 def generated(program: Program) -> Generated:
-    """Make up data of the kind that the program's input is. UsageError where none can be made up."""
+    """Make up data of the kind that the program's input is. UsageError where none can be made
+    up.
+    """
     fields = program.edge.columns
     match program.input:
         case Samples() if len(fields) <= 1:

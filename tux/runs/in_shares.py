@@ -191,7 +191,9 @@ class InShares:
 
 
 def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> Plan:
-    """Return the plan by which loaders make the same parts as `tux.graph.partitioned.partitioned`."""
+    """Return the plan by which loaders make the same parts as
+    `tux.graph.partitioned.partitioned`.
+    """
     ends, name = program.edge.ends, cut_by(program, partitioner)
     how = how_cut(ends, name, parts, whole_types(program), program.edge.whole)
     return Plan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)

@@ -136,7 +136,9 @@ def load(
 
 @contextmanager
 def _of_test(test: Data) -> Iterator[None]:
-    """Make errors inside say that they are of the held-out data, where no name of a file says it."""
+    """Make errors inside say that they are of the held-out data, where no name of a file says
+    it.
+    """
     try:
         yield
     except DataError as error:

@@ -88,7 +88,9 @@ class Ended(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """The amount of its share that a loader has read: bytes of text, unpacked, and pieces of files."""
+    """The amount of its share that a loader has read: bytes of text, unpacked, and pieces of
+    files.
+    """
 
     size: int = 0
     pieces: float = 0.0

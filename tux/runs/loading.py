@@ -204,7 +204,9 @@ def _progress(graph: Path, number: int) -> Progress:
 
 
 def _has_read(graph: Path, number: int) -> bool:
-    """Return whether a loader has read its share: then its first message is there, or a later one."""
+    """Return whether a loader has read its share: then its first message is there, or a later
+    one.
+    """
     return ended_path(graph, number).exists() or _rounds_sent(graph, number) > 0
 
 
