@@ -1,8 +1,9 @@
-"""The launcher of machine 0 while the machines load their shares: leads the loaders of all.
+"""The launcher of machine 0 while the machines load their shares: it leads the loaders of all.
 
-It is member number `workers` of their meeting, and knows who has said hello, who has read its
-share, and who has done all. It carries no data. It takes the error of a share only when all shares
-before it are read: so the one is told that one process would have met first.
+It is member number `workers` of their meeting, and knows the loaders that have said hello, that
+have read their shares, and that have done all. It carries no data. It takes the error of a share
+only when all shares before it are read: so the user gets the error that one process would have met
+first.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ LONGER = "all wait for each other; if the network is slow, give it longer: --tim
 
 
 class LoadingLauncher:
-    """Leads the loaders of a meeting, of which `here` are this machine's. `phase(text)` shows what
-    goes on, and `warn(text)` a warning. `nonces`: of all meetings of this run so far.
+    """The leader of the loaders of a meeting, of which `here` are this machine's. `phase(text)`
+    shows the work that goes on, and `warn(text)` a warning. `nonces`: of all meetings of this run
+    so far.
     """
 
     def __init__(
@@ -100,12 +102,12 @@ class LoadingLauncher:
         )
 
     def lead(self, losses: Losses) -> bool:
-        """Start the loaders of this machine, and wait until all of all machines have loaded.
-        Whether they have; False where some are lost and `losses` allow that all load anew.
+        """Start the loaders of this machine, and wait until all of all machines have loaded. Return
+        whether they have; False where some are lost and `losses` allow that all load anew.
 
         Raises the error of the first that fails, PeerLost for one that is lost, Refused for one
-        that does not fit or says what none does, NotJoined, MustReadWhole, and DiskError if a
-        folder of the job is gone.
+        that does not fit or sends a message that no loader sends, NotJoined, MustReadWhole, and
+        DiskError if a folder of the job is gone.
         """
         try:
             with pausing(self._pause, self._resume), self.thread.naming_hosts():
@@ -135,8 +137,9 @@ class LoadingLauncher:
         return True
 
     def _outside(self, frames: list[Any]) -> bool:
-        """Whether frames that are not of this meeting are a question of another machine, which is
-        answered. One that asks for the job has its parts, and loads no share; see `ALONE`.
+        """Answer frames from outside this meeting if they are a question of another machine, and
+        return whether they are. A machine that asks for the job has its parts, and loads no share;
+        see `ALONE`.
         """
         sockets, meeting = self.thread.reactor.sockets, self.meeting
         if isinstance(join := joining.heard(frames, meeting.meeting), Join):
@@ -154,8 +157,8 @@ class LoadingLauncher:
         return False
 
     def _answer(self, join: Join) -> Control | None:
-        """What a machine is told that asks to load; None: nothing yet. One that has joined may have
-        lost a loader, or leave.
+        """Return the answer to a machine that asks to load; None: no answer yet. One that has
+        joined may have lost a loader, or leave.
         """
         if join.leaves:
             if join.nonce in self._nonces:
@@ -175,7 +178,7 @@ class LoadingLauncher:
     # ---- in the main thread
 
     def _meet(self) -> None:
-        """Wait until all loaders have said hello, and tell them who is where."""
+        """Wait until all loaders have said hello, and send each the addresses of all."""
         attendance = self._attendance
         while not attendance.is_complete:
             message = attendance.receive(self._receive, self.meeting.deadline, self._phase)
@@ -212,8 +215,8 @@ class LoadingLauncher:
                 raise as_error(failures[min(failures)])
 
     def _receive(self, seconds: float, waiting_for: str) -> Message:
-        """The next message; the error of a loader of this machine as soon as its process ends.
-        DeadlinePassed after `seconds` in which no loader works.
+        """Return the next message; raise the error of a loader of this machine as soon as its
+        process ends. DeadlinePassed after `seconds` in which no loader works.
         """
         deadline = Deadline(seconds, self.thread.reactor.heartbeat)
         while True:
