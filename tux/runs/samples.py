@@ -37,9 +37,8 @@ def read_labelled(
     source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
     """Read the samples of a file. With training samples `train`, features keep their indices,
-    labels mean the same, and the new samples follow those of `train`.
-
-    Raises the errors of `tux.io.samples.read_samples`.
+    labels mean the same, and the new samples follow. Raises the errors of
+    `tux.io.samples.read_samples`.
     """
     from tux.io.samples import read_samples
 
@@ -71,7 +70,7 @@ def is_multiclass(program: Program) -> bool:
 
 
 def labels_are(program: Program) -> dict[str, Any]:
-    """Return the kind of labels of the program, as arguments of `tux.io.samples.read_samples`."""
+    """Return the kind of labels of the program, as `tux.io.samples.read_samples` takes it."""
     return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
 
@@ -82,9 +81,7 @@ def hash_bits(program: Program) -> int:
 
 
 def check_hashed(program: Program, source: str) -> None:
-    """Raise UsageError where features are to be hashed, but the `source` has them in their final
-    form.
-    """
+    """Raise UsageError where features are to be hashed, but the `source` has their final ids."""
     if bits := hash_bits(program):
         raise UsageError(
             f"hash {bits} has no effect: the features of {source} keep their ids",
@@ -109,8 +106,7 @@ def check_reading(program: Program, reading: Reading) -> None:
 
 def classes_of(program: Program, train: EdgeData | None) -> Any:
     """Return the classes that labels of -1 and +1 stand for: those of training, or those that the
-    user has named, if there are classes. UsageError for classes that are named where labels are
-    numbers.
+    user has named. UsageError for classes that are named where labels are numbers.
     """
     return train.classes if train is not None and train.classes else _classes(program)
 
@@ -119,9 +115,7 @@ def classes_of(program: Program, train: EdgeData | None) -> Any:
 def telling_classes(
     source: Any, classes: Any, train: EdgeData | None, program: Program
 ) -> Iterator[None]:
-    """Explain, in the error about it, a label that is none of the classes which the user has
-    named.
-    """
+    """Explain the error of a label that is none of the classes which the user has named."""
     from tux.io.sample_labels import UnknownLabel
 
     try:
@@ -188,15 +182,13 @@ def groups_file(program: Program) -> str:
 def in_groups(
     edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: OnBadRow = "stop"
 ) -> EdgeData:
-    """Put the features of edges into the groups of the file that the program names, if any."""
+    """Put features of edges into the groups of the file that the program names, if any."""
     path = groups_file(program)
     return with_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
 
 
 def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
-    """Turn samples into edges with a program's fields, behind those of training, if these are
-    given.
-    """
+    """Turn samples into edges with a program's fields, behind those of training, if given."""
     kind, edges = program.edge.ends[0], samples.edges
     if train is None and not samples.weight.any():
         raise DataError(
@@ -221,8 +213,8 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
 
 
 def check_labelled(edges: EdgeData, program: Program) -> None:
-    """Raise DataError where samples in memory, which are edges already, have labels or weights that
-    the program does not know: each label is to be as `labelled` has it.
+    """Raise DataError where samples that are edges already have labels or weights that the program
+    does not know: each label is to be as `labelled` has it.
     """
     known = edges.vertex_fields.get(program.edge.ends[0], {})
     given = program.input if isinstance(program.input, Samples) else Samples()
@@ -282,9 +274,7 @@ def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
 def _signs_before(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Turn labels of a folder with the classes `stored` into signs, and return the classes that
-    these stand for.
-    """
+    """Turn labels of a folder with the classes `stored` into signs. Returns also their classes."""
     from tux.io.sample_labels import MORE
 
     classes = _classes(program) or stored

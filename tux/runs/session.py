@@ -156,9 +156,7 @@ def _run(
     clock: Phases,
     begun: tuple[Stopped, RunFolder] | None = None,
 ) -> Result:
-    """Run a program from the beginning, or from the checkpoint of a run that has stopped, in its
-    folder.
-    """
+    """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
     before, folder = begun or (None, None)
     data, test = held(program, data), held(program, test)
     processes = _has_processes(data, options)
@@ -220,9 +218,7 @@ def _in_this_process(
     clock: Phases,
     states: States,
 ) -> Training:
-    """Make one worker, at the state from which it goes on; its last state is written when the
-    `stack` is left.
-    """
+    """Make one worker at the state from which it goes on. Leaving `stack` writes its last state."""
     files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
     training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
     if states.resume:
@@ -253,9 +249,7 @@ def _shares(
     watch: Watcher,
     answers: Answers,
 ) -> InShares:
-    """Make the loading in shares of a run: the folders that it makes are removed when the `stack`
-    is left.
-    """
+    """Make the loading in shares of a run. Leaving `stack` removes the folders that this makes."""
 
     def folders() -> tuple[Path, Path]:
         made = job_folder.make(folder.path if folder else None)
@@ -270,8 +264,8 @@ def _shares(
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """Add to the error of a lost worker or of a disk how to go on, if there is a checkpoint. If a
-    disk needs something first, its error has said it.
+    """Add to the error of a lost worker or of a disk how to go on, if there is a checkpoint. What a
+    disk needs first, its error has said.
     """
     try:
         yield
@@ -321,9 +315,7 @@ def _going_on(
 
 
 def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
-    """Tell other machines to wait, until the launcher listens, or the `stack` is left. This is for
-    machine 0 of several; elsewhere nothing is answered.
-    """
+    """Tell other machines, on machine 0, to wait until the launcher listens or `stack` is left."""
     leads = place and not place.rank
     answers = Answers()
     if place and leads:
