@@ -136,9 +136,7 @@ def load(
 
 @contextmanager
 def _of_test(test: Data) -> Iterator[None]:
-    """Make errors inside say that they are of the held-out data, where no name of a file says
-    it.
-    """
+    """Add to errors inside that they are of the held-out data, where no name of a file says it."""
     try:
         yield
     except DataError as error:
@@ -169,8 +167,8 @@ def _train(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
-    """Have loaders make the parts of files, and return the ids; or read all edges, if they are to
-    be read whole.
+    """Have loaders make the parts of files, and return the ids; or read all edges in this
+    process.
     """
     if found := shares.found(program, data, has_test=has_test):
         with suppress(MustReadWhole):
@@ -188,9 +186,7 @@ def _loaded(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts]:
-    """Have loaders make the parts of files, and return the ids. Raises and warns as `_read` does,
-    which reads edges.
-    """
+    """Have loaders make the parts of files, and return the ids. Errors are as those of `_read`."""
     assert found.format is not None
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
@@ -315,7 +311,7 @@ def _read_bags(
     known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
-    """Read documents: a table of edges, unless an option is given that only bags of words have."""
+    """Read documents: a table of edges, unless an option is given that only bags have."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
         format = detect(source)
@@ -356,8 +352,8 @@ def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn
 
 
 def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
-    """Read the ids and tables of a partitioned folder, without its edges. Labels are turned into
-    those that the program uses.
+    """Read the ids and tables of a partitioned folder, without its edges. Labels become those that
+    the program uses.
     """
     if reading.vertices:
         raise UsageError(
@@ -385,8 +381,8 @@ def judges(program: type[Program]) -> bool:
 
 
 def origin(data: Data | None) -> str | list[str]:
-    """Return the paths of the files of edges, from which they can be read again; or "generated",
-    "memory" and the like. See `tux.runs.folder.Origin`.
+    """Return the origin of edges, by which they can be found again. See
+    `tux.runs.folder.Origin`.
     """
     if data is None:
         return "generated"

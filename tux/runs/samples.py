@@ -36,9 +36,8 @@ NAMED = ("form", "label", "weight", "labels")
 def read_labelled(
     source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
-    """Read the samples of a file. With training samples `train`, features keep their indices,
-    labels mean the same, and the new samples follow. Raises the errors of
-    `tux.io.samples.read_samples`.
+    """Read the samples of a file; behind those of training, if `train` is given, with the same
+    indices of features and meanings of labels. Raises the errors of `tux.io.samples.read_samples`.
     """
     from tux.io.samples import read_samples
 
@@ -249,8 +248,8 @@ def check_labelled(edges: EdgeData, program: Program) -> None:
 
 
 def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
-    """Turn the labels of a partitioned folder (`path`) into those that `labelled` would make: signs
-    by the classes named, or numbers; weights of 1 if none.
+    """Turn labels of a partitioned folder (`path`) into those that `labelled` makes: signs by the
+    classes named, or numbers; weights of 1 if none.
 
     Raises `DataError` if it has no labels or others than the program reads, `UsageError` if the
     classes are others.
@@ -345,8 +344,7 @@ def with_groups(
     warn: Callable[[str], None],
     on_bad_row: OnBadRow = "stop",
 ) -> EdgeData:
-    """Add to edges the groups that a file names for vertices of type `kind`, as their field
-    `TOGETHER`.
+    """Add to vertices of type `kind` the groups that a file names, as their field `TOGETHER`.
 
     Vertices that the file does not name are groups by themselves. Those that only the file has, and
     with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises what `read_edges`
