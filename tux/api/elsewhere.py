@@ -19,7 +19,7 @@ from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 WARNING, ERROR = "warning: ", "error: "
-"""How lines of machine 0's standard error begin."""
+"""The beginnings of lines of machine 0's standard error."""
 
 
 def run_elsewhere(

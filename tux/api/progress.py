@@ -26,7 +26,7 @@ from tux.runs.watcher import Silent, Watcher
 PAUSE = 0.2  # seconds between two pictures
 BETWEEN = 1.0  # seconds between two plain lines about epochs
 WIDTH = 100  # characters of a plain line
-CLEAR = "\r\x1b[K"  # what empties the line on a terminal
+CLEAR = "\r\x1b[K"  # empties the line on a terminal
 
 
 class Quiet(Silent):

@@ -31,7 +31,7 @@ from tux.runs.saving import save
 from tux.runs.sizes import edges_told
 
 TOPICS = "topics"
-"""The format of `exports` that says which words each topic has."""
+"""The format of `exports` that has the words of each topic."""
 
 
 class Run:
@@ -62,7 +62,7 @@ class Run:
         self.tables = Named(tables, "table")
         self.folder = folder
 
-    # ---- what was run
+    # ---- the program and its record
 
     @property
     def app(self) -> str:
@@ -103,7 +103,7 @@ class Run:
         """True if the user has ended the run before its end."""
         return self._record.interrupted is not None
 
-    # ---- what the model says
+    # ---- results of the model
 
     @in_python()
     def predict(
@@ -241,7 +241,7 @@ class Run:
     def _metrics(self) -> list[str]:
         return [*metrics(dict.fromkeys(self.history.columns))]
 
-    # ---- for what is computed of the model
+    # ---- the model in other forms
 
     def _score_name(self) -> str:
         return str(self._trained().stage.name)

@@ -187,7 +187,7 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
         return none
     dates = among.dtype.kind == "M"
     try:
-        if dates and asked.dtype.kind == "O":  # those of Python and pandas
+        if dates and asked.dtype.kind == "O":  # dates of Python and pandas
             asked = asked.astype(NANOSECONDS)
         elif dates != (asked.dtype.kind == "M") and asked.dtype.kind not in "UT":
             return none
@@ -198,7 +198,7 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
     at = np.searchsorted(among, sought, sorter=order).clip(max=len(among) - 1)
     found = order[at]
     same = among[found] == sought
-    if asked.dtype.kind in "Miuf":  # what was rounded to a type of less precision is another one
+    if asked.dtype.kind in "Miuf":  # a value that was rounded is another one
         same &= sought == asked
     return np.where(same, found, -1).astype(np.int64)
 

@@ -51,8 +51,7 @@ def load_for(
     """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
-        # they are not needed before the end, but a long run should not end with what is wrong with
-        # them
+        # labels are not needed before the end, but a long run should not end with an error in them
         vertex_labels.check(labels)
     if test is not None and not judges(type(program)):
         raise UsageError(

@@ -40,7 +40,7 @@ class Judged:
     quality: Quality | None = None
     parts: np.ndarray | None = None
     why: str = ""
-    memory: str = ""  # what was measured as such, in words
+    memory: str = ""  # the kind of memory that was measured, in words
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,7 @@ def _is_titled(
     try:
         layout = edge_layout(first, wanted)
     except TuxError:
-        return row_one(seen.table, ()) is RowOne.NAMES  # what is wrong is told by reading it
+        return row_one(seen.table, ()) is RowOne.NAMES  # reading the file will tell the fault
     return layout is not None and bool(layout.title)
 
 

@@ -35,7 +35,7 @@ ARRAYS = "arrays"
 """The form that every model has."""
 
 PICTURE = "picture"
-"""And one that is drawn of them."""
+"""The form that is a picture of the arrays."""
 
 
 def export(

@@ -40,14 +40,14 @@ Categories = Mapping[str, Mapping[str, Sequence[str]]]
 """By vertex type and data field: the words that its numbers from 0 stand for."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises about text that is not the JSON it should be."""
+"""The errors that msgspec raises about text that is not the expected JSON."""
 
 
 WHOLE = (
     "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
     "of model/*.parquet can be read without it)"
 )
-"""What to do where `run.json` is damaged."""
+"""The advice where `run.json` is damaged."""
 
 
 class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

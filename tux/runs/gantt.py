@@ -17,7 +17,7 @@ from tux.runs.gantt_parts import STATES, Parts, parts_of
 from tux.runs.journal import FILE, Begins, Entry, Restarts, Works, entries
 
 MOST_SECONDS = 1e11
-"""A larger number of seconds is no time."""
+"""The largest number of seconds that is taken for a time."""
 
 
 class Gantt(NamedTuple):

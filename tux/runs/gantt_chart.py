@@ -13,7 +13,7 @@ from tux.runs.folder import Run
 from tux.runs.gantt import Gantt
 from tux.runs.gantt_parts import STATES, Parts
 
-# those of the page of `tux watch`, work below what is none
+# the colours of the page of `tux watch`; states of work are drawn below the others
 COLOURS = {
     "compute": "#2a78d6",
     "apply": "#1baf7a",
@@ -24,7 +24,7 @@ COLOURS = {
 }
 GOES_ON = {"color": "#c8322b", "linewidth": 1.2, "linestyle": (0, (3, 3))}
 COLUMNS = 1_000
-"""Of the picture: shorter intervals are drawn together, as shares of the height."""
+"""Columns of the picture: shorter intervals are drawn together, as shares of the height."""
 
 ROW = 0.34  # inches; rows of many workers are less high
 HIGHEST = 16.0  # inches, of all rows

@@ -17,8 +17,8 @@ import numpy as np
 from tux.engine.timeline import KINDS, SPANS, Sample
 
 STATES = (*KINDS, "other")
-"""What a worker does: a kind of span, or what has none, such as Python code between stages and the
-copying of checkpoints. Those of this worker alone are the first three, which a main thread does.
+"""The states of a worker: a kind of span, or "other" for work without a span, such as Python code
+between stages and the copying of checkpoints.
 """
 
 SMALL = 2e-6

@@ -47,7 +47,7 @@ from tux.runs.vertex_tables import against, with_held_out, with_vertices
 from tux.runs.why_whole import Found
 
 Data = Source | EdgeData | Held | Any
-"""What `tux.io.input_files` says of files, edges in memory, or whatever `tux.runs.memory` reads."""
+"""Names of files for `tux.io.input_files`, edges, or other data that `tux.runs.memory` reads."""
 Warn = Callable[[str], None]
 
 

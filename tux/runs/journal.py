@@ -26,16 +26,16 @@ from tux.runs.watcher import Watcher
 FILE = "timeline.jsonl"
 
 MOST_BYTES = 64 << 20
-"""Of the file; then nothing more is written but how the run has ended."""
+"""Bytes of the file at most; then only the end of the run is still written."""
 
 SPANS_BYTES = 48 << 20
-"""From which size on samples have no spans."""
+"""Bytes of the file from which on samples have no spans."""
 
 EARLY = 1_000
 """Entries that are kept before the file may be there."""
 
 EPOCH = "epoch "
-"""How the phase of an epoch begins. The records tell of epochs."""
+"""The beginning of an epoch's phase. Such phases are not noted, as the records have the epochs."""
 
 
 class Begins(msgspec.Struct, tag="begins"):
@@ -107,7 +107,7 @@ class Journal:
                 how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
                 self._file = os.open(self.path, how, 0o644)
                 self._size = os.fstat(self._file).st_size
-                # what a process that was killed has left of a line stays a line of its own
+                # part of a line that a killed process has left stays a line of its own
                 if self._size and os.pread(self._file, 1, self._size - 1) != b"\n":
                     self._write(b"\n")
                 self._write(b"".join(self._early))

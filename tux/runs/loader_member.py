@@ -51,10 +51,10 @@ from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.piece import RoundPiece
 
 LAST_WORD_SECONDS = 2.0
-"""Seconds in which what a loader says at its end must have left."""
+"""Seconds in which the last message of a loader must have left."""
 
 MOST_BYTES = PIECE + (1 << 16)
-"""Bytes of the largest frame that a loader takes: a piece, and what is added on its way."""
+"""Bytes of the largest frame that a loader takes: a piece, and the headers around it."""
 
 
 def met_path(folder: Path, number: int) -> Path:
@@ -64,7 +64,7 @@ def met_path(folder: Path, number: int) -> Path:
 
 def explained(error: BaseException, number: int, folder: Path) -> TuxError:
     """Turn an error of a loader, whose files are in `folder`, into one for the user."""
-    if not folder.exists():  # whatever the error is, this is why
+    if not folder.exists():  # this is the cause of any error
         return PeerLost(
             f"the folder of loader {number} on {gethostname()} is gone: its command has ended, or "
             "somebody has removed it",

@@ -117,7 +117,7 @@ class Rows(NamedTuple):
 
 
 Read = Callable[[LoadingJob, int, Tell], Rows]
-"""Reads the share of the loader of this number."""
+"""A function that reads the share of the loader of this number."""
 
 
 def job_folder(graph: Path) -> Path:

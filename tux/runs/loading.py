@@ -41,7 +41,7 @@ from tux.runs.local_loaders import LocalLoaders
 from tux.runs.watcher import Silent, Watcher
 
 COMMAND = [sys.executable, "-P", "-m", "tux.runs.loader_process"]
-"""Starts a loader; the folder, the loader's number and that of its parent follow."""
+"""The command that starts a loader; the folder, its number and that of its parent follow."""
 
 NAP = 0.02
 """Seconds between two looks whether the loaders are there."""

@@ -59,10 +59,10 @@ theirs, and ask to join again.
 """
 
 CLOSING = 10.0
-"""Seconds in which the sockets must be closed: who loads anew uses the same address."""
+"""Seconds in which the sockets must be closed: the next launcher uses the same address."""
 
 JOINERS = 0.05
-"""Seconds between two looks whether all these have asked."""
+"""Seconds between two looks whether all machines that lost loaders have asked."""
 
 LONGER = "all wait for each other; if the network is slow, give it longer: --timeout SECONDS"
 
@@ -88,7 +88,7 @@ class LoadingLauncher:
         )
         self._asked_for_job: float | None = None  # when a machine has done so first
         self._joiners: set[str] = set()  # addresses of machines that have lost their loaders
-        self._over: Failed | None = None  # what these are told at the end
+        self._over: Failed | None = None  # the answer to these at the end
         self.thread: SocketThread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
@@ -269,7 +269,7 @@ class LoadingLauncher:
             limit = time.monotonic() + LOADER_END_SECONDS
             while self._over and self._joiners and time.monotonic() < limit:
                 time.sleep(JOINERS)
-            # those of another machine may not have it yet
+            # loaders of another machine may not have the message yet
             self.thread.close(LOADER_END_SECONDS)
             self._here.end(patience)
             self._refusals.warn(self.thread.reactor, end=True)

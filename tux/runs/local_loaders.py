@@ -40,7 +40,7 @@ class LocalLoaders:
         self._graph, self._folder, self._command = graph, folder, [*command]
         self.numbers, self._host = numbers, host
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._stopped: dict[int, float] = {}  # since when, of those processes that are
+        self._stopped: dict[int, float] = {}  # the time since when a process is stopped
 
     def start(self) -> None:
         """Start the processes."""

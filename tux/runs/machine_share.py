@@ -17,7 +17,7 @@ from tux.cluster.place import Place
 from tux.io.input_files import Source, named_here
 
 KEY = "tux.share"
-"""What the schema of such a Parquet file calls the note of whose share it is."""
+"""The key, in the schema of such a Parquet file, of the note that names its machine."""
 
 FORM = re.compile(r"(\d{1,9}) of (\d{1,9})")
 

@@ -34,7 +34,7 @@ TABLES = (
 )
 ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
 COLLECTING = {"polars": "collect()", "pyspark": "toPandas()", "dask": "compute()"}
-"""How tables that are not in memory get there, by their library."""
+"""The methods that bring tables into memory, by their library."""
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
 
 

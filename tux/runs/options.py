@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 File = str | os.PathLike[str]
 
 MEMORY = "memory"
-"""Stands in a run's record for a table of vertices that was given in memory."""
+"""The word in a run's record for a table of vertices that was given in memory."""
 
 RESTARTS = 3
-"""Times that lost workers are started again between two checkpoints, where nothing says so."""
+"""Times that lost workers are started again between two checkpoints, by default."""
 
 LOGS = ("mlflow", "tensorboard")
-"""Where the curves of a run may go besides its folder: see `tux.runs.sinks`."""
+"""The sinks that the curves of a run may go to besides its folder: see `tux.runs.sinks`."""
 
 MOST_SLACK = 10_000
-"""Clocks; a mirror counts its unanswered messages in 16 bits."""
+"""The largest slack, in clocks; a mirror counts its unanswered messages in 16 bits."""
 
 MOST_THREADS = 1024
-"""Threads of a worker."""
+"""The most threads of a worker."""
 
 
 class Allowed(NamedTuple):
@@ -155,7 +155,7 @@ ALLOWED: dict[str, Allowed] = {
     "keeps_interrupted": _SWITCH,
     "log": _one_of(*LOGS),
 }
-"""Of each option, what it may be besides the default None."""
+"""The values that each option may have besides the default None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     labels: File | None = None
-    # by vertex type, what `tux.io.vertex_table.read_vertices` reads: a file, or a table in memory
+    # tables by vertex type for `tux.io.vertex_table.read_vertices`: files, or tables in memory
     vertices: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:

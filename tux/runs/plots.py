@@ -244,7 +244,7 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
     # in random order, so that no label hides another
     chosen = permutation(key(0, "plot"), len(points))[:POINTS]
     colour, legend, top = _coloured(labels, len(points))
-    # but those with no colour below
+    # but points with no colour are drawn below
     chosen = chosen[np.argsort(colour[chosen] < len(NAMED), kind="stable")]
     figure = figures.figure(8.5 if legend else 6.5, 6)
     axes: Any = figure.subplots()

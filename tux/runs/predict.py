@@ -113,10 +113,8 @@ class Trained:
 
     @cached_property
     def stage(self) -> Any:
-        """The stage that predicts. ProgramError if there is none.
-
-        It is a `tux.stages.Score`; this package may not import the class, and only uses its
-        methods.
+        """The stage that predicts, a `tux.stages.Score`. Only its methods are used here.
+        ProgramError if there is none.
         """
         return score_of(self.program)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
-"""Options that a run may go on with other values of."""
+"""Options whose values may be others when a run goes on."""
 
 FILES = ("vocab", "stop", "labels", "vertices")
 """Options that name files."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMS = ("svm", "table", "npz")
 NAMED = ("form", "label", "weight", "labels")
-"""Options of `tux.runs.options.Reading` that say how samples are read."""
+"""Options of `tux.runs.options.Reading` for reading samples."""
 
 
 def read_labelled(

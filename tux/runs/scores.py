@@ -85,7 +85,7 @@ def f1_scores(
         try:
             rounds = list(pool.map(one, range(shuffles)))
         finally:
-            stop.set()  # an interrupt does not wait for what is under way
+            stop.set()  # an interrupt does not wait for shuffles under way
             pool.shutdown(cancel_futures=True)
     by_share = dict(zip(sizes, np.mean(rounds, axis=0) if sizes else [], strict=True))
     kinds = ("micro", "macro")
@@ -102,7 +102,7 @@ def _tested(x: np.ndarray, y: np.ndarray, w: np.ndarray, share: np.ndarray) -> t
     each label.
     """
     likely = x @ w
-    # what nobody has, or everybody, is not fitted
+    # a label that no vertex has, or each, is not fitted
     likely[:, share == 0], likely[:, share == 1] = -np.inf, np.inf
     return f1(y, most_likely(likely, y.sum(1)))
 
@@ -178,7 +178,7 @@ class _Point(NamedTuple):
 
     w: np.ndarray  # (d, l)
     margin: np.ndarray  # (n, l): y (w.x + b)
-    value: np.ndarray  # (l,) what is minimised
+    value: np.ndarray  # (l,) the sum that is minimised
     gradient: np.ndarray  # (d, l)
     curve: np.ndarray  # (n, l): the second derivative by the margin
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 BY_HAND = "tux run --resume"
-"""Why a run went on that the user has had go on."""
+"""The reason in the record of a run that the user has had go on."""
 
 
 @dataclass(frozen=True)

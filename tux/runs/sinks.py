@@ -27,10 +27,10 @@ of the sink.
 """
 
 SINK_END_SECONDS = 30.0
-"""Seconds that a run waits at its end for what its sink has not sent yet."""
+"""Seconds that a run waits at its end for records that its sink has not sent yet."""
 
 FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
-"""How a run has ended: well, by an error, by the user."""
+"""The ends of a run: well, by an error, by the user."""
 
 
 class Sink(Protocol):
@@ -117,7 +117,7 @@ class Sending:
             sink = self._open()
             while (work := self._work.get()) is not None:
                 work(sink)
-        except Exception as error:  # whatever a foreign library raises: the run goes on
+        except Exception as error:  # any error of a foreign library: the run goes on
             self._has_failed = True
             why = one_line(f"{type(error).__name__}: {error}")
             self._warn(f"--log {self._name} ends here, and the run goes on: {why}")

@@ -28,7 +28,7 @@ from tux.io.text import NUMERIC
 
 NAMED_CLASSES = 5  # classes that are named
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
-# of the ids between a side's least and largest, those that occur, if it has a numbering of its own
+# share of the ids between a side's least and largest that occur, if it has its own numbering
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
@@ -39,7 +39,7 @@ NETWORKS = {
     Format.PAJEK: "the vertices of Pajek's networks are of one type",
     Format.GRAPHML: "the vertices of GraphML graphs are of one type",
 }
-"""Formats of graphs, and what they say of vertices."""
+"""Formats of graphs, and why their vertices are of one type."""
 # whose rows are no cells of a table
 UNTABLED = (*NETWORKS, Format.MAT, Format.MARKET, Format.NPZ, Format.ADJLIST, Format.EDGE_DATA)
 

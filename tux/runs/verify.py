@@ -36,7 +36,7 @@ from tux.stages.suspects import Suspect, changed_in_place, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2
-"""At most so many epochs of each run."""
+"""The most epochs of each run."""
 COMPARED = ("value", "shared", "master")
 ROUNDING = {4: 1e-3, 8: 1e-9}
 """By bytes of the program's shortest float: how far results may be apart, relative to the largest

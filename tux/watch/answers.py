@@ -41,8 +41,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of each answer: the page loads nothing from elsewhere and runs no script but its own, and no
-other page may have it.
+"""The headers of each answer: the page loads nothing from elsewhere and runs no script but its own,
+and no other page may have it.
 """
 
 PLACE = 18

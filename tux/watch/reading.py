@@ -24,7 +24,7 @@ from tux.runs.folder import DAMAGED, Run, read_run
 from tux.runs.journal import FILE, Begins, Ends, Works, entries
 
 MOST_BYTES = 1 << 19
-"""Of a file that are read for one answer."""
+"""Bytes of a file that are read for one answer."""
 
 TAIL = 1 << 17
 """Bytes at the end of a timeline in which its last words are looked for."""

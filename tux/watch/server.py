@@ -21,7 +21,7 @@ from tux.watch.answers import HEADERS, Answer, answer
 from tux.watch.reading import Reader
 
 PORT = 8170
-"""Where the page is, if that port is free and no other is asked for."""
+"""The port of the page, if it is free and no other is asked for."""
 
 MAX_REQUESTS = 32
 """Requests that are answered at a time; others are turned away."""
