@@ -130,7 +130,7 @@ class Judge:
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
     def barred(self, rows: Sequence[Judged]) -> Iterator[str]:
-        """Yield lines about the methods that cannot win, whatever they move."""
+        """Yield lines about the methods that cannot win, even if they move the least."""
         candidates = self.candidates(rows)
         others = [(row.name, row.quality) for row in rows if row.quality and row not in candidates]
         skewed = [name for name, q in others if not self.fair(q)]

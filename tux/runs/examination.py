@@ -44,7 +44,7 @@ def examine(data: Source, program: Program | None, reading: Reading) -> Findings
     """Tell what the files of `data` hold, as `program` reads them; without one, as edges. Each
     finding comes as soon as it is known, so that it stands before the error that follows.
 
-    Raises what `tux.runs.inputs.load` does.
+    Raises the errors of `tux.runs.inputs.load`.
     """
     if cut_folder(data):
         raise DataError(f"{data} is a folder of tux partition", do="tux info tells what is in it.")

@@ -45,7 +45,7 @@ def export(
     or "arrays".
 
     Raises UsageError naming the formats there are for another, DataError if there is no model,
-    ProgramError for what is no array of numbers or text.
+    ProgramError for a result that is no array of numbers or text.
     """
     check_format(folder, form)
     program, formats = _formats(folder, warn)

@@ -108,7 +108,7 @@ def _carry_out(
     clock: Phases,
     records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
-    """Do the work of `carry_out`, with a clock whose watcher also tells the sink."""
+    """Do the work of `carry_out`, with a clock whose watcher also passes epochs to the sink."""
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:

@@ -106,7 +106,7 @@ class InShares:
 
         Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
         more often than the run's workers may be, DiskError, and UsageError; with several machines
-        what `tux.runs.loading_together.make_parts_together` does.
+        the errors of `tux.runs.loading_together.make_parts_together`.
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed

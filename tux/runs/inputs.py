@@ -88,11 +88,11 @@ def load(
     warn: Warn = lambda text: None,
     shares: InShares | None = None,
 ) -> Inputs:
-    """Read or make the edges that `program` declares, and `warn` of what is odd about them; where
-    it can be, in `shares`.
+    """Read or make the edges that `program` declares, and `warn` of odd things in them; where it
+    can be, in `shares`.
 
-    Raises UsageError if there are no data and none can be made up, and what
-    `tux.io.read.read_edges` raises.
+    Raises UsageError if there are no data and none can be made up, and the errors of
+    `tux.io.read.read_edges`.
     """
     reading = reading or Reading()
     data, test = held(program, data), held(program, test)

@@ -94,8 +94,8 @@ def why_over(control: Control | None) -> TuxError:
 
 
 class Member:
-    """Loader `number` of a meeting, with its files in `folder`. As a context: entering meets the
-    others; leaving without an error waits until all have loaded, and with one tells the launcher.
+    """Loader `number` of a meeting, with its files in `folder`. It is a context: entering it meets
+    the others; leaving it waits until all have loaded, or after an error tells the launcher.
     """
 
     def __init__(self, meeting: Meeting, folder: Path, number: int) -> None:
@@ -196,7 +196,7 @@ class Member:
 
     def _fail(self, failure: Failed) -> None:
         """Tell the launcher why this loader has failed, and stay until it ends all: others still
-        read, and the first fault of the input is told.
+        read, and the first fault of the input is raised.
         """
         with self._lock:
             self._failure = failure

@@ -47,7 +47,7 @@ JOB = "job.json"
 
 
 class LoadingJob(msgspec.Struct):
-    """The job of all loaders: the plan, the input, and what is read of it: the `fields` of its
+    """The job of all loaders: the plan, the input, and the columns to read: the `fields` of its
     edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
     input's files, which are of one `format`, each reads its `pieces`; where `data` is only the name
     of the input in messages, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.

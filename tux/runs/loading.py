@@ -109,7 +109,7 @@ def make_parts(
     graph: Path, job: LoadingJob, command: Sequence[str] = COMMAND, watch: Watcher | None = None
 ) -> LoadedGraph:
     """Make the parts of a graph in a folder that is there and empty. After an error the caller
-    removes the files in it. `watch` is told how far the loaders are.
+    removes the files in it. `watch` gets the progress of the loaders.
 
     Raises DiskError, the DataError that one process would have raised first, and PeerLost if a
     loader dies.

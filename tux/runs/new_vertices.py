@@ -56,7 +56,7 @@ def read_rows(
     ones of type `other`. Returns also how many entries were left out, as the model does not know
     their columns, and how many there were in all.
 
-    `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
+    `options` are those of the training run: see `_as_in_training`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
         return _of_edges(data, program, kind, other, known)
@@ -119,8 +119,8 @@ def _is_table(data: Any, format: Format, program: Program) -> bool:
 def _as_in_training(
     options: Mapping[str, Any], data: Any, format: Format, reading: Reading, program: Program
 ) -> Reading:
-    """Return the options of reading a file: as asked, else as the files of training were read,
-    where it is such a file.
+    """Return the options of reading a file: the given ones, else those with which the files of
+    training were read, where the file is of their kind.
 
     The form of training is not taken for a file that is detected as one of another form; only
     lda-c and libsvm look alike.

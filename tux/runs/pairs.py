@@ -35,8 +35,8 @@ def read_pairs(
     come first, and `columns` names the columns of the two ends ("a,b").
 
     A first row that holds the names of the columns of training is a header, and names the columns
-    here too. Raises `DataError` for a row that is surely a header of other names, and what
-    `read_edges` does; warns of one that may be.
+    here too. Raises `DataError` for a row that is surely a header of other names, and the errors of
+    `read_edges`; warns of a row that may be a header.
     """
     if isinstance(path, EdgeData):
         return path.against(ids)

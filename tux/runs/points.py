@@ -20,8 +20,8 @@ from tux.runs.vertex_tables import shaped, wanted_fields
 
 
 def of_program(edges: EdgeData, program: Program) -> EdgeData:
-    """Turn points of no special type into vertices of the program's only type; return other data as
-    they are.
+    """Turn points of no special type into vertices of the program's only type; return other data
+    unchanged.
     """
     kind, *others = program.vertices
     if edges.ends != (KIND, KIND) or len(edges) or others or kind == KIND:

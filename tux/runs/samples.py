@@ -347,8 +347,8 @@ def with_groups(
     """Add to vertices of type `kind` the groups that a file names, as their field `TOGETHER`.
 
     Vertices that the file does not name are groups by themselves. Those that only the file has, and
-    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises what `read_edges`
-    does, and `DataError` if none is known or one is in two groups.
+    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises the errors of
+    `read_edges`, and `DataError` if none is known or one is in two groups.
     """
     ids, name = edges.ids[kind], os.path.basename(path)
     read = read_edges(path, (kind, "group"), {}, against={kind: ids}, on_bad_row=on_bad_row)

@@ -50,11 +50,11 @@ def top(
     file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
     named if need be. Yields pieces of columns of equal length: the users' ids, under the name of
     their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
-    name. All that is read is read before the first piece.
+    name. All files are read before the first piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
-    DataError for what cannot be read, and if none of the users is known; `warn` names some who are
-    not.
+    DataError for files that cannot be read, and if none of the users is known; `warn` names some
+    who are not.
     """
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")

@@ -1,4 +1,4 @@
-"""Files of edges whose vertex types nobody has named. They are read, and it is found whether they
+"""Files of edges whose vertex types are not named. They are read, and it is found whether they
 join one type or two.
 """
 

@@ -46,7 +46,7 @@ class Access(NamedTuple):
 
 def is_loopback(host: str) -> bool:
     """Return whether an address to listen on, or a name in a Host header, is one of the loopback
-    interface. The only such name is "localhost", whatever addresses other names have.
+    interface. Of names, only "localhost" is; other names are not looked up.
     """
     if host == "localhost":
         return True
