@@ -1,4 +1,4 @@
-"""The best items for each of many queries, by inner products: recommendations, and similar vertices.
+"""The best items for each of many queries, by inner products: recommendations and similar items.
 
     score[i, j] = offset + query_bias[i] + item_bias[j] + queries[i] . items[j]
 

@@ -54,7 +54,7 @@ def f1_scores(
     ``{"micro_f1_10": .., "macro_f1_10": .., ..}``.
 
     `features` (n, d), `member` (n, L) bool. Vertices without a label are left out. A share that
-    leaves no vertex to train on, or to test, gives no scores. The same seed gives the same shuffles.
+    leaves no vertex to train on or to test gives no scores. The same seed gives the same shuffles.
     `progress` is told the share of the work that is done, from 0 to 1. Shuffles run side by side on
     all cores.
     """
