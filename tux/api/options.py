@@ -14,7 +14,7 @@ from tux.runs.options import Reading, RunOptions
 
 
 class MadeUp(Enum):
-    """The data of a run whose caller gives none."""
+    """The default for the data of a run: small data are made up."""
 
     MADE_UP = "small data that are made up"
 

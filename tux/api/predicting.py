@@ -1,4 +1,4 @@
-"""Predictions of a model in memory: the same as ``tux predict`` makes of a run's folder."""
+"""Predictions of a model in memory, with the same results as ``tux predict`` on a run's folder."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Pictures(Quiet):
 
     @property
     def _line(self) -> str:
-        """The phase, or the last epoch."""
+        """The text that is shown: the phase, or the last epoch."""
         return f"{self._now} ..." if self._now else self._epoch
 
     def _draw(self) -> None:
@@ -121,7 +121,9 @@ class Pictures(Quiet):
 
 
 class OneLine(Pictures):
-    """A line on a terminal that is written over, and empty at the end."""
+    """A watcher that shows one line on a terminal. Each text replaces the one before, and the line
+    is empty at the end.
+    """
 
     def warn(self, text: str) -> None:
         """Log one line about something odd, which stays."""
@@ -144,7 +146,9 @@ class OneLine(Pictures):
 
 
 class Notebook(Pictures):
-    """A bar below the cell, with the phase or the last epoch beside it, which stays."""
+    """A watcher that shows a bar below the cell, with the phase or the last epoch beside it. The
+    bar stays.
+    """
 
     def __init__(self) -> None:
         super().__init__()

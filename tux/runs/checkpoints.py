@@ -102,7 +102,7 @@ def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
     taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
-    DataError if the folder cannot be read; DiskError if a file cannot that may be whole.
+    DataError if the folder cannot be read; DiskError if a file that may be whole cannot be read.
     """
     left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
@@ -152,8 +152,8 @@ class Checkpoints:
     """
 
     def __init__(self, out: str | os.PathLike[str], found: Found, keep: int = 2) -> None:
-        """Remove what killed writers have left, and the checkpoints that were left out: they belong
-        to a course of the run that is given up. DiskError.
+        """Remove the temporary folders of killed writers, and the checkpoints that were left out:
+        the run goes on from an older state, so they do not belong to it any more. DiskError.
         """
         self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
         self._number = latest(out)
@@ -176,8 +176,8 @@ class Checkpoints:
         return Draft(self, self._number, path)
 
     def remove(self, left_out: Iterable[LeftOut]) -> None:
-        """Remove checkpoints that were left out, and lists on disk that no other one names: workers
-        that are no more have written them. DiskError.
+        """Remove checkpoints that were left out, and lists on disk that no other checkpoint names:
+        workers that have ended wrote these lists. DiskError.
         """
         with writing(self.folder):
             _remove(path for path, _ in left_out)

@@ -1,6 +1,7 @@
-"""One run a folder: a lock file in the folder, which exists from the start of a run to its end.
+"""A lock file in a run's folder, so that only one run at a time writes there. The file exists from
+the start of a run to its end.
 
-The file is created exclusively, which a file system does for one of several processes only, also on
+The file is created exclusively. A file system lets only one of several processes do that, also on
 disks that machines share.
 """
 
@@ -70,8 +71,9 @@ def reclaim(folder: Path) -> None:
 
 
 class Holder(NamedTuple):
-    """The process that has locked a folder. One of another machine counts as living: that cannot be
-    seen from here. Where the lock names none, as after a power failure, the number is 0.
+    """The process that has locked a folder. A process of another machine counts as living, as its
+    end cannot be seen from here. Where the lock names none, as after a power failure, the number is
+    0.
     """
 
     process: int
@@ -103,7 +105,7 @@ def _signed(lock: Path) -> Process | None:
 
 
 def _wait_for_signature(lock: Path) -> None:
-    """Wait while a lock names no process, as its own may just be about to write its name."""
+    """Wait while a lock names no process: its process may be about to write its name."""
     end = time.monotonic() + WAIT
     while (by := _signed(lock)) and not by.number and time.monotonic() < end:
         time.sleep(WAIT / 20)

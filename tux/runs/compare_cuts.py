@@ -1,5 +1,5 @@
-"""Partitioners side by side on one graph: run, judged, sorted by what an epoch moves, and the
-winner with its reason.
+"""A comparison of partitioners on one graph: they are run, judged and sorted by the bytes that an
+epoch moves, and the winner is given with its reason.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Judge:
         )
 
     def given(self, name: str, parts: np.ndarray) -> Judged:
-        """Judge an assignment."""
+        """Judge an assignment of edges to `parts` (m,)."""
         how: dict[str, Any] = {
             "bipartite": self.bipartite,
             "row_bytes": self.row_bytes,

@@ -15,7 +15,7 @@ from tux.runs.recommend import Excluded, of_queries, recommend
 
 
 class Factors(NamedTuple):
-    """The arrays of a model, queries by vertices of the first end, items by those of the second:
+    """The arrays of a model. Queries are the vertices of the first end, items those of the second:
 
     score[i, j] = offset + query_bias[i] + item_bias[j] + queries[i] . items[j]
     """

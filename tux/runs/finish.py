@@ -57,7 +57,7 @@ class Trainer(Protocol):
         *,
         keeps_last: bool = False,
     ) -> None:
-        """End early once `asked` gives seconds since a wish to end: see
+        """End early once `asked` returns the seconds since the user asked for the end: see
         `tux.engine.training.Training.end_when`.
         """
 

@@ -117,7 +117,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class RunFolder:
     """The folder of a run that is going on, which no other run may use until it is over.
 
-    As a context it is removed again if nothing was written into it.
+    It is a context: at its end the folder is removed again if nothing was written into it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -57,9 +57,9 @@ def is_full(error: DiskError) -> bool:
 def keep_elsewhere(
     error: DiskError, worker: Worker, record: Run, records: list[dict[str, Any]]
 ) -> DiskError:
-    """Write the run, with its model and its records, as a folder of its own below the folder for
-    temporary files, or else the user's own. Returns the `error` with that folder's name, or as it
-    was where neither takes it.
+    """Write the run, with its model and its records, as a new folder below the folder for temporary
+    files, or else below the user's home. Returns the `error` with the name of the new folder, or
+    unchanged if neither has room.
     """
     columns = {name: given for name, given in columns_of(worker, record.id_types) if given}
     for place in (Path(tempfile.gettempdir()), Path.home()):

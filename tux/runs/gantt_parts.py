@@ -32,7 +32,7 @@ WAIT, SERVE, OTHER = STATES.index("wait"), STATES.index("serve"), STATES.index("
 
 class Parts(NamedTuple):
     """Parts of the time of workers, sorted by worker and time. Parts with the same worker and start
-    are one interval, which holds several states in an unknown order.
+    are one interval, which has several states in an unknown order.
     """
 
     worker: np.ndarray  # (n,) int64

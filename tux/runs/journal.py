@@ -55,7 +55,7 @@ class Says(msgspec.Struct, tag="says"):
 
 
 class Works(msgspec.Struct, tag="works"):
-    """A sample of a worker."""
+    """The entry for a sample of a worker."""
 
     worker: int
     sample: Sample

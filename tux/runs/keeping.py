@@ -31,7 +31,9 @@ class LocalMarks:
     def __init__(
         self, every: Every, last: int, keeper: Keeper, watch: Watcher, spool: Spool | None = None
     ) -> None:
-        """`last`: the run's last epoch; `spool`: the worker's lists on disk."""
+        """Keep the states of the worker by `keeper`. `last`: the run's last epoch; `spool`: the
+        worker's lists on disk.
+        """
         self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
         self._spool = spool
         self._writing: Background[None] = Background()

@@ -272,7 +272,9 @@ class Member:
         raise BadMessage(message, "it is not for a loader")
 
     def _take(self, message: Message) -> None:
-        """Write a piece of a message, which appears under its name when it is whole. DiskError."""
+        """Write a piece of a message. The message appears under its name when it is whole.
+        DiskError.
+        """
         piece, source = RoundPiece.read(message, PIECE), message.source
         with self._lock, checking(message):
             if source not in self._receiving:
@@ -300,7 +302,7 @@ class Member:
             self._send_pieces(to)
 
     def _send_pieces(self, to: int) -> None:
-        """Send as many pieces as may be under way."""
+        """Send as many pieces as may be under way at a time."""
         while (piece := self._sending[to].next()) is not None:
             content = np.frombuffer(self._content(piece, to), np.uint8)
             said = RoundPiece(piece.number, piece.total, content)

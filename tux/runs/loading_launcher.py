@@ -250,7 +250,7 @@ class LoadingLauncher:
         self.thread.resume()
 
     def _end(self, error: BaseException, *, again: bool) -> None:
-        """End before the time, or for all to load anew."""
+        """End the loaders before their time, for good or for all to load anew."""
         why = getattr(error, "what", "") or "its command was ended"
         bye = Bye(why, again, isinstance(error, KeyboardInterrupt))
         told: TuxError = ended(bye)

@@ -121,11 +121,11 @@ class LocalLoaders:
                 process.send_signal(number)
 
     def pause(self) -> None:
-        """Stop them, until `resume`."""
+        """Stop the processes, until `resume`."""
         self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let them go on."""
+        """Let the processes go on."""
         self.send(signal.SIGCONT)
 
     def wait(self, seconds: float) -> None:
@@ -136,7 +136,7 @@ class LocalLoaders:
                 process.wait(max(0.0, limit - time.monotonic()))
 
     def end(self, patience: float = 0.0) -> None:
-        """End them; they have so many seconds to leave by themselves."""
+        """Kill the processes; before that they have so many seconds to leave by themselves."""
         self.wait(patience)
         for process in self.processes.values():
             process.kill()

@@ -30,7 +30,7 @@ BATCH = 100  # parameters that MLflow takes at a time
 
 
 class MlflowSink:
-    """One run of MLflow, which goes on when the run of tux does."""
+    """A sink that writes one run of MLflow, which goes on when the run of tux goes on."""
 
     def __init__(self, folder: Path | None) -> None:
         for name in ("mlflow", "alembic"):
@@ -39,8 +39,8 @@ class MlflowSink:
         self._run, self._last = "", 0
 
     def begin(self, run: Run) -> None:
-        """Make the run and log its parameters, or find the one that goes on, which has them: MLflow
-        does not let them change.
+        """Create the run and log its parameters; or find the run that goes on, whose parameters
+        MLflow does not let change.
         """
         kept = self._folder / KEPT if self._folder else None
         if kept and kept.exists():

@@ -120,7 +120,7 @@ class Trained:
 
     @cached_property
     def role(self) -> str:
-        """The end that the stage is called for, if it is not called for each edge."""
+        """The end for whose vertices the stage is called; "" if it is called for each edge."""
         return str(self.stage.enumerated(self.program))
 
     @cached_property

@@ -263,9 +263,9 @@ def _search(
 
 @compiled
 def _keep(scores, width, first, offsets, positions, best, places, counts):  # type: ignore[no-untyped-def]
-    """Take the scores (q, ITEMS) of `width` items from `first` on into the heaps of the best of
-    each query: `best` and `places` (q, n), of which `counts` (q,) are there. The worst is at the
-    top.
+    """Put the scores (q, ITEMS) of `width` items, the first of which is item `first`, into each
+    query's heap of the best: `best` and `places` (q, n), of which `counts` (q,) entries are filled.
+    The worst entry of a heap is at its top.
     """
     n = best.shape[1]
     for i in range(len(counts)):

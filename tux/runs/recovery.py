@@ -39,7 +39,7 @@ class RunRecovery:
 
     def newest(self) -> Start:
         """Return the newest checkpoint that is whole, or the beginning. Damaged ones are removed:
-        they belong to a course of the run that is given up.
+        the run goes on from an older state, so they do not belong to it any more.
         """
         found = newest(self._folder.path) if self._folder else Found(None, [])
         tell_left_out(found, self._watch.warn)
@@ -49,7 +49,7 @@ class RunRecovery:
         return start_of(found.checkpoint) if found.checkpoint else Start()
 
     def go_on(self, start: Start, why: str, count: str) -> None:
-        """Cut the records to `start`, and tell `why`. DataError; DiskError."""
+        """Cut the records to `start`, and say `why`. DataError; DiskError."""
         del self._records[start.epochs :]
         if self._folder:
             self._folder.cut_records(self._found.manifest.metrics_bytes if self._found else 0)

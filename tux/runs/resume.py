@@ -61,7 +61,7 @@ class Stopped:
 
     @property
     def kept(self) -> Checkpoint:
-        """The checkpoint from which it goes on, which must be there."""
+        """The checkpoint from which the run goes on; there must be one."""
         assert self.checkpoint is not None
         return self.checkpoint
 

@@ -133,7 +133,7 @@ class Sending:
 
 
 class Logged:
-    """A watcher that also gives epochs to a sink."""
+    """A watcher that passes all on to another watcher, and epochs to a sink."""
 
     def __init__(self, watch: Watcher, sending: Sending) -> None:
         self._watch, self._sending = watch, sending

@@ -24,7 +24,7 @@ FOLDER = "tensorboard"
 
 
 class TensorboardSink:
-    """One file of events; a run that goes on gets another one beside it."""
+    """A sink that writes one file of events; a run that goes on gets another file beside it."""
 
     def __init__(self, folder: Path) -> None:
         place = folder / FOLDER

@@ -56,9 +56,7 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str, told: str = "") -> Iterator[None]:
-        """Add the time of the body to the phase, which the watcher may be `told` by another
-        name.
-        """
+        """Add the time of the body to the phase. `told`: another name of it for the watcher."""
         self.watch.phase(told or name)
         start = time.perf_counter()
         yield

@@ -57,8 +57,8 @@ class Cursor(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Lines of a file with their places, and how far they go. `again`: they begin the file anew;
-    `more`: there are others already.
+    """Lines of a file with their places, and the cursor behind them. `again`: they begin the file
+    anew; `more`: there are others already.
     """
 
     lines: list[tuple[int, bytes]]

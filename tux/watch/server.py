@@ -61,7 +61,9 @@ class Server(ThreadingHTTPServer):
             return Server(folder, host, 0)
 
     def server_bind(self) -> None:
-        """Listen. The name of the host, which the standard library asks for, may take seconds."""
+        """Listen on the address. The base class would also look up the name of the host, which may
+        take seconds.
+        """
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
