@@ -13,7 +13,7 @@ MAX_POINTS = 200  # points of a curve
 
 
 def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
-    """A curve with its first and its last value; "" of fewer than two finite values.
+    """Draw a curve with its first and its last value; "" of fewer than two finite values.
 
     Text has the colour of the page's, so that it can be read in dark notebooks too.
     """
@@ -44,7 +44,7 @@ def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
 
 
 def _scaled(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """The values from `low` to `high`, or in the middle if they are all the same."""
+    """Scale values to the range from `low` to `high`; all to its middle if they are equal."""
     span = float(np.ptp(values))
     if not span:
         return np.full(len(values), (low + high) / 2)

@@ -1,5 +1,5 @@
-"""A run on machines that an engine places, as one in Python: whoever watches is told what machine 0
-does, and the folder that comes back is loaded.
+"""A run on machines that an engine places, as one in Python: the watcher follows machine 0, and the
+folder that comes back is loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tux.runs.options import RunOptions
 from tux.runs.watcher import Watcher
 
 WARNING, ERROR = "warning: ", "error: "
-"""How lines of machine 0's standard error begin."""
+"""The beginnings of lines of machine 0's standard error."""
 
 
 def run_elsewhere(
@@ -31,7 +31,7 @@ def run_elsewhere(
     machines: int,
     progress: bool | Watcher | None,
 ) -> Run:
-    """The run of a program on so many machines of an engine. See `tux.run`."""
+    """Run a program on so many machines of an engine. See `tux.run`."""
     from tux.backends.run import error_told
     from tux.backends.run import run as run_on
 
@@ -67,17 +67,19 @@ def run_elsewhere(
 
 
 class Heard:
-    """What a watcher is told of the lines of machine 0. Errors are kept: they are raised."""
+    """A receiver of the lines of machine 0, which passes them to a watcher. Errors are kept, as
+    they are raised later.
+    """
 
     def __init__(self, watch: Watcher) -> None:
         self._watch, self.errors = watch, list[str]()
 
     def say(self, line: str) -> None:
-        """A line of its standard output."""
+        """Pass on a line of its standard output."""
         tell(line, self._watch)
 
     def warn(self, line: str) -> None:
-        """A line of its standard error."""
+        """Pass on a line of its standard error."""
         if line.startswith(WARNING):
             return self._watch.warn(line.removeprefix(WARNING))
         self.errors.append(line)

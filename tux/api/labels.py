@@ -15,9 +15,9 @@ from tux.io.vertex_labels import VertexLabels, read_vertex_labels
 
 
 def vertex_labels(path: str | os.PathLike[str], ids: Any) -> VertexLabels:
-    """Which of the vertices with these ids has which label in a file: `member[v, k]` says whether
-    the vertex of ``ids[v]`` has the label ``names[k]``, and `unknown` how many ids of the file are
-    not among them.
+    """Read the labels of the vertices with these ids from a file: `member[v, k]` says whether the
+    vertex of ``ids[v]`` has the label ``names[k]``, and `unknown` how many ids of the file are not
+    among them.
 
     The file is one that `labels=` takes; a report gets its path as `truth.labels`. Raises
     DataError, with file and line, and if none of the ids is known.

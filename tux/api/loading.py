@@ -18,7 +18,7 @@ from tux.runs.predict import reopened
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
-    """The run of a folder that ``tux run --out``, `tux.run` with `out` or `tux.Run.save` has
+    """Load the run of a folder that ``tux run --out``, `tux.run` with `out` or `tux.Run.save` has
     written: its model and its history, without workers.
 
     `program` is needed only where the source of the program cannot be found again, as of one that

@@ -1,4 +1,4 @@
-"""Options by name, as a caller gives them: a wrong name is answered by the closest one."""
+"""Options by name, as a caller gives them. The error for a wrong name proposes the closest one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tux.runs.options import Reading, RunOptions
 
 
 class MadeUp(Enum):
-    """The data of a run whose caller gives none."""
+    """The default for the data of a run: small data are made up."""
 
     MADE_UP = "small data that are made up"
 
@@ -33,8 +33,8 @@ Options = TypeVar("Options", bound=Reading)
 def options_of(
     kind: type[Options], given: Mapping[str, Any], program: Program | None = None, **own: Any
 ) -> Options:
-    """The options that a caller has given, and `own` ones. UsageError for a name that is none, and
-    for a value that cannot be meant.
+    """Return the options that a caller has given, and `own` ones. UsageError for a name that is
+    none, and for a value that cannot be meant.
     """
     known = [each.name for each in fields(kind) if each.name not in OWN]
     for name in given:
@@ -50,8 +50,8 @@ def options_of(
 
 
 def data_of(given: Any) -> Any:
-    """Data as `tux.runs` takes them, where None stands for those that are made up. UsageError for
-    None itself: it often comes from a function that has returned nothing.
+    """Return data as `tux.runs` takes them, where None stands for those that are made up.
+    UsageError for None itself: it often comes from a function that has returned nothing.
     """
     if given is None:
         raise UsageError(
@@ -62,8 +62,8 @@ def data_of(given: Any) -> Any:
 
 
 def run_options(program: Program, given: Mapping[str, Any]) -> RunOptions:
-    """The options of a run, which returns the model so far when the user ends it. UsageError where
-    `program` is none.
+    """Return the options of a run, which returns the model so far when the user ends it. UsageError
+    where `program` is none.
     """
     if isinstance(program, type) and issubclass(program, Program):
         name = program.__name__

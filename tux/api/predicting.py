@@ -1,4 +1,4 @@
-"""Predictions of a model in memory: the same as ``tux predict`` makes of a run's folder."""
+"""Predictions of a model in memory, with the same results as ``tux predict`` on a run's folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tux.runs.predict import predict as predict_pairs
 
 
 def warn(text: str) -> None:
-    """One line about what is odd."""
+    """Warn of something odd in one line, by the logger "tux"."""
     logging.getLogger("tux").warning(as_arguments(text))
 
 
@@ -36,7 +36,7 @@ def trained(
     vertices: Mapping[str, Vertices],
     context: Mapping[str, np.ndarray],
 ) -> Trained:
-    """A model in memory as `tux.runs.predict` takes it."""
+    """Return a model in memory in the form that `tux.runs.predict` takes."""
 
     def stored(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         table: Any = context if name == "tau" else vertices[name]
@@ -54,7 +54,7 @@ def trained(
 
 
 def held(values: np.ndarray) -> Ids:
-    """Ids in one of the types that `Ids` holds, in their order."""
+    """Convert ids to one of the types that `Ids` can have, in their order."""
     plain = np.asarray(as_held(values))
     if plain.dtype == STRING:
         return Ids(plain)
@@ -65,7 +65,9 @@ def held(values: np.ndarray) -> Ids:
 def predict(
     model: Trained, data: Any, vertices: Mapping[str, Any] | None, reading: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Columns of ids and scores, of pairs or of rows, whichever the program predicts for."""
+    """Return columns of ids and scores, of pairs or of rows, as the program predicts for one or the
+    other.
+    """
     how = options_of(Reading, reading, vertices=vertices)
     if model.role:
         return predict_rows(model, data, how, warn=warn)
@@ -73,7 +75,7 @@ def predict(
 
 
 def pairs_of(model: Trained, data: Any) -> EdgeData:
-    """Pairs of ids, of a file or in memory, as edges that have the model's ids first. Raises
+    """Read pairs of ids, of a file or in memory, as edges that have the model's ids first. Raises
     DataError.
     """
     return read_pairs(data, model.run, model.program, dict(model.ids), None, warn)

@@ -1,8 +1,8 @@
-"""Who shows how a run in Python goes on: a bar in a notebook, one line on a terminal, plain lines
-elsewhere; or nobody.
+"""Watchers that show the progress of a run in Python: by a bar in a notebook, one line on a
+terminal, plain lines elsewhere; or not at all.
 
-Lines go to standard error, so that the output of a script is its own. What is odd is a warning of
-the logger "tux", which Python shows where nobody has set it up otherwise.
+Lines go to standard error, so that the output of a script is its own. Odd things become warnings of
+the logger "tux", which Python shows unless the user has set it up otherwise.
 """
 
 from __future__ import annotations
@@ -26,45 +26,47 @@ from tux.runs.watcher import Silent, Watcher
 PAUSE = 0.2  # seconds between two pictures
 BETWEEN = 1.0  # seconds between two plain lines about epochs
 WIDTH = 100  # characters of a plain line
-CLEAR = "\r\x1b[K"  # what empties the line on a terminal
+CLEAR = "\r\x1b[K"  # empties the line on a terminal
 
 
 class Quiet(Silent):
-    """Shows warnings alone."""
+    """A watcher that shows warnings alone."""
 
     def warn(self, text: str) -> None:
-        """One line about what is odd."""
+        """Log one line about something odd."""
         logging.getLogger("tux").warning(as_arguments(text))
 
     def close(self) -> None:
-        """The run is over."""
+        """Do nothing at the end of a run."""
 
 
 class Lines(Quiet):
-    """Plain lines: what goes on, what is said of the run, and epochs, about one a second."""
+    """A watcher that writes plain lines: the work that begins, messages of the run, and epochs,
+    about one a second.
+    """
 
     def __init__(self) -> None:
         self._last, self._waiting = 0.0, ""
 
     def phase(self, name: str) -> None:
-        """What goes on from now; epochs are told when they are over."""
+        """Write the name of the work that begins now; epochs are written when they are over."""
         if not name.startswith("epoch"):
             self.say(f"{name} ...")
 
     def say(self, text: str) -> None:
-        """One line about the run, after that of the last epoch."""
+        """Write one line about the run, after that of the last epoch."""
         self._flush()
         self._write(as_arguments(text))
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """A line, unless one has just been written."""
+        """Write a line about the epoch, unless one has just been written."""
         self._waiting = told(record, most)
         if time.monotonic() - self._last >= BETWEEN:
             self._flush()
             self._last = time.monotonic()
 
     def close(self) -> None:
-        """The last epoch's line."""
+        """Write the last epoch's line."""
         self._flush()
 
     def _flush(self) -> None:
@@ -78,14 +80,14 @@ class Lines(Quiet):
 
 
 class Pictures(Quiet):
-    """What goes on now, shown anew a few times a second."""
+    """A watcher that shows the present work, anew a few times a second."""
 
     def __init__(self) -> None:
         self._now, self._epoch, self._share, self._shown = "", "", 0.0, 0.0
         self._trained = 0.0  # the share of epochs that are done
 
     def phase(self, name: str) -> None:
-        """What goes on from now."""
+        """Show the name of the work that begins now."""
         is_epoch = name.startswith("epoch")
         self._now = "" if is_epoch else name
         if not is_epoch:
@@ -93,12 +95,12 @@ class Pictures(Quiet):
             self._show(at_once=True)
 
     def share(self, done: float) -> None:
-        """How much of it is done."""
+        """Show how much of it is done."""
         self._share = done
         self._show()
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One epoch of at most `most` is done."""
+        """Show the record of an epoch, of at most `most` epochs."""
         self._epoch, self._trained = told(record, most), record["epoch"] / max(most, 1)
         self._share = self._trained
         self._show()
@@ -111,7 +113,7 @@ class Pictures(Quiet):
 
     @property
     def _line(self) -> str:
-        """The phase, or the last epoch."""
+        """The text that is shown: the phase, or the last epoch."""
         return f"{self._now} ..." if self._now else self._epoch
 
     def _draw(self) -> None:
@@ -119,15 +121,17 @@ class Pictures(Quiet):
 
 
 class OneLine(Pictures):
-    """A line on a terminal that is written over, and empty at the end."""
+    """A watcher that shows one line on a terminal. Each text replaces the one before, and the line
+    is empty at the end.
+    """
 
     def warn(self, text: str) -> None:
-        """One line about what is odd, which stays."""
+        """Log one line about something odd, which stays."""
         self._write(CLEAR)
         super().warn(text)
 
     def close(self) -> None:
-        """The line is empty again."""
+        """Empty the line."""
         self._write(CLEAR)
 
     def _draw(self) -> None:
@@ -142,7 +146,9 @@ class OneLine(Pictures):
 
 
 class Notebook(Pictures):
-    """A bar below the cell, with the phase or the last epoch beside it, which stays."""
+    """A watcher that shows a bar below the cell, with the phase or the last epoch beside it. The
+    bar stays.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +156,7 @@ class Notebook(Pictures):
         self._handle: Any = None
 
     def close(self) -> None:
-        """The last epoch stays, and how many of them are done."""
+        """Show the last epoch and how many epochs are done; this stays."""
         self._now, self._share = "", self._trained
         self._draw()
 
@@ -164,7 +170,7 @@ class Notebook(Pictures):
 
 
 def told(record: dict[str, Any], most: int) -> str:
-    """An epoch in one line: its number, its metrics, seconds of training."""
+    """Write an epoch in one line: its number, its metrics, seconds of training."""
     found = ", ".join(f"{name} {value:.5g}" for name, value in metrics(record).items())
     epoch = f"epoch {record['epoch']} of {most}"
     return f"{epoch}: {found}{', ' if found else ''}{record['seconds']:.2f} s"
@@ -172,8 +178,9 @@ def told(record: dict[str, Any], most: int) -> str:
 
 @contextmanager
 def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
-    """Who watches the run of the body: None or True, whoever suits the place; False: nobody; or a
-    watcher of the caller's own (`tux.runs.watcher.Watcher`). UsageError for anything else.
+    """Yield the watcher of the run in the body: for None or True, the one that fits the place; for
+    False, one that shows only warnings; or a watcher of the caller's own
+    (`tux.runs.watcher.Watcher`). UsageError for anything else.
     """
     if progress is None or isinstance(progress, bool):
         watch = Quiet() if progress is False else _suited()
@@ -190,7 +197,7 @@ def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
 
 
 def _suited() -> Quiet:
-    """The one for a notebook, a terminal, or neither."""
+    """Return the watcher for a notebook, a terminal, or neither."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is not None and hasattr(shell, "kernel"):

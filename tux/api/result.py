@@ -1,5 +1,5 @@
-"""What a run returns, and what a run's folder is when it is loaded: the model and its history, as
-numpy arrays, without workers or open files.
+"""The result of a run, or of loading a run's folder: the model and its history, as numpy arrays,
+without workers or open files.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from tux.runs.saving import save
 from tux.runs.sizes import edges_told
 
 TOPICS = "topics"
-"""The format of `exports` that says which words each topic has."""
+"""The format of `exports` that has the words of each topic."""
 
 
 class Run:
     """A run that has ended, or was interrupted, or was loaded from its folder.
 
-    `app` and `program` say what was run, `history` how it went (a row for each epoch), `vertices`
-    what the model is: ``run.vertices["user"]["f"]``. `context` has the fields of tau, `results`
-    what run.json has, `tables` what the program's report tells, `sizes` how large the data are,
-    `folder` where the run is on disk, None if it is not. `interrupted` is True after Ctrl-C: then
-    the model is the one so far.
+    `app` and `program` name its program, `history` has a row for each epoch, and `vertices` the
+    model: ``run.vertices["user"]["f"]``. `context` has the fields of tau, `results` those of
+    run.json, `tables` those of the program's report, and `sizes` those of the data. `folder` is the
+    run's folder on disk, None if it has none. `interrupted` is True after Ctrl-C: then the model is
+    the one so far.
 
     A run is made of arrays and can be pickled.
     """
@@ -56,13 +56,13 @@ class Run:
         tables: Mapping[str, Table],
         folder: Path | None = None,
     ) -> None:
-        """`program`: or why it cannot be had."""
+        """Keep the parts of a run. `program`: or why it cannot be had."""
         self._record, self._program, self.history = record, program, history
         self.vertices, self.context = Named(vertices, "vertex type"), Named(context, "field of tau")
         self.tables = Named(tables, "table")
         self.folder = folder
 
-    # ---- what was run
+    # ---- the program and its record
 
     @property
     def app(self) -> str:
@@ -83,27 +83,27 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """The seed of the run's random numbers."""
+        """Seed of the run's random numbers."""
         return self._record.seed
 
     @property
     def results(self) -> dict[str, Any]:
-        """Epochs, seconds of training, the last and the best metrics, and what the program's report
-        says of the model.
+        """The epochs, seconds of training, the last and the best metrics, and the numbers of the
+        program's report about the model.
         """
         return dict(self._record.results or {})
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """How many vertices and edges the data have, and how many rows were left out."""
+        """The numbers of vertices and edges of the data, and of rows that were left out."""
         return dict(self._record.sizes)
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user has ended the run before its end."""
+        """True if the user has ended the run before its end."""
         return self._record.interrupted is not None
 
-    # ---- what the model says
+    # ---- results of the model
 
     @in_python()
     def predict(
@@ -114,22 +114,23 @@ class Run:
         vertices: Mapping[str, Any] | None = None,
         **reading: Any,
     ) -> Any:
-        """The scores of pairs of ids, for programs that predict of pairs; or of new rows, such as
-        documents and samples. An array (n,) or (n, width) in the order of the data.
+        """Score pairs of ids, for programs that predict of pairs; or new rows, such as documents
+        and samples. Returns an array (n,) or (n, width) in the order of the data.
 
-        `data` are what the program is trained on: tables in memory, arrays, sparse matrices, files.
-        Columns that hold ratings or labels may be missing. With `ids` the result is a table of the
-        ids and the scores, as ``tux predict`` writes it. `vertices` are tables of vertices, if
-        others than training has read; `reading` says how files are read (columns=, form=, vocab=,
-        stop=, on_bad_row=). Raises DataError, and ProgramError for a program that predicts nothing.
+        `data` are in the forms that the program is trained on: tables in memory, arrays, sparse
+        matrices, files. Columns that hold ratings or labels may be missing. With `ids` the result
+        is a table of the ids and the scores, as ``tux predict`` writes it. `vertices` are tables of
+        vertices, if others than training has read; `reading` are the options of reading files
+        (columns=, form=, vocab=, stop=, on_bad_row=). Raises DataError, and ProgramError for a
+        program that predicts nothing.
         """
         found = predicting.predict(self._trained(), data, vertices, reading)
         return Table(found) if ids else self._trained().stage.array(found)
 
     @in_python()
     def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
-        """The `n` best items for each user: a table with a column of users, `rank` from 1, a column
-        of items, and their scores. The ends of the program's edges name the columns.
+        """Find the `n` best items for each user: a table with a column of users, `rank` from 1, a
+        column of items, and their scores. The ends of the program's edges name the columns.
 
         `users` are ids, None for all; `exclude` holds pairs that are not recommended, such as the
         ratings that the run was trained on: in memory or in a file. Raises DataError for a user
@@ -140,8 +141,8 @@ class Run:
 
     @in_python()
     def similar(self, ids: Any, n: int = 10, *, field: str = "") -> Table:
-        """The `n` vertices nearest to each of some vertices, of the same type, by the cosine of
-        their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
+        """Find the `n` vertices nearest to each of some vertices, of the same type, by the cosine
+        of their vectors: a table with a column of ids, `rank` from 1, `similar` and `cosine`.
 
         `field` names the vectors, "item.f"; left out: the first field of several numbers of the
         last vertex type that has one. Raises DataError for an id that is not there, UsageError for
@@ -150,9 +151,9 @@ class Run:
         return topping.similar(self._model().fields, self.vertices, ids, n, field)
 
     def topics(self, n: int = 10) -> Table:
-        """The topics of a model of documents, the largest first: a table with `topic` (its number),
-        `tokens` (of training), and the `n` most frequent `words` of each, (topics, n), with their
-        `shares`. UsageError for a program without topics.
+        """Return the topics of a model of documents, the largest first: a table with `topic` (its
+        number), `tokens` (of training), and the `n` most frequent `words` of each, (topics, n),
+        with their `shares`. UsageError for a program without topics.
         """
         if TOPICS not in check_exports(self.program):
             raise UsageError(
@@ -164,9 +165,9 @@ class Run:
 
     @in_python()
     def export(self, form: str) -> dict[str, Any]:
-        """What the program makes of its model for other programs, as arrays by name: one of the
-        formats of ``tux export``, of which every model has "arrays", all of its fields. UsageError
-        for a format that it does not have.
+        """Export the model for other programs, as arrays by name, in one of the formats of ``tux
+        export``. Every model has the format "arrays", all of its fields. UsageError for a format
+        that it does not have.
         """
         formats = formats_of(self.program)
         if form not in formats:
@@ -203,7 +204,7 @@ class Run:
         return f"<div><div>{head}{lines}</div>{curve}</div>"
 
     def _sizes(self) -> str:
-        """How many vertices and edges there were."""
+        """Write the numbers of vertices and edges."""
         counts = {name: len(each) for name, each in self.vertices.items()}
         told = [plural(count, name) for name, count in counts.items()]
         if edges := edges_told(self._record.sizes, self._program):
@@ -214,7 +215,7 @@ class Run:
         return ", ".join(told)
 
     def _told(self) -> list[str]:
-        """What came of it, a line each."""
+        """List the results of the run, a line each."""
         results = self.results
         lines = []
         if results:
@@ -233,24 +234,24 @@ class Run:
         return [line for line in lines if line]
 
     def _metric(self) -> str:
-        """The metric that is drawn: the one that the program monitors, or the first."""
+        """Return the metric that is drawn: the one that the program monitors, or the first."""
         monitored = (self._record.results or {}).get("monitor", "")
         return next(iter([*([monitored] * (monitored in self.history)), *self._metrics()]), "")
 
     def _metrics(self) -> list[str]:
         return [*metrics(dict.fromkeys(self.history.columns))]
 
-    # ---- for what is computed of the model
+    # ---- the model in other forms
 
     def _score_name(self) -> str:
         return str(self._trained().stage.name)
 
     def _trained(self) -> Any:
-        """The model as `tux.runs.predict` takes it."""
+        """Return the model in the form that `tux.runs.predict` takes."""
         return predicting.trained(self._record, self.program, self.vertices, self.context)
 
     def _model(self) -> Model:
-        """The model as the program's report takes it."""
+        """Return the model in the form that the program's report takes."""
         fields: dict[str, Mapping[str, Any]] = {
             name: {field: each[field] for field in each.fields}
             for name, each in self.vertices.items()
@@ -261,7 +262,7 @@ class Run:
 
 
 def _listed(values: Mapping[str, Any]) -> str:
-    """Numbers by name, but for the epoch's."""
+    """Write numbers by name, without that of the epoch."""
     return ", ".join(
         f"{name} {value:.5g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()

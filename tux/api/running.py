@@ -1,4 +1,4 @@
-"""Running and loading from Python: what ``tux run`` does, with a result in memory."""
+"""Running and loading from Python: the work of ``tux run``, with a result in memory."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ def run(
     progress: bool | Watcher | None = None,
     **options: Any,
 ) -> Run:
-    """Train a program on data and return the run: its model and its history.
+    """Run a program: train it on data, and return the run with its model and its history.
 
-    `program` is one with its parameters, ``tux.MF(rank=8)``, or your own. `data` are what it reads:
-    a table in memory (pandas, polars, pyarrow, DuckDB), arrays, a sparse or a networkx graph, or
-    names of files. Without this argument, small data are made up; None is an error. `test` holds
-    edges of the same kind out: then the model is that of the epoch that is the best on them.
+    `program` is one with its parameters, ``tux.MF(rank=8)``, or your own. `data` are of a kind that
+    it reads: a table in memory (pandas, polars, pyarrow, DuckDB), arrays, a sparse or a networkx
+    graph, or names of files. Without this argument, small data are made up; None is an error.
+    `test` holds edges of the same kind out: then the model is that of the epoch that is the best on
+    them.
 
     `options` are those of ``tux run``: `epochs`, `seed`, `out` (a new folder that keeps the run),
     `workers` (processes), `threads`, `slack`, `columns`, `patience`, `every`, `checkpoint_every`,
@@ -53,7 +54,7 @@ def run(
     Ctrl-C, or the stop button of a notebook, ends the run with the epoch under way: the model so
     far is returned, and `interrupted` is True. The second time the run ends at once, and raises
     Interrupted. Before training has begun it raises KeyboardInterrupt. SIGTERM ends the run
-    likewise, and then the process: SystemExit(143), or what your own handler does. Raises TuxError:
+    likewise, and then the process: by SystemExit(143), or by your own handler. Raises TuxError:
     UsageError, ProgramError, DataError, DiskError, PeerLost, DeadlinePassed.
     """
     chosen, data = run_options(program, options), data_of(data)
@@ -84,7 +85,7 @@ def resume(
 ) -> Run:
     """Go on with the run of a folder from its newest checkpoint, as ``tux run --resume`` does, and
     return it; up to `epochs`, on so many `workers`. `app` is where the program's file is now, if it
-    has moved. Raises what `tux.run` does, and Refused where program, data or parameters have
+    has moved. Raises the errors of `tux.run`, and Refused where program, data or parameters have
     changed.
     """
     folder = stores.local(folder)
@@ -103,7 +104,7 @@ def resume(
 
 
 def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
-    """The run that has ended so, and its folder if it has one. The worker of the result is given
+    """Return a result as a run, with its folder if it has one. The worker of the result is given
     up.
     """
     assert (worker := result.worker) is not None and (record := result.record) is not None
@@ -123,8 +124,8 @@ def of_result(result: session.Result, out: str | os.PathLike[str] | None = None)
 
 
 def _check_file(program: Program, options: RunOptions) -> None:
-    """UsageError for a program without a file that several workers are to run: other processes
-    import it.
+    """Raise UsageError for a program without a file that several workers are to run: other
+    processes import it.
     """
     if (options.workers or 1) > 1 and sources.of(program).path == os.devnull:
         name = type(program).__name__

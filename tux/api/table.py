@@ -1,4 +1,4 @@
-"""Tables in memory: columns by name, as numpy arrays, that other libraries take as they are."""
+"""Tables in memory: columns by name, as numpy arrays, in a form that other libraries take."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_NUMBERS = 3  # numbers that are shown of a longer vector
 
 
 class Named(dict[str, Any]):
-    """Things by name, as a dict; a name that is not there is answered by the closest one."""
+    """A dict of things by name. The error for a name that is not there proposes the closest one."""
 
     def __init__(self, things: Mapping[str, Any], what: str) -> None:
         super().__init__(things)
@@ -83,8 +83,8 @@ class Table:
         return arrow.stream(self._columns, requested_schema)
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame. A column of vectors or lists becomes one of objects. UsageError if
-        pandas is not installed.
+        """Make a pandas.DataFrame. A column of vectors or lists becomes one of objects. UsageError
+        if pandas is not installed.
         """
         try:
             pandas = import_module("pandas")
@@ -93,7 +93,7 @@ class Table:
         return pandas.DataFrame({name: _series(each) for name, each in self._columns.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """The columns by name."""
+        """Return the columns by name."""
         return dict(self._columns)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -108,20 +108,20 @@ class Table:
 
 
 class History(Table):
-    """What a run has recorded of its epochs: a row for each, with `epoch`, `seconds` of training so
-    far, the program's metrics, and costs. NaN stands where a metric was not measured.
+    """The records of a run's epochs: a row for each, with `epoch`, `seconds` of training so far,
+    the program's metrics, and costs. NaN stands where a metric was not measured.
     """
 
     @classmethod
     def of(cls, records: Sequence[Mapping[str, Any]]) -> History:
-        """The records of `metrics.jsonl` as columns."""
+        """Make columns of the records of `metrics.jsonl`."""
         names = dict.fromkeys(name for record in records for name in record)
         nan = float("nan")
         return cls({name: [record.get(name, nan) for record in records] for name in names})
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The same as `metrics.jsonl` has it: a dict for each epoch, without what was not
+        """The records as in `metrics.jsonl`: a dict for each epoch, without metrics that were not
         measured.
         """
         return [{name: each for name, each in row.items() if each == each} for row in self]
@@ -145,11 +145,11 @@ class Vertices(Table):
         return [name for name in self._columns if name != "id"]
 
     def positions(self, ids: Any) -> np.ndarray:
-        """The row of each of some ids, (m,) int64; -1 where there is no such vertex."""
+        """Return the row of each of some ids, (m,) int64; -1 where there is no such vertex."""
         return positions(self.ids, ids)
 
     def at(self, ids: Any) -> Any:
-        """The vertices of some ids, in this order; of one id alone, its fields by name.
+        """Return the vertices of some ids, in this order; of one id alone, its fields by name.
 
         DataError for an id that is not there.
         """
@@ -167,8 +167,8 @@ class Vertices(Table):
 
 
 def positions(among: np.ndarray, ids: Any) -> np.ndarray:
-    """The place of each of `ids` in `among`, (m,) int64, -1 where it is not. Integers and strings
-    are compared as the readers of files do it: 7 is "7".
+    """Return the place of each of `ids` in `among`, (m,) int64, -1 where it is not. Integers and
+    strings are compared as the readers of files do it: 7 is "7".
     """
     asked = np.asarray(ids) if len(ids) else np.empty(0, np.int64)
     if among.dtype.kind in "iuT" and asked.dtype.kind == "f":  # as pandas makes integers
@@ -187,7 +187,7 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
         return none
     dates = among.dtype.kind == "M"
     try:
-        if dates and asked.dtype.kind == "O":  # those of Python and pandas
+        if dates and asked.dtype.kind == "O":  # dates of Python and pandas
             asked = asked.astype(NANOSECONDS)
         elif dates != (asked.dtype.kind == "M") and asked.dtype.kind not in "UT":
             return none
@@ -198,13 +198,13 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
     at = np.searchsorted(among, sought, sorter=order).clip(max=len(among) - 1)
     found = order[at]
     same = among[found] == sought
-    if asked.dtype.kind in "Miuf":  # what was rounded to a type of less precision is another one
+    if asked.dtype.kind in "Miuf":  # a value that was rounded is another one
         same &= sought == asked
     return np.where(same, found, -1).astype(np.int64)
 
 
 def html_table(columns: Mapping[str, Any], rows: int) -> str:
-    """Columns as a table of HTML: the first and the last rows if there are many."""
+    """Write columns as a table of HTML: the first and the last rows if there are many."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     cells = [[_cell(column[k]) for column in columns.values()] for k in _shown(rows)]
     if rows > ROWS:
@@ -219,27 +219,27 @@ def html_table(columns: Mapping[str, Any], rows: int) -> str:
 
 
 def _plain(column: Any) -> np.ndarray:
-    """A column as an array; text as strings of any length."""
+    """Return a column as an array; text as strings of any length."""
     array = np.asarray(column)
     return array.astype(STRING) if array.dtype.kind == "U" else array
 
 
 def _values(column: Any) -> Any:
-    """The rows of a column one by one: numbers and text as Python's own."""
+    """Return the rows of a column one by one: numbers and text as Python's own."""
     if isinstance(column, Lists) or column.ndim > 1 or column.dtype.kind in "mM":
         return (column[k] for k in range(len(column)))
     return column.tolist()
 
 
 def _series(column: Any) -> Any:
-    """A column as pandas takes it."""
+    """Convert a column to a form that pandas takes."""
     if isinstance(column, Lists) or column.ndim > 1:
         return [column[k] for k in range(len(column))]
     return np.array(column.tolist(), object) if column.dtype == STRING else column
 
 
 def _taken(column: Any, rows: np.ndarray) -> Any:
-    """Some rows of a column."""
+    """Take some rows of a column."""
     if not isinstance(column, Lists):
         return column[rows]
     lists = [column[int(k)] for k in rows]
@@ -248,14 +248,14 @@ def _taken(column: Any, rows: np.ndarray) -> Any:
 
 
 def _shown(rows: int) -> list[int]:
-    """The rows of a table that are shown."""
+    """Return the numbers of the rows of a table that are shown."""
     if rows <= ROWS:
         return [*range(rows)]
     return [*range(ROWS // 2), *range(rows - ROWS // 2, rows)]
 
 
 def _cell(value: Any) -> str:
-    """A value of a table as text."""
+    """Write a value of a table as text."""
     if isinstance(value, np.ndarray):
         shown = [
             _cell(each)
@@ -269,7 +269,7 @@ def _cell(value: Any) -> str:
 
 
 def _text(columns: Mapping[str, Any], rows: int) -> Iterator[str]:
-    """Lines that show the first and the last rows; columns that do not fit are only named."""
+    """Yield lines that show the first and the last rows; columns that do not fit are only named."""
     grid = {
         name: [name, *(_cell(column[k]) for k in _shown(rows))] for name, column in columns.items()
     }

@@ -9,8 +9,8 @@ from tux.base.errors import UsageError
 
 
 def topics_of(words: np.ndarray, counts: np.ndarray, n: int) -> Table:
-    """The most frequent `words` (V,) of each topic by its `counts` (V, K), the largest topic first;
-    of equal words the first. Words that a topic does not have are empty, with a share of 0.
+    """Return the most frequent `words` (V,) of each topic by its `counts` (V, K), the largest topic
+    first; of equal words the first. Words that a topic does not have are empty, with a share of 0.
     """
     if n < 1:
         raise UsageError(f"{n} words of each topic are asked for", do="ask for 1 at least")

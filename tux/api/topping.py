@@ -33,7 +33,7 @@ def recommend(
     n: int,
     exclude: Any,
 ) -> Table:
-    """The best items for users: see `tux.Run.recommend`."""
+    """Find the best items for users: see `tux.Run.recommend`."""
     program = model.program
     factors, (user, item) = factors_of(program, fields), program.edge.roles
     first, second = (vertices[kind] for kind in program.edge.ends)
@@ -46,7 +46,7 @@ def recommend(
 def similar(
     fields: Fields, vertices: Mapping[str, Vertices], ids: Any, n: int, field: str
 ) -> Table:
-    """The nearest vertices: see `tux.Run.similar`."""
+    """Find the nearest vertices: see `tux.Run.similar`."""
     vectors = {f"{kind}.{name}": (kind, name) for kind, name in vectors_of(fields)}
     if not vectors:
         raise UsageError(
@@ -65,7 +65,7 @@ def similar(
 
 
 def whole(n: Any) -> int:
-    """How many are asked for. UsageError for what is no whole number."""
+    """Return the number of items asked for. UsageError for anything but a whole number."""
     try:
         return index(n)
     except TypeError:
@@ -73,8 +73,8 @@ def whole(n: Any) -> int:
 
 
 def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
-    """The rows of some ids, or of all; one id alone is one of several. DataError for one that
-    training has not seen.
+    """Return the rows of some ids, or of all; one id alone is one of several. DataError for one
+    that training has not seen.
     """
     if ids is None:
         return np.arange(len(vertices))
@@ -92,8 +92,8 @@ def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
 
 
 def _seen(pairs: Any, model: Trained, users: int, items: int) -> Excluded:
-    """Pairs as what is excluded of each user; those of ids that training has not seen are left
-    out.
+    """Group pairs as the items that are excluded for each user; pairs of ids that training has not
+    seen are left out.
     """
     edges = pairs_of(model, pairs)
     known = (edges.src < users) & (edges.dst < items)
@@ -110,7 +110,7 @@ def _ranked(
     places: np.ndarray,
     scores: Mapping[str, np.ndarray],
 ) -> Table:
-    """What was found for each query, (q, n) places and scores, as a table of a row for each; places
+    """Make a table, a row for each item found, of the places and scores (q, n) of queries; places
     of -1 are left out.
     """
     there = places >= 0

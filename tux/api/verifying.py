@@ -1,4 +1,4 @@
-"""Verifying from Python: what ``tux run --verify`` does."""
+"""Verifying from Python: the work of ``tux run --verify``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def verify(
     progress: bool | Watcher | None = None,
     **options: Any,
 ) -> Verified:
-    """Whether a program computes the same on several workers, and as plain Python, as on one
+    """Verify that a program computes the same on several workers, and as plain Python, as on one
     worker: two epochs on a sample of the data in each setting, with checks of indices.
 
-    `data`, `test` and `progress` are those of `tux.run`; `options` too, those that say how data are
-    read, and `seed`. The result's `differences` name each field that differs from one
-    worker's, how far and in which setting, and whether that is rounding; `suspects` are lines that
-    may be the reason. Raises what `tux.run` raises.
+    `data`, `test` and `progress` are those of `tux.run`; `options` too: the options of reading
+    data, and `seed`. The result's `differences` name each field that differs from one worker's, how
+    far and in which setting, and whether that is rounding; `suspects` are lines that may be the
+    reason. Raises the errors of `tux.run`.
     """
     chosen, data = run_options(program, options), data_of(data)
     with watching(progress) as watch:

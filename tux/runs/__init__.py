@@ -1,1 +1,1 @@
-"""One run from data to model, and what is done with a model afterwards."""
+"""One run from data to model, and the uses of a model afterwards."""

@@ -1,4 +1,4 @@
-"""What the times of the first epochs say about the number of workers. A pure function."""
+"""Advice on the number of workers, from the times of the first epochs. A pure function."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ FIRST = 3
 
 
 def on_workers(records: Sequence[dict[str, Any]], workers: int) -> str | None:
-    """What to do if several workers have waited and sent for longer than they have computed, in
-    one line; None if they have not, or if this is not the epoch after which it is told.
+    """Advise a user whose workers have waited and sent for longer than they have computed, in one
+    line. Return None if they have not, or if this is not the epoch after which the advice is given.
     """
     if workers < 2 or len(records) != FIRST:
         return None

@@ -21,7 +21,7 @@ from tux.io.integer_lines import numbers
 
 
 def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndarray:
-    """The part of each edge (edges,) int16.
+    """Read the part of each edge, (edges,) int16.
 
     Lines that begin with # are passed over. Raises `DataError` with file and line unless each of
     the others is one part, 0 to k-1, and they are as many as the edges.
@@ -57,7 +57,9 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
 
 
 def write_assignment(path: str | os.PathLike[str], parts: np.ndarray) -> None:
-    """One part a line; packed if the name ends in .gz, .zst, .bz2 or .lz4. Raises `DiskError`."""
+    """Write one part a line; packed if the name ends in .gz, .zst, .bz2 or .lz4. Raises
+    `DiskError`.
+    """
     arrow.write_text(path, {"part": parts}, header=False)
 
 
@@ -70,8 +72,8 @@ def write_folder(
     partitioner: str,
     seed: int,
 ) -> None:
-    """Cut `edges` by `parts` (m,) and write what `tux run` takes. The folder is there whole or
-    not at all. Raises `DiskError`.
+    """Cut `edges` by `parts` (m,) and write the folder that `tux run` takes. The folder is there
+    whole or not at all. Raises `DiskError`.
     """
     check_new(Path(path))
     with new_folder(path) as part:

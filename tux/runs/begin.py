@@ -46,13 +46,12 @@ def load_for(
     watch: Watcher,
     shares: InShares | None = None,
 ) -> tuple[Inputs, Program]:
-    """The edges, and the program to run on them; what it has chosen by itself is said. `shares`:
-    how they are loaded where no process need have all.
+    """Load the edges, and suit the program to them. Each choice that the program makes by itself is
+    said to `watch`. `shares` loads files in shares, where no process need have all edges.
     """
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
-        # they are not needed before the end, but a long run should not end with what is wrong with
-        # them
+        # labels are not needed before the end, but a long run should not end with an error in them
         vertex_labels.check(labels)
     if test is not None and not judges(type(program)):
         raise UsageError(
@@ -94,8 +93,8 @@ def _compare_labels(path: File, ids: Ids, kind: str, watch: Watcher) -> None:
 
 
 def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Inputs) -> None:
-    """One line about the data, one about their truth if they were made up, and what the program
-    says of them.
+    """Say one line about the data, one about their truth if they were made up, and the lines of the
+    program's own report.
     """
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
     sizes += [told] if (told := edges_told(inputs.sizes, program)) else []  # points have none
@@ -121,8 +120,8 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
 
 
 def stored(plan: Plan, folder: Path | None) -> Plan:
-    """The plan with what the partitioned `folder` decides, if there is one. UsageError for what
-    contradicts it.
+    """Return the plan, with the number of workers and the partitioner of the partitioned `folder`,
+    if there is one. UsageError for options that contradict the folder.
     """
     if folder is None:
         return plan
@@ -137,7 +136,7 @@ def stored(plan: Plan, folder: Path | None) -> Plan:
 
 
 def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) -> Plan:
-    """The plan with the partitioner that "auto" stands for, said with its reason."""
+    """Return the plan with the partitioner that "auto" stands for, and say it with its reason."""
     total = plan.all_workers
     if plan.partitioner != "auto" or inputs.folder or total == 1:
         return plan
@@ -155,8 +154,8 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
 
 
 def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) -> None:
-    """One line for each stage that stays on one thread of several, with the reason: where the user
-    has asked for threads, or can change the program or let its threads race.
+    """Say one line for each stage that stays on one thread of several, with the reason: where the
+    user has asked for threads, or can change the program or let its threads race.
     """
     options = plan.options
     told = options.threads or not sources.of(program).is_builtin or may_race(program)
@@ -168,16 +167,16 @@ def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) ->
 
 
 def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
-    """Whether the model is that of the best epoch: the run stops when it gets no better, or there
-    are held-out edges and the program says so.
+    """Return whether the model is that of the best epoch: the run stops when it gets no better, or
+    there are held-out edges and the program says so.
     """
     judged = program.keeps_best and inputs.test is not None
     return bool(program.monitor) and (judged or options.patience > 0)
 
 
 def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
-    """One worker, in this process, which gets the training edges of `inputs`. What the kernels took
-    to compile is told apart by it.
+    """Make one worker in this process, which gets the training edges of `inputs`. The time to
+    compile the kernels is counted apart from the time of the layout.
     """
     options = plan.options
     with clock.phase("layout"):
@@ -201,8 +200,8 @@ def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch
 
 
 def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
-    """The numbers of vertices and edges, by what a user calls them: where machines have other data,
-    these say more than a digest does.
+    """Return the numbers of vertices and edges, by the names that users know. Where machines have
+    other data, these numbers say more than a digest does.
     """
     sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
     return {f"number of {many(name)}": f"{size:,}" for name, size in sizes.items() if name}
@@ -218,8 +217,8 @@ def start_workers(
     recovery: Recovery | None = None,
     listens: Callable[[], None] = lambda: None,
 ) -> Any:
-    """Several workers, each a process: cut, lay out, compile once for all, and start them as a
-    context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
+    """Start several workers, each a process: cut, lay out, compile once for all, and start them as
+    a context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
     """
     from tux.cluster.prepare import crowded, prepare
 

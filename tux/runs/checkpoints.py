@@ -43,8 +43,8 @@ class ShardFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """Where a checkpoint was taken, and of which run; digests tell whether another run may go on
-    from there. `number` and `shards` are filled in when it is written.
+    """The epoch and the turn at which a checkpoint was taken, and its run. Digests tell whether
+    another run may go on from there. `number` and `shards` are filled in when it is written.
     """
 
     epoch: Count  # that has ended, or of which `turns` turns are done
@@ -64,7 +64,7 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
 
 
 class Sealed(msgspec.Struct, forbid_unknown_fields=True):
-    """What the file of a manifest holds. `sum` is the hash of the manifest's own text."""
+    """The content of a manifest's file. `sum` is the hash of the manifest's own text."""
 
     version: int
     sum: str
@@ -78,7 +78,7 @@ class Checkpoint(NamedTuple):
     manifest: Manifest
 
     def shard(self, rank: int) -> Shard:
-        """The state of a worker. DataError if its file is damaged."""
+        """Read the state of a worker. DataError if its file is damaged."""
         file = self.manifest.shards[rank]
         return read(self.path / file.name, file.digest)
 
@@ -102,7 +102,7 @@ def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
     taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
-    DataError if the folder cannot be read; DiskError if a file cannot that may be whole.
+    DataError if the folder cannot be read; DiskError if a file that may be whole cannot be read.
     """
     left_out: list[LeftOut] = []
     for number, path in reversed(_numbered(Path(out, FOLDER))):
@@ -130,14 +130,14 @@ def tell_left_out(found: Found, warn: Callable[[str], None]) -> None:
 
 
 def latest(out: str | os.PathLike[str]) -> int:
-    """The number of the newest checkpoint in the folder `out`, be it whole or damaged; 0 if there
-    is none.
+    """Return the number of the newest checkpoint in the folder `out`, be it whole or damaged; 0 if
+    there is none.
     """
     return max([0, *(number for number, _ in _numbered(Path(out, FOLDER)))])
 
 
 def are_in(out: str | os.PathLike[str]) -> bool:
-    """Whether the folder `out` has a checkpoint, be it whole or damaged."""
+    """Return whether the folder `out` has a checkpoint, be it whole or damaged."""
     try:
         return bool(_numbered(Path(out, FOLDER)))
     except DataError:
@@ -145,14 +145,15 @@ def are_in(out: str | os.PathLike[str]) -> bool:
 
 
 class Checkpoints:
-    """What writes the checkpoints of the run of folder `out`, which must be claimed: only one may.
+    """The writer of the checkpoints of the run of folder `out`, which must be claimed: only one
+    process may write there.
 
     `found`: from which the run goes on. `keep`: how many are kept.
     """
 
     def __init__(self, out: str | os.PathLike[str], found: Found, keep: int = 2) -> None:
-        """Remove what killed writers have left, and the checkpoints that were left out: they belong
-        to a course of the run that is given up. DiskError.
+        """Remove the temporary folders of killed writers, and the checkpoints that were left out:
+        the run goes on from an older state, so they do not belong to it any more. DiskError.
         """
         self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
         self._number = latest(out)
@@ -164,7 +165,7 @@ class Checkpoints:
                     shutil.rmtree(path, ignore_errors=True)
 
     def begin(self) -> Draft:
-        """A temporary folder for the next checkpoint. DiskError."""
+        """Make a temporary folder for the next checkpoint. DiskError."""
         with writing(self.folder):
             if not self.folder.exists():
                 self.folder.mkdir(parents=True)
@@ -175,8 +176,8 @@ class Checkpoints:
         return Draft(self, self._number, path)
 
     def remove(self, left_out: Iterable[LeftOut]) -> None:
-        """Remove checkpoints that were left out, and lists on disk that no other one names: workers
-        that are no more have written them. DiskError.
+        """Remove checkpoints that were left out, and lists on disk that no other checkpoint names:
+        workers that have ended wrote these lists. DiskError.
         """
         with writing(self.folder):
             _remove(path for path, _ in left_out)
@@ -189,7 +190,7 @@ class Checkpoints:
                     path.unlink()
 
     def prune(self) -> None:
-        """Remove all but the newest `keep`. What cannot be removed stays."""
+        """Remove all but the newest `keep`. A checkpoint that cannot be removed stays."""
         with suppress(OSError):
             _remove(path for _, path in _numbered(self.folder)[: -self.keep])
 
@@ -201,7 +202,9 @@ class Draft:
         self._owner, self.number, self.path = owner, number, path
 
     def shard_path(self, rank: int) -> Path:
-        """Where a worker writes its state, by `tux.engine.shard.write`."""
+        """Return the path of the file to which a worker writes its state, by
+        `tux.engine.shard.write`.
+        """
         return self.path / _shard_name(rank)
 
     def finish(self, manifest: Manifest, digests: Sequence[Digest]) -> Checkpoint:
@@ -228,7 +231,7 @@ class Draft:
         return Checkpoint(final, manifest)
 
     def abandon(self) -> None:
-        """Remove what has been written, unless it is finished."""
+        """Remove all files of the draft, unless it is finished."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -237,7 +240,7 @@ def _shard_name(rank: int) -> str:
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    """The folders of checkpoints with their numbers, in ascending order."""
+    """List the folders of checkpoints with their numbers, in ascending order."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -261,7 +264,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def _check_size(path: Path, size: int) -> None:
-    """DiskError if a worker's file is not there, or is not whole."""
+    """Raise DiskError if a worker's file is not there, or is not whole."""
     there = path.stat().st_size if path.exists() else 0
     if there != size:
         raise DiskError(
@@ -271,14 +274,14 @@ def _check_size(path: Path, size: int) -> None:
 
 
 def _sealed(manifest: Manifest) -> bytes:
-    """The file of a manifest."""
+    """Return the bytes of a manifest's file."""
     raw = msgspec.json.encode(manifest)
     return msgspec.json.encode(Sealed(VERSION, hashed(raw), msgspec.Raw(raw))) + b"\n"
 
 
 def _whole(path: Path, number: int) -> Checkpoint:
-    """A checkpoint all of whose files are as they were written; else DataError. DiskError if one
-    cannot be read.
+    """Read a checkpoint all of whose files are as they were written; else raise DataError.
+    DiskError if a file cannot be read.
     """
     manifest = _manifest(path / MANIFEST)
     checkpoint = Checkpoint(path, manifest)
@@ -294,7 +297,7 @@ def _whole(path: Path, number: int) -> Checkpoint:
 
 
 def _check(held: Shard, lists: Path) -> None:
-    """DataError unless a worker's file is as it was written, with its lists in the folder
+    """Raise DataError unless a worker's file is as it was written, with its lists in the folder
     `lists`.
     """
     held.check()
@@ -302,7 +305,7 @@ def _check(held: Shard, lists: Path) -> None:
 
 
 def _segments(path: Path) -> Iterator[Segment]:
-    """The lists on disk that a checkpoint names; none if it is damaged, and cannot be used."""
+    """Yield the lists on disk that a checkpoint names; none if it is damaged and cannot be used."""
     with suppress(DataError):
         checkpoint = Checkpoint(path, _manifest(path / MANIFEST))
         for rank in range(len(checkpoint.manifest.shards)):
@@ -310,8 +313,8 @@ def _segments(path: Path) -> Iterator[Segment]:
 
 
 def _manifest(path: Path) -> Manifest:
-    """The manifest in a file, if it is what was written; else DataError. DiskError if it cannot be
-    read.
+    """Read the manifest in a file. DataError if it is not as it was written; DiskError if it cannot
+    be read.
     """
     try:
         with open(path, "rb") as file:

@@ -1,6 +1,7 @@
-"""One run a folder: a lock file in the folder, which exists from the start of a run to its end.
+"""A lock file in a run's folder, so that only one run at a time writes there. The file exists from
+the start of a run to its end.
 
-The file is created exclusively, which a file system does for one of several processes only, also on
+The file is created exclusively. A file system lets only one of several processes do that, also on
 disks that machines share.
 """
 
@@ -70,8 +71,9 @@ def reclaim(folder: Path) -> None:
 
 
 class Holder(NamedTuple):
-    """The process that has locked a folder. One of another machine counts as living: that cannot be
-    seen from here. Where the lock names none, as after a power failure, the number is 0.
+    """The process that has locked a folder. A process of another machine counts as living, as its
+    end cannot be seen from here. Where the lock names none, as after a power failure, the number is
+    0.
     """
 
     process: int
@@ -83,15 +85,15 @@ class Holder(NamedTuple):
 
 
 def holder(folder: Path) -> Holder | None:
-    """Who has locked a folder; None if nobody has."""
+    """Return the process that has locked a folder; None if there is none."""
     if (by := _signed(folder / LOCK)) is None:
         return None
     return Holder(by.number, by.host, not _is_dead(by))
 
 
 def _signed(lock: Path) -> Process | None:
-    """Whose a lock is; older versions of tux have written its number and host only. None if there
-    is no lock, process 0 of this machine if it names none.
+    """Read the process that a lock names; older versions of tux have written its number and host
+    only. None if there is no lock, process 0 of this machine if it names none.
     """
     try:
         number, host, *rest = lock.read_text(encoding="utf-8").split()
@@ -103,21 +105,21 @@ def _signed(lock: Path) -> Process | None:
 
 
 def _wait_for_signature(lock: Path) -> None:
-    """Wait while a lock names no process, as its own may just be about to write its name."""
+    """Wait while a lock names no process: its process may be about to write its name."""
     end = time.monotonic() + WAIT
     while (by := _signed(lock)) and not by.number and time.monotonic() < end:
         time.sleep(WAIT / 20)
 
 
 def _is_dead(process: Process) -> bool:
-    """Whether it is a process of this machine that lives no more. A container whose host has the
-    same name is one before this.
+    """Return whether it is a process of this machine that has ended. A process of a container that
+    ran before this one, on a host of the same name, has ended.
     """
     return process.host == socket.gethostname() and not (process.is_near and process.lives)
 
 
 def _is_left(lock: Path) -> bool:
-    """Whether a lock is that of a process of this machine that lives no more."""
+    """Return whether a lock is that of a process of this machine that has ended."""
     by = _signed(lock)
     return by is not None and _is_dead(by)
 
@@ -160,7 +162,9 @@ def _lock(folder: Path) -> bool:
 
 
 def _claimed(folder: Path) -> UsageError:
-    """Whose the lock is, as far as it says, and what to do."""
+    """Return the error that names the process of a lock, as far as the lock names it, and says what
+    the user can do.
+    """
     do = "name another with --out"
     _wait_for_signature(folder / LOCK)
     by = holder(folder)

@@ -1,5 +1,5 @@
-"""Partitioners side by side on one graph: run, judged, sorted by what an epoch moves, and the
-winner with its reason.
+"""A comparison of partitioners on one graph: they are run, judged and sorted by the bytes that an
+epoch moves, and the winner is given with its reason.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One method or imported assignment: `quality` and `parts` (m,), or why there is none of
-    them.
+    """The result of one method or imported assignment: its `quality` and its `parts` (m,), or in
+    `why` the reason why there is none of them.
     """
 
     name: str
     quality: Quality | None = None
     parts: np.ndarray | None = None
     why: str = ""
-    memory: str = ""  # what was measured as such, in words
+    memory: str = ""  # the kind of memory that was measured, in words
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The graph, (m,) dense vertex numbers, and by what it is judged; see
+    """The graph, (m,) dense vertex numbers, and the measures by which cuts are compared; see
     `tux.partition.quality`.
     """
 
@@ -60,8 +60,8 @@ class Judge:
     whole: str = ""  # the first of two types, if its vertices are not to be cut
 
     def run(self, name: str, share: Callable[[float], None] | None = None) -> Judged:
-        """Run a method and judge it. What it refuses to do (ValueError) and memory that is not
-        there are told in `why`.
+        """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
+        memory, are given in `why`.
         """
         method = PARTITIONERS[name]
         how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
@@ -85,7 +85,7 @@ class Judge:
         )
 
     def given(self, name: str, parts: np.ndarray) -> Judged:
-        """Judge an assignment."""
+        """Judge an assignment of edges to `parts` (m,)."""
         how: dict[str, Any] = {
             "bipartite": self.bipartite,
             "row_bytes": self.row_bytes,
@@ -94,7 +94,8 @@ class Judge:
         return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
 
     def candidates(self, rows: Sequence[Judged]) -> list[Judged]:
-        """Those that may win: with a fair largest part; or the fairest, if none is fair.
+        """Return the rows that may win: those with a fair largest part; or the fairest, if none is
+        fair.
 
         Where a type is to be `whole`, only those that keep it so, if any does.
         """
@@ -105,13 +106,15 @@ class Judge:
         return [row for row, _ in fair or fairest]
 
     def close(self, rows: Sequence[Judged]) -> list[Judged]:
-        """Of those that may win, the ones within a hundredth of the least volume."""
+        """Return the candidates whose volume is within a hundredth of the least."""
         pairs = [(row, row.quality) for row in self.candidates(rows) if row.quality]
         least = min((q.volume for _, q in pairs), default=0)
         return [row for row, q in pairs if q.volume <= NEAR * least]
 
     def best(self, rows: Sequence[Judged]) -> Judged | None:
-        """The winner: of those that are close, the one whose busiest worker moves the least."""
+        """Return the winner: of the rows that `close` returns, the one whose busiest worker moves
+        the least.
+        """
         return min(
             self.close(rows),
             key=lambda row: row.quality.largest_volume if row.quality else 0,
@@ -119,15 +122,15 @@ class Judge:
         )
 
     def uncut(self, judged: Quality) -> bool:
-        """Whether vertices that are to be whole are."""
+        """Return whether no vertex of the type that is to be whole is cut."""
         return not self.whole or judged.types[0].cut == 0
 
     def fair(self, judged: Quality) -> bool:
-        """Whether the largest part is not above `cap`, or 1.25, times the mean."""
+        """Return whether the largest part is not above `cap`, or 1.25, times the mean."""
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
     def barred(self, rows: Sequence[Judged]) -> Iterator[str]:
-        """Lines about the methods that cannot win, whatever they move."""
+        """Yield lines about the methods that cannot win, even if they move the least."""
         candidates = self.candidates(rows)
         others = [(row.name, row.quality) for row in rows if row.quality and row not in candidates]
         skewed = [name for name, q in others if not self.fair(q)]
@@ -139,7 +142,7 @@ class Judge:
             yield f"x: cannot win, as {many(self.whole)} are cut: {', '.join(cutting)}."
 
     def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
-        """Why `best` has won, and how much better any could be."""
+        """Explain why `best` has won, and how much better any method could be."""
         assert (won := best.quality) is not None
         cut = (
             ""
@@ -153,7 +156,7 @@ class Judge:
         )
 
     def _why(self, best: Judged, won: Quality, rows: Sequence[Judged]) -> str:
-        """How the winner compares with the others that may win."""
+        """Compare the winner with the other rows that may win, in words."""
         if not self.fair(won) and sum(row.quality is not None for row in rows) > 1:
             return (
                 f"; no method keeps its largest part to at most {self.cap or FAIR:g} times the "
@@ -174,7 +177,9 @@ class Judge:
 
 
 def chosen(methods: str) -> list[str]:
-    """The methods named, with commas between them, or all. UsageError for an unknown one."""
+    """Return the names of methods in a text with commas between them, or all. UsageError for an
+    unknown one.
+    """
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     if names == ["all"]:
         return list(PARTITIONERS)
@@ -193,8 +198,9 @@ def chosen(methods: str) -> list[str]:
 def table(
     rows: Sequence[Judged], best: Judged | None, judge: Judge
 ) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, lines and their marks: first the winner (*), then the others that may win by volume,
-    then those that cannot (x), and last those that were refused.
+    """Return the header of a table, its lines and their marks: first the winner (*), then the other
+    methods that may win by volume, then the ones that cannot win (x), and last the ones that were
+    refused.
     """
     candidates = judge.candidates(rows)
 
@@ -249,12 +255,12 @@ def table(
 
 
 def refused(rows: Sequence[Judged]) -> Iterator[str]:
-    """A line for each method that gave no assignment."""
+    """Yield a line for each method that gave no assignment."""
     return (f"{row.name} could not be judged: {row.why}" for row in rows if row.quality is None)
 
 
 def legend(rows: Sequence[Judged]) -> Iterator[str]:
-    """What the columns mean, and by what the rows were judged."""
+    """Yield lines that explain the columns, and by what the rows were judged."""
     judged = next((row.quality for row in rows if row.quality is not None), None)
     if judged is None:
         return
@@ -285,7 +291,7 @@ def _bytes(row: tuple[int, int]) -> str:
 
 
 def volume(count: int) -> str:
-    """Bytes with their unit."""
+    """Write a number of bytes with its unit."""
     divisor, unit = _unit(count)
     return f"{_digits(count / divisor)} {unit}"
 
@@ -295,12 +301,12 @@ def _unit(most: int) -> tuple[int, str]:
 
 
 def _digits(x: float) -> str:
-    """Three digits or more."""
+    """Write a number with three digits or more."""
     return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
 
 
 def report(rows: Sequence[Judged], best: Judged | None, **about: Any) -> dict[str, Any]:
-    """Everything as numbers, strings, lists and dicts, for JSON."""
+    """Return everything as numbers, strings, lists and dicts, for JSON."""
     methods = [
         {"name": row.name, "quality": row.quality.to_dict()}
         if row.quality is not None
@@ -315,7 +321,7 @@ TRACED = "arrays that numpy allocates outside compiled code"
 
 
 class Peak:
-    """A context; after it `bytes` is the peak, and `how` says of what.
+    """A context that measures memory; after it `bytes` is the peak, and `how` names the measure.
 
     On Linux it is the growth of the process's resident memory, whose high-water mark the kernel
     sets back on request: arrays made in compiled code count, and memory that is reserved but never
@@ -346,8 +352,8 @@ class Peak:
 
 
 def _reset() -> bool:
-    """Give freed memory back to the system and set its mark of the most that was resident back.
-    False where that cannot be done.
+    """Give freed memory back to the system, and set the system's mark of the most resident memory
+    back. False where that cannot be done.
     """
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -361,6 +367,6 @@ def _reset() -> bool:
 
 
 def _status(name: str) -> int:
-    """A figure of this process in bytes; 0 where the system does not tell."""
+    """Read a figure of this process in bytes; 0 where the system does not tell it."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

@@ -1,5 +1,5 @@
-"""Edges that are made when a run reads them: only the run holds them then, and gives up their
-columns as it lays them out.
+"""Edges that are made when a run reads them. Only the run holds them then, and frees their columns
+as it lays them out.
 """
 
 from __future__ import annotations

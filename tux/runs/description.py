@@ -17,9 +17,9 @@ from tux.runs.options import RunOptions
 def describe_early(
     program: Program, options: RunOptions, data: Data | None, test: Data | None
 ) -> Run:
-    """The record of a run whose data are still to be loaded: all that is needed to begin it again.
-    The digests of the data, their sizes and what the program chooses by them are not known yet.
-    UsageError for options that a folder of `tux partition` contradicts.
+    """Return the record of a run whose data are still to be loaded: all that is needed to begin it
+    again. The digests of the data, their sizes and the program's own choices for them are not known
+    yet. UsageError for options that a folder of `tux partition` contradicts.
     """
     record = _record(program, options, Origin(origin(data), ""))
     record.options = stored(options.of(program), cut_folder(data)).record()
@@ -29,7 +29,7 @@ def describe_early(
 
 
 def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
-    """The run's record; with `digests` of the data, which take about a second a gigabyte of
+    """Return the run's record; with `digests` of the data, which take about a second a gigabyte of
     edges.
     """
     record = _record(program, options, Origin(inputs.origin, ""))
@@ -49,7 +49,7 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
 
 
 def _record(program: Program, options: RunOptions, data: Origin) -> Run:
-    """What both say."""
+    """Return the part of the record that is known before the data are loaded."""
     source = sources.of(program)
     app = App(source.name, source.digest, source.digests)
     versions = {

@@ -1,4 +1,4 @@
-"""What is seen in a file before anything is trained on it: for ``tux check``.
+"""The findings of ``tux check`` in a file, before anything is trained on it.
 
 The file is read as a run would read it, but that bad rows are counted.
 """
@@ -41,10 +41,10 @@ Findings = Iterator[tuple[str, str]]
 
 
 def examine(data: Source, program: Program | None, reading: Reading) -> Findings:
-    """What the files of `data` hold, as `program` reads them; without one, as edges. What is
-    found comes as it is known, so that it stands before the error that follows.
+    """Tell what the files of `data` hold, as `program` reads them; without one, as edges. Each
+    finding comes as soon as it is known, so that it stands before the error that follows.
 
-    Raises what `tux.runs.inputs.load` does.
+    Raises the errors of `tux.runs.inputs.load`.
     """
     if cut_folder(data):
         raise DataError(f"{data} is a folder of tux partition", do="tux info tells what is in it.")
@@ -68,7 +68,7 @@ def examine(data: Source, program: Program | None, reading: Reading) -> Findings
 
 
 def _text(source: str, program: Program | None, reading: Reading) -> Findings:
-    """How a table of text is cut, and its first two rows."""
+    """Tell by which separator a table of text is cut, and its first two rows."""
     first = first_lines(source, JUDGED)
     if (seen := first_rows(first, 2)) is None:
         yield "format", "text without a row"
@@ -89,7 +89,7 @@ def _text(source: str, program: Program | None, reading: Reading) -> Findings:
 def _is_titled(
     first: FirstLines, seen: FirstRows, program: Program | None, reading: Reading
 ) -> bool:
-    """Whether the first row is one of names to a program."""
+    """Return whether a program takes the first row as names of columns."""
     if program is not None and isinstance(program.input, Samples):
         return True
     if program is not None and isinstance(program.input, Points):
@@ -102,12 +102,12 @@ def _is_titled(
     try:
         layout = edge_layout(first, wanted)
     except TuxError:
-        return row_one(seen.table, ()) is RowOne.NAMES  # what is wrong is told by reading it
+        return row_one(seen.table, ()) is RowOne.NAMES  # reading the file will tell the fault
     return layout is not None and bool(layout.title)
 
 
 def _edges(edges: EdgeData) -> Findings:
-    """What was read: columns, ids, edges and their numbers, labels, bad rows."""
+    """Tell what was read: columns, ids, edges and their numbers, labels, bad rows."""
     if edges.columns:
         taken = ", ".join(f"{name} from {column}" for name, column in edges.columns.items())
         yield "columns", taken
@@ -134,7 +134,7 @@ def _edges(edges: EdgeData) -> Findings:
 
 
 def _ids(ids: Ids) -> str:
-    """What kind of ids they are, with some of them."""
+    """Name the type of some ids, with examples."""
     values = ids.values
     kind = "strings" if values.dtype.kind == "T" else "whole numbers"
     shown = ", ".join(
@@ -144,7 +144,7 @@ def _ids(ids: Ids) -> str:
 
 
 def _numbers(values: Any) -> str:
-    """The range of a column of numbers."""
+    """Write the range and the mean of a column of numbers."""
     array = np.asarray(values)
     if not len(array):
         return "none"

@@ -1,4 +1,4 @@
-"""What other programs want of a trained model, as arrays in one file: `tux export`."""
+"""A trained model for other programs, as arrays in one file: `tux export`."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ ARRAYS = "arrays"
 """The form that every model has."""
 
 PICTURE = "picture"
-"""And one that is drawn of them."""
+"""The form that is a picture of the arrays."""
 
 
 def export(
     folder: str | os.PathLike[str], form: str, *, warn: Callable[[str], None] = lambda text: None
 ) -> dict[str, np.ndarray]:
-    """What the program of a run's folder makes of its model for `form`, one of its `exports` or
-    "arrays": arrays by name.
+    """Make arrays by name of the model in a run's folder. `form` is one of the program's `exports`,
+    or "arrays".
 
     Raises UsageError naming the formats there are for another, DataError if there is no model,
-    ProgramError for what is no array of numbers or text.
+    ProgramError for a result that is no array of numbers or text.
     """
     check_format(folder, form)
     program, formats = _formats(folder, warn)
@@ -53,7 +53,7 @@ def export(
 
 
 def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarray]:
-    """What the function of a format has returned, as arrays of numbers or of text. ProgramError for
+    """Turn the result of a format's function into arrays of numbers or of text. ProgramError for
     anything else, and for a form with a kind of file of its own without the arrays that it needs.
     """
 
@@ -87,7 +87,7 @@ def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarr
 
 
 def check_format(folder: str | os.PathLike[str], form: str) -> None:
-    """Raises UsageError if the model in a run's folder has no such format, and names those that
+    """Raise UsageError if the model in a run's folder has no such format, and name the formats that
     it has.
     """
     _, formats = _formats(folder, lambda text: None)
@@ -102,19 +102,21 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
 def _formats(
     folder: str | os.PathLike[str], warn: Callable[[str], None]
 ) -> tuple[Program, dict[str, Export]]:
-    """The program of a run, and what can be made of its model."""
+    """Return the program of a run, and the formats of its model."""
     program = reopened(read_run(folder), folder, warn)
     return program, formats_of(program)
 
 
 def formats_of(program: Program) -> dict[str, Export]:
-    """What can be made of a program's model: what its report says, and the arrays as they are."""
+    """Return the formats of a program's model: the exports that its report names, and the arrays as
+    they are.
+    """
     return {ARRAYS: _arrays, **check_exports(program)}
 
 
 def _arrays(program: Program, model: Model) -> dict[str, Any]:
-    """All fields of the model as ``TYPE.FIELD``, and ids as ``TYPE.id``; lists as ``TYPE.FIELD``
-    and their ``TYPE.FIELD.bounds``.
+    """Return all fields of the model as ``TYPE.FIELD``, and ids as ``TYPE.id``; lists as
+    ``TYPE.FIELD`` and their ``TYPE.FIELD.bounds``.
     """
     arrays: dict[str, Any] = {f"{name}.id": values for name, values in model.ids.items()}
     for name, columns in model.fields.items():
@@ -130,7 +132,7 @@ def _arrays(program: Program, model: Model) -> dict[str, Any]:
 
 
 def _model(folder: str | os.PathLike[str], program: Program) -> Model:
-    """The model in a run's folder, without the training edges."""
+    """Read the model in a run's folder, without the training edges."""
     ids = {name: each.values for name, each in read_ids(folder, program).items()}
     fields = {}
     for name in [*program.vertices, "tau"]:
@@ -147,8 +149,8 @@ def exporter(
     *,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Callable[[Mapping[str, Any]], None]:
-    """What writes arrays to a new file: .npz (numpy's, of plain arrays), or .json (nested lists; no
-    NaN); of some forms, their own kind.
+    """Return a function that writes arrays to a new file: .npz (numpy's, of plain arrays), or .json
+    (nested lists; no NaN); of some forms, their own kind.
 
     `labels`: a file of labels of the vertices, by which a picture is coloured. Raises UsageError
     for another ending, if the file exists, for labels where no picture is drawn, and if matplotlib
@@ -190,7 +192,7 @@ def exporter(
 
 
 def check_new(path: str | os.PathLike[str]) -> None:
-    """Raises UsageError if there is such a file, or no folder for it."""
+    """Raise UsageError if there is such a file, or no folder for it."""
     if Path(path).exists():
         raise UsageError(f"{path} exists", do="name a new file")
     check_folder(path)
@@ -199,8 +201,8 @@ def check_new(path: str | os.PathLike[str]) -> None:
 def _painter(
     path: str | os.PathLike[str], labels: str | None, warn: Callable[[str], None]
 ) -> Callable[[Mapping[str, Any]], None]:
-    """What draws the array `vector`, coloured by the labels that the vertices `id` have in a
-    file.
+    """Return a function that draws the array `vector`, coloured by the labels that the vertices
+    `id` have in a file.
     """
     figures.check(path)
 

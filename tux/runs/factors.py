@@ -15,7 +15,7 @@ from tux.runs.recommend import Excluded, of_queries, recommend
 
 
 class Factors(NamedTuple):
-    """The arrays of a model, queries by vertices of the first end, items by those of the second:
+    """The arrays of a model. Queries are the vertices of the first end, items those of the second:
 
     score[i, j] = offset + query_bias[i] + item_bias[j] + queries[i] . items[j]
     """
@@ -33,8 +33,8 @@ class Factors(NamedTuple):
         exclude: Excluded | None = None,
         progress: Callable[[float], None] = lambda share: None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The best `n` items for some queries, `rows` (k,): what `tux.runs.recommend.recommend`
-        returns. `exclude` is of all queries.
+        """Return the best `n` items for some queries, `rows` (k,), as
+        `tux.runs.recommend.recommend` does. `exclude` is of all queries.
         """
         return recommend(
             self.queries[rows],
@@ -49,8 +49,8 @@ class Factors(NamedTuple):
 
 
 def factors_of(program: Program, fields: Mapping[str, Mapping[str, Any]]) -> Factors:
-    """The factors of a model, whose `fields` are those of `tux.program.report.Model`. Raises what
-    `product_of` does, and ProgramError for factors of two lengths.
+    """Return the factors of a model, whose `fields` are those of `tux.program.report.Model`. Raises
+    the errors of `product_of`, and ProgramError for factors of two lengths.
     """
     product = product_of(program)
     queries, items = (

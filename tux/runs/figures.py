@@ -18,7 +18,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """UsageError if no picture can be made, as matplotlib is missing, or the name has another
+    """Raise UsageError if no picture can be made, as matplotlib is missing, or the name has another
     ending than .png, .svg or .pdf.
     """
     if Path(path).suffix.lower() not in ENDINGS:
@@ -34,7 +34,7 @@ def check(path: str | os.PathLike[str]) -> None:
 
 
 def figure(wide: float, high: float) -> Any:
-    """An empty figure of this size in inches."""
+    """Make an empty figure of this size in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(wide, high), layout="constrained")

@@ -40,7 +40,9 @@ COULD_GO_ON = "with --checkpoint-every N a run can go on"
 
 
 class Trainer(Protocol):
-    """What trains a program: `tux.engine.training.Training`, or the launcher of several workers."""
+    """The trainer of a program: `tux.engine.training.Training`, or the launcher of several
+    workers.
+    """
 
     worker: Worker
     seconds: float
@@ -55,7 +57,7 @@ class Trainer(Protocol):
         *,
         keeps_last: bool = False,
     ) -> None:
-        """End early once `asked` gives seconds since a wish to end: see
+        """End early once `asked` returns the seconds since the user asked for the end: see
         `tux.engine.training.Training.end_when`.
         """
 
@@ -65,13 +67,13 @@ class Trainer(Protocol):
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The epochs' records, then the model in the worker."""
+        """Yield the epochs' records; then the worker has the model."""
 
     def edges(self) -> Pieces:
-        """The edges trained on."""
+        """Return the training edges."""
 
     def lists(self) -> SpooledLists | None:
-        """The lists that no stage uses."""
+        """Return the lists that no stage uses."""
 
 
 def carry_out(
@@ -84,7 +86,7 @@ def carry_out(
     clock: Phases,
     records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
-    """Train, write the model and judge it; the run's record is completed. The epochs' records are
+    """Train, write the model and judge it, and complete the run's record. The epochs' records are
     added to `records`, which has those before, and go to the sink of the options. Returns them and
     the tables.
 
@@ -106,7 +108,7 @@ def _carry_out(
     clock: Phases,
     records: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], Tables]:
-    """The same, by a clock whose watcher also tells the sink."""
+    """Do the work of `carry_out`, with a clock whose watcher also passes epochs to the sink."""
     clock.watch.say(", ".join(f"{name} {seconds:.2f} s" for name, seconds in clock.seconds.items()))
     record.setup_seconds = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     if folder:
@@ -165,8 +167,8 @@ def _train(
     watch: Watcher,
     records: list[dict[str, Any]],
 ) -> None:
-    """Run the epochs; each record goes to `records`, the folder and the watcher as it comes. The
-    `run` notes an interrupt.
+    """Run the epochs; each record goes to `records`, the folder and the watcher as it comes. An
+    interrupt is noted in the `run`.
 
     When workers are started again (`tux.runs.recovery`), `records` becomes shorter meanwhile.
     """
@@ -212,8 +214,8 @@ def _ended(
     folder: RunFolder | None,
     patiently: Patiently,
 ) -> Interrupted:
-    """A run that the user has ended: its model is written, if it has one and a folder. Returns the
-    error that tells so.
+    """Write the model of a run that the user has ended, if it has a model and a folder. Return the
+    error that tells the user so.
     """
     record.interrupted = len(records) + 1
     model, do = "no model was written", COULD_GO_ON
@@ -246,12 +248,12 @@ def _save(
 
 
 def _how_to_go_on(folder: RunFolder) -> str:
-    """How to go on with a run that has checkpoints; else ""."""
+    """Return the command that goes on with a run that has checkpoints; else ""."""
     return f"go on: tux run --resume {folder.path}" if are_in(folder.path) else ""
 
 
 def _without_value(monitor: str, program: Program) -> str:
-    """What to say of a monitored metric that the first evaluation has not set."""
+    """Return the warning about a monitored metric that the first evaluation has not set."""
     return (
         f"{monitor}, which {type(program).__name__} monitors, has no value after the first "
         "evaluation, so no epoch is the best and --patience does nothing; evaluate() may not set "
@@ -289,7 +291,7 @@ def _write(
 def _tables(
     training: Trainer, records: list[dict[str, Any]], categories: Categories, watch: Watcher
 ) -> Tables:
-    """The report's tables of the model and of the records."""
+    """Return the report's tables of the model and of the records."""
     watch.phase("tables")
     program = training.worker.program
     model = model_of(training.worker, training.edges(), categories)
@@ -307,7 +309,7 @@ def _report(
     categories: Categories,
     watch: Watcher,
 ) -> dict[str, Any]:
-    """The report's numbers about the run and about the model; its warnings are told."""
+    """Return the report's numbers about the run and about the model, and tell its warnings."""
     program = training.worker.program
     report = program.report
     numbers = _numbers(report, "summary", (program, tables, records))
@@ -321,7 +323,7 @@ def _report(
 
 
 def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> dict[str, float]:
-    """How good the best `k` items are for the users of the held-out edges."""
+    """Judge by the held-out edges how good the best `k` items are for the users of these edges."""
     assert truth.held_out is not None
     watch.phase("judge by rank")
     model = model_of(training.worker)
@@ -337,8 +339,8 @@ def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> di
 
 
 def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """What a hook of the report returns, as Python's numbers. ProgramError for a name that one of
-    the run's own results has.
+    """Call a hook of the report, and return its numbers as Python's. ProgramError for a name that
+    one of the run's own results has.
     """
     returned = called(report, hook, *arguments)
     if own := [name for name in returned if name in RESULTS]:
@@ -354,7 +356,7 @@ def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str,
 
 
 def _results(training: Trainer, records: list[dict[str, Any]], keep_best: bool) -> dict[str, Any]:
-    """Epochs and seconds, last and best metrics, and the epoch whose state the model is."""
+    """Return epochs and seconds, last and best metrics, and the epoch whose state the model is."""
     results: dict[str, Any] = {
         "epochs": records[-1]["epoch"],
         "seconds": training.seconds,

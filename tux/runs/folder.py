@@ -40,18 +40,18 @@ Categories = Mapping[str, Mapping[str, Sequence[str]]]
 """By vertex type and data field: the words that its numbers from 0 stand for."""
 
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises about text that is not the JSON it should be."""
+"""The errors that msgspec raises about text that is not the expected JSON."""
 
 
 WHOLE = (
     "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
     "of model/*.parquet can be read without it)"
 )
-"""What to do where `run.json` is damaged."""
+"""The advice where `run.json` is damaged."""
 
 
 class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Which program it was: a built-in name or ``/path/file.py:Class``, the digest of its source,
+    """The program of a run: a built-in name or ``/path/file.py:Class``, the digest of its source,
     and those of the files that this consists of, as `tux.program.sources.Source.digests` has them.
     """
 
@@ -61,7 +61,7 @@ class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Where edges came from: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    """The source of edges: an absolute path of a file or a folder, an absolute pattern, a URI, a
     list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
     fields as read.
     """
@@ -77,8 +77,8 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """That a run went on, after a fault or when the user had it go on: from which checkpoint, or
-    from the beginning (0), and why.
+    """The record of one time that a run went on, after a fault or when the user had it go on: from
+    which checkpoint, or from the beginning (0), and why.
     """
 
     checkpoint: int
@@ -89,7 +89,9 @@ class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What `run.json` holds: everything needed to repeat the run, and at its end the results."""
+    """The content of `run.json`: everything needed to repeat the run, and at its end the
+    results.
+    """
 
     app: App
     parameters: dict[str, Any]
@@ -115,7 +117,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class RunFolder:
     """The folder of a run that is going on, which no other run may use until it is over.
 
-    As a context it is removed again if nothing was written into it.
+    It is a context: at its end the folder is removed again if nothing was written into it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -129,8 +131,8 @@ class RunFolder:
 
     @classmethod
     def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """The folder of a run that has stopped and goes on. DataError if it is none; UsageError
-        while another run writes to it; DiskError.
+        """Open the folder of a run that has stopped and goes on. DataError if it is no folder of a
+        run; UsageError while another run writes to it; DiskError.
         """
         read_run(path)
         folder = cls.__new__(cls)
@@ -177,7 +179,7 @@ class RunFolder:
 
     @property
     def has_run(self) -> bool:
-        """Whether there is a `run.json` of a run whose data are loaded."""
+        """True if there is a `run.json` of a run whose data are loaded."""
         return not self._early and (self.path / "run.json").exists()
 
     def begin(self, run: Run) -> None:
@@ -230,8 +232,8 @@ class RunFolder:
 def columns_of(
     worker: Worker, id_types: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The columns of the model that a worker holds, as `write_columns` takes them. Ids are of the
-    types in which they were given (`Run.id_types`).
+    """Yield the columns of the model that a worker holds, as `write_columns` takes them. Ids are of
+    the types in which they were given (`Run.id_types`).
     """
     given = id_types or {}
     for name, vertices in worker.graph.vertices.items():
@@ -241,7 +243,7 @@ def columns_of(
 
 
 def finite(value: Any) -> Any:
-    """The same object without entries that are NaN or infinite: JSON has no such numbers."""
+    """Copy an object without the entries that are NaN or infinite: JSON has no such numbers."""
     if isinstance(value, Mapping):
         return {
             name: finite(entry)
@@ -256,8 +258,8 @@ def model_of(
     edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
     categories: Categories | None = None,
 ) -> Model:
-    """The model that a worker holds: fields and ids of the vertices known in training, and all of
-    the context.
+    """Return the model that a worker holds: fields and ids of the vertices known in training, and
+    all of the context.
     """
     vertices, tau = worker.graph.vertices, worker.tables["tau"]
     fields = {name: _columns(worker, name) for name in vertices}
@@ -267,7 +269,7 @@ def model_of(
 
 
 def _columns(worker: Worker, name: str) -> dict[str, Any]:
-    """The model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
+    """Return the model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
     flat, and fields of no width left out.
     """
     model = model_fields(worker, name)
@@ -279,7 +281,7 @@ def _columns(worker: Worker, name: str) -> dict[str, Any]:
 
 
 def is_run(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder has the record of a run, or what a run has left without it."""
+    """Return whether a folder has the record of a run, or files that a run has left without it."""
     path = Path(folder)
     return (path / "run.json").exists() or (
         (path / "metrics.jsonl").exists()
@@ -288,8 +290,8 @@ def is_run(folder: str | os.PathLike[str]) -> bool:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write `run.json` of a run's folder, whole; with results, also the checksums of all that the
-    run has written. Raises DiskError.
+    """Write `run.json` of a run's folder, whole; with results, also the checksums of all files that
+    the run has written. Raises DiskError.
     """
     unseal(folder)
     with replacing(folder / "run.json") as part:
@@ -302,14 +304,16 @@ def write_run(folder: Path, run: Run) -> None:
 
 
 def _written(folder: Path) -> list[str]:
-    """The names of the files of an ended run, but for the one that has an entry to come."""
+    """List the files of an ended run for the checksums. The files of checksums and of the journal
+    are left out.
+    """
     own = (path.name for path in folder.iterdir() if path.is_file())
     names = {name for name in own if not name.startswith(".")} - {SUMS, JOURNAL}
     return [*sorted(names), *(f"model/{name}" for name in files_below(folder / "model"))]
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
-    """`run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
+    """Read `run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
     path = Path(folder, "run.json")
     try:
         return msgspec.json.decode(path.read_bytes(), type=Run)
@@ -324,8 +328,8 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
 
 
 def _guess(folder: Path) -> str:
-    """``did you mean X? `` for the run's folder beside a folder whose name is the closest; or
-    nothing.
+    """Return ``did you mean X? `` for the run's folder whose name is the closest, beside a folder;
+    or "".
     """
     with suppress(OSError):
         beside = (path for path in folder.parent.iterdir() if path.name != folder.name)
@@ -338,8 +342,8 @@ def _guess(folder: Path) -> str:
 def read_metrics(
     folder: str | os.PathLike[str], size: int | None = None
 ) -> list[dict[str, int | float]]:
-    """The records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such file.
-    A last line that is still being written is left out.
+    """Read the records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such
+    file. A last line that is still being written is left out.
     """
     path = Path(folder, "metrics.jsonl")
     content = read_sealed(path.parent, path.name) if path.exists() else b""
@@ -351,8 +355,8 @@ def read_metrics(
 
 
 def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
-    """Put the fields of a model, or of that in a run's folder, into the rows of the vertices that
-    it knows. DataError if the model is not this program's.
+    """Put the fields of a model, or of the model in a run's folder, into the rows of the vertices
+    that it knows. DataError if the model is not this program's.
 
     Lists are left out: a list has as many entries as the vertex has edges, which a model does not
     have.

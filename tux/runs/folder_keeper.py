@@ -1,4 +1,4 @@
-"""Makes the checkpoints of a run's folder from the states of its workers, be it one or several."""
+"""The checkpoints of a run's folder, made from the states of its workers, be it one or several."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tux.runs.checkpoints import Checkpoints, Draft, Manifest, are_in
 
 
 class FolderKeeper:
-    """Makes checkpoints in a run's folder (`tux.cluster.keeper.Keeper`). `manifest` describes a
-    state of so many workers.
+    """A maker of checkpoints in a run's folder (`tux.cluster.keeper.Keeper`). `manifest` describes
+    a state of so many workers.
     """
 
     def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
@@ -20,7 +20,7 @@ class FolderKeeper:
         self._draft: Draft | None = None
 
     def has_one(self) -> bool:
-        """Whether the folder has a checkpoint, be it whole or damaged."""
+        """Return whether the folder has a checkpoint, be it whole or damaged."""
         return are_in(self._checkpoints.folder.parent)
 
     @property
@@ -33,16 +33,16 @@ class FolderKeeper:
         self._draft = self._checkpoints.begin()
 
     def shard_path(self, rank: int) -> Path:
-        """Where a worker writes its state."""
+        """Return the path of the file to which a worker writes its state."""
         assert self._draft is not None
         return self._draft.shard_path(rank)
 
     def finish(self, head: Head, digests: Sequence[Digest]) -> None:
-        """All workers have written. DiskError."""
+        """Finish the checkpoint, when all workers have written. DiskError."""
         assert self._draft is not None
         self._draft.finish(self._manifest(head, len(digests)), digests)
 
     def abandon(self) -> None:
-        """Some worker has not."""
+        """Remove the checkpoint, as some worker has not written."""
         assert self._draft is not None
         self._draft.abandon()

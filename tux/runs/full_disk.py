@@ -1,4 +1,4 @@
-"""The end of a run whose disk is full or fails: what has been trained is not lost."""
+"""The end of a run whose disk is full or fails: the trained model is not lost."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LOOK = 0.1  # seconds between two looks whether Ctrl-C was pressed
 
 
 def write_patiently(write: Callable[[], object], watch: Watcher, asked: Deferred) -> None:
-    """Call `write`; while the disk is full, again up to `TRIES` times in a minute, which is told
-    once. A signal to end that comes meanwhile, and is deferred (`asked`), ends the waiting. Raises
-    the DiskError of the last try.
+    """Call `write`; while the disk is full, call it again up to `TRIES` times in a minute, and warn
+    of it once. A signal to end that comes meanwhile, and is deferred (`asked`), ends the waiting.
+    Raises the DiskError of the last try.
     """
     for tries_left in reversed(range(TRIES + 1)):
         try:
@@ -47,7 +47,9 @@ def write_patiently(write: Callable[[], object], watch: Watcher, asked: Deferred
 
 
 def is_full(error: DiskError) -> bool:
-    """Whether there was no room on the disk. A limit on the size of a file does not pass."""
+    """Return whether there was no room on the disk. It does not count as full where the size of a
+    file is limited, as such a limit does not pass.
+    """
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
@@ -55,9 +57,9 @@ def is_full(error: DiskError) -> bool:
 def keep_elsewhere(
     error: DiskError, worker: Worker, record: Run, records: list[dict[str, Any]]
 ) -> DiskError:
-    """Write the run, with its model and its records, as a folder of its own below the folder for
-    temporary files, or else the user's own. Returns the `error` with that folder's name, or as it
-    was where neither takes it.
+    """Write the run, with its model and its records, as a new folder below the folder for temporary
+    files, or else below the user's home. Returns the `error` with the name of the new folder, or
+    unchanged if neither has room.
     """
     columns = {name: given for name, given in columns_of(worker, record.id_types) if given}
     for place in (Path(tempfile.gettempdir()), Path.home()):

@@ -1,5 +1,5 @@
-"""Where the time of a run's workers goes: what the main thread of each did from when to when, by
-the samples in the run's `timeline.jsonl`.
+"""The use of the time of a run's workers: the state of the main thread of each at each time, by the
+samples in the run's `timeline.jsonl`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from tux.runs.gantt_parts import STATES, Parts, parts_of
 from tux.runs.journal import FILE, Begins, Entry, Restarts, Works, entries
 
 MOST_SECONDS = 1e11
-"""A larger number of seconds is no time."""
+"""The largest number of seconds that is taken for a time."""
 
 
 class Gantt(NamedTuple):
-    """What the workers of a run did, and when it went on after a fault or by another command."""
+    """The states of a run's workers over time, and the times at which it went on after a fault or
+    by another command.
+    """
 
     parts: Parts
     marks: list[float]  # seconds since training began
@@ -35,8 +37,8 @@ class Gantt(NamedTuple):
         return [int(each) for each in np.unique(self.parts.worker)]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Columns `worker`, `state`, `from`, `to`, and `exact`: False where only the seconds of
-        several states in a longer time are known, which are given one after another.
+        """Return columns `worker`, `state`, `from`, `to`, and `exact`: False where only the seconds
+        of several states in a longer time are known, which are given one after another.
         """
         parts, begins = self.parts, self.parts.begins()
         lengths = np.diff(np.append(begins, len(parts.worker)))
@@ -51,12 +53,12 @@ class Gantt(NamedTuple):
         }
 
     def shares(self) -> dict[str, float]:
-        """The share of each state in the time of all workers."""
+        """Return the share of each state in the time of all workers."""
         seconds = np.bincount(self.parts.state, self.parts.seconds, len(STATES))
         return dict(zip(STATES, (seconds / max(seconds.sum(), 1e-300)).tolist(), strict=True))
 
     def summed(self) -> float:
-        """The share of the time in which the order of states is not known."""
+        """Return the share of the time in which the order of states is not known."""
         parts, begins = self.parts, self.parts.begins()
         lengths = np.diff(np.append(begins, len(parts.worker)))
         several = np.repeat(lengths > 1, lengths)
@@ -66,8 +68,8 @@ class Gantt(NamedTuple):
 def gantt(
     folder: str | os.PathLike[str], low: float | None = None, high: float | None = None
 ) -> Gantt:
-    """What the workers of a run did, from `low` to `high` seconds after training began; by default
-    all of it. Time between two commands of the run is left out.
+    """Read the states of a run's workers, from `low` to `high` seconds after training began; by
+    default all. Time between two commands of the run is left out.
 
     Raises DataError if the folder has no sample of a worker, UsageError for a time in which there
     was none.
@@ -88,7 +90,7 @@ def gantt(
 
 
 class _Command:
-    """What one command of the run has recorded; times are seconds since 1970."""
+    """The records of one command of the run; times are seconds since 1970."""
 
     def __init__(self) -> None:
         self.low, self.high = np.inf, -np.inf
@@ -97,7 +99,7 @@ class _Command:
         self._ends: dict[int, float] = {}  # of the last sample, by worker
 
     def take(self, worker: int, sample: Sample) -> None:
-        """Add a sample of a worker, but for time that the one before has told of already."""
+        """Add a sample of a worker, without the time that the sample before has covered."""
         start = max(sample.at - sample.seconds, self._ends.get(worker, 0.0))
         self._ends[worker] = max(sample.at, start)
         if start >= sample.at:
@@ -107,7 +109,7 @@ class _Command:
 
 
 def _read(path: Path) -> tuple[Parts, list[float]]:
-    """All parts in a run's timeline, and the marks."""
+    """Read all parts in a run's timeline, and the marks."""
     commands = [_Command()]
     for entry in _entries(path):
         if isinstance(entry, Begins):
@@ -141,7 +143,7 @@ def _read(path: Path) -> tuple[Parts, list[float]]:
 
 
 def _entries(path: Path) -> Iterator[Entry | None]:
-    """The entries of a timeline, one after the other. DataError if there is none."""
+    """Yield the entries of a timeline, one after the other. DataError if there is none."""
     try:
         with open(path, "rb") as file:
             for line in file:
@@ -155,5 +157,5 @@ def _entries(path: Path) -> Iterator[Entry | None]:
 
 
 def _is_time(sample: Sample) -> bool:
-    """Whether the times of a sample can be."""
+    """Return whether the times of a sample are possible."""
     return 0 <= sample.seconds <= sample.at <= MOST_SECONDS

@@ -1,4 +1,4 @@
-"""A Gantt chart of a run: a row for each worker, and in it what the worker did over time."""
+"""A Gantt chart of a run: a row for each worker, and in it the worker's states over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tux.runs.folder import Run
 from tux.runs.gantt import Gantt
 from tux.runs.gantt_parts import STATES, Parts
 
-# those of the page of `tux watch`, work below what is none
+# the colours of the page of `tux watch`; states of work are drawn below the others
 COLOURS = {
     "compute": "#2a78d6",
     "apply": "#1baf7a",
@@ -24,7 +24,7 @@ COLOURS = {
 }
 GOES_ON = {"color": "#c8322b", "linewidth": 1.2, "linestyle": (0, (3, 3))}
 COLUMNS = 1_000
-"""Of the picture: shorter intervals are drawn together, as shares of the height."""
+"""Columns of the picture: shorter intervals are drawn together, as shares of the height."""
 
 ROW = 0.34  # inches; rows of many workers are less high
 HIGHEST = 16.0  # inches, of all rows
@@ -33,7 +33,7 @@ LETTERS = 45  # of each name in the title, at most
 
 
 class Stacks(NamedTuple):
-    """What is drawn: one bar after the other, each with the shares of its states."""
+    """The bars of the chart, one after the other, each with the shares of its states."""
 
     worker: np.ndarray  # (n,)
     start: np.ndarray  # (n,) s
@@ -42,7 +42,7 @@ class Stacks(NamedTuple):
 
 
 def stacks(parts: Parts, width: float) -> Stacks:
-    """The intervals of workers as bars, those shorter than `width` seconds together."""
+    """Return the intervals of workers as bars, intervals shorter than `width` seconds together."""
     begins = parts.begins()
     worker, start, stop = parts.worker[begins], parts.start[begins], parts.stop[begins]
     seconds = np.zeros((len(begins), len(STATES)))
@@ -66,7 +66,7 @@ def save(path: str | os.PathLike[str], gantt: Gantt, run: Run) -> None:
 
 
 def draw(gantt: Gantt, run: Run) -> Any:
-    """The figure that `save` writes."""
+    """Make the figure that `save` writes."""
     workers = gantt.workers
     row = min(ROW, HIGHEST / len(workers))
     made = figures.figure(11, 1.75 + row * max(len(workers), 2))
@@ -122,7 +122,7 @@ def _draw_row(axes: Any, bars: Stacks, worker: int, at: int) -> None:
 
 
 def _label(axes: Any, gantt: Gantt, row: float) -> None:
-    """The axes of a chart with rows so high, in inches."""
+    """Label the axes of a chart with rows so high, in inches."""
     workers = gantt.workers
     size = min(9.0, 50 * row)  # points, of an inch that has 72
     axes.set_yticks(range(len(workers)), [f"worker {each}" for each in workers], fontsize=size)
@@ -135,7 +135,7 @@ def _label(axes: Any, gantt: Gantt, row: float) -> None:
 
 
 def _title(run: Run) -> str:
-    """Program and data."""
+    """Return the names of program and data."""
     program, data = os.path.basename(run.app.name), named(run.data.path)
     return f"{_short(program)}: {_short(data)}"
 
@@ -145,7 +145,7 @@ def _short(name: str) -> str:
 
 
 def _subtitle(gantt: Gantt, run: Run, *, mixed: bool) -> str:
-    """What the run was, which time is shown, and what bars of several colours mean."""
+    """Describe the run, the time that is shown, and bars of several colours, in words."""
     told = [plural(len(gantt.workers), "worker")]
     if "slack" in run.options and len(gantt.workers) > 1:
         told.append(f"slack {run.options['slack']}")

@@ -20,8 +20,8 @@ TEXTS = (".tsv", ".json")
 
 
 def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, Run], None]:
-    """What writes a chart to a new file, by the end of its name: a picture, or a table as text,
-    .tsv or .json.
+    """Return a function that writes a chart to a new file. The end of the name decides: a picture,
+    or a table as text, .tsv or .json.
 
     Raises UsageError for another ending, if the file exists, and if matplotlib is missing where a
     picture is drawn; writing raises DiskError.
@@ -51,8 +51,8 @@ def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, Run], None]:
 
 
 def _table(columns: dict[str, np.ndarray]) -> str:
-    """Columns as lines of cells that are separated by tabs; `true` and `false` for what is not a
-    number.
+    """Write columns as lines of cells that are separated by tabs; `true` and `false` for
+    booleans.
     """
     cells = [
         np.where(array, "true", "false") if array.dtype == bool else array.tolist()

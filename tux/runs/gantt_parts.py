@@ -1,4 +1,4 @@
-"""What a worker did from when to when, by one sample of its timeline.
+"""The states of a worker over time, by one sample of its timeline.
 
 A sample (`tux.engine.timeline`) has the last spans of each thread, and the seconds of each kind in
 all. Spans give intervals with one state. Of the time before the first span that a sample has kept,
@@ -17,8 +17,8 @@ import numpy as np
 from tux.engine.timeline import KINDS, SPANS, Sample
 
 STATES = (*KINDS, "other")
-"""What a worker does: a kind of span, or what has none, such as Python code between stages and the
-copying of checkpoints. Those of this worker alone are the first three, which a main thread does.
+"""The states of a worker: a kind of span, or "other" for work without a span, such as Python code
+between stages and the copying of checkpoints.
 """
 
 SMALL = 2e-6
@@ -32,7 +32,7 @@ WAIT, SERVE, OTHER = STATES.index("wait"), STATES.index("serve"), STATES.index("
 
 class Parts(NamedTuple):
     """Parts of the time of workers, sorted by worker and time. Parts with the same worker and start
-    are one interval, which holds several states in an unknown order.
+    are one interval, which has several states in an unknown order.
     """
 
     worker: np.ndarray  # (n,) int64
@@ -42,14 +42,14 @@ class Parts(NamedTuple):
     seconds: np.ndarray  # (n,) float64, of this state in the interval
 
     def begins(self) -> np.ndarray:
-        """Where intervals begin, (m,): the number of the first part of each."""
+        """Return the number of the first part of each interval, (m,)."""
         new = np.ones(len(self.worker), bool)
         new[1:] = (np.diff(self.worker) != 0) | (np.diff(self.start) != 0)
         return np.flatnonzero(new)
 
     def between(self, low: float, high: float) -> Parts:
-        """The parts of the time from `low` to `high`; those of an interval that goes beyond have
-        as large a share of it as before.
+        """Cut the parts to the time from `low` to `high`. Each part of an interval that goes beyond
+        it keeps its share of the interval.
         """
         start, stop = np.clip(self.start, low, high), np.clip(self.stop, low, high)
         seconds = self.seconds * (stop - start) / (self.stop - self.start)
@@ -58,7 +58,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(worker: int, sample: Sample, start: float) -> Parts:
-    """The parts of the time from `start` to the end of a sample, in seconds since 1970."""
+    """Return the parts of the time from `start` to the end of a sample, in seconds since 1970."""
     main, serving = _spans(sample, start)
     known = _known_from(sample, main, serving, start)
     edges, state = _painted(np.concatenate([serving, main]), known, sample.at)
@@ -76,7 +76,9 @@ def parts_of(worker: int, sample: Sample, start: float) -> Parts:
 
 
 def _spans(sample: Sample, start: float) -> tuple[np.ndarray, np.ndarray]:
-    """What the main thread did, and what any thread served: (n, 3) kind, begin and end."""
+    """Return the spans of the main thread, and those in which any thread served: (n, 3) kind, begin
+    and end.
+    """
 
     def of(lane: str) -> np.ndarray:
         given = sample.lanes.get(lane, [])
@@ -93,8 +95,8 @@ def _spans(sample: Sample, start: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _known_from(sample: Sample, main: np.ndarray, serving: np.ndarray, start: float) -> float:
-    """From when on all spans of a sample are there: the rings that hold them may have lost the
-    first ones.
+    """Return the time from which on all spans of a sample are there: the rings that hold them may
+    have lost the first ones.
     """
     rounding = 2e-6 * (len(main) + 1)
     lost = len(main) >= SPANS or any(
@@ -115,8 +117,8 @@ def _total(spans: np.ndarray, kind: int) -> float:
 
 
 def _painted(spans: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times (n + 1,) between `start` and `stop`, and the state from each to the next, (n,). What a
-    span shows hides waiting, and serving that goes on meanwhile.
+    """Return times (n + 1,) between `start` and `stop`, and the state from each to the next, (n,).
+    Where spans overlap, waiting is hidden by all others, and serving by all but waiting.
     """
     spans = spans[spans[:, 2] > start]
     kind, begin, end = spans[:, 0].astype(int), np.maximum(spans[:, 1], start), spans[:, 2]
@@ -133,8 +135,8 @@ def _painted(spans: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, 
 def _summed(
     sample: Sample, main: np.ndarray, serving: np.ndarray, start: float, known: float
 ) -> np.ndarray:
-    """Seconds by state, (states,), of the time from `start` to `known`: what the sample tells in
-    all, without its spans. Serving is what fits beside the main thread's own.
+    """Return seconds by state, (states,), of the time from `start` to `known`: the totals of the
+    sample without its spans. Serving gets at most the time that the main thread's own states leave.
     """
     later = np.concatenate([main, serving])
     later = later[later[:, 2] > known]

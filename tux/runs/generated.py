@@ -15,7 +15,9 @@ Generated = tuple[EdgeData, EdgeData | None, str]
 
 
 def generated(program: Program) -> Generated:
-    """Data of the kind that the program's input is. UsageError where none can be made up."""
+    """Make up data of the kind that the program's input is. UsageError where none can be made
+    up.
+    """
     fields = program.edge.columns
     match program.input:
         case Samples() if len(fields) <= 1:
@@ -40,7 +42,7 @@ def generated(program: Program) -> Generated:
 
 
 def _samples(program: Program) -> Generated:
-    """Labelled samples, a tenth held out."""
+    """Make labelled samples, a tenth of them held out."""
     from tux.synthetic.clicks import clicks
 
     drawn = clicks(test_share=0.1)
@@ -61,7 +63,7 @@ def _samples(program: Program) -> Generated:
 
 
 def _corpus(program: Program) -> Generated:
-    """Documents."""
+    """Make documents."""
     from tux.synthetic.corpus import corpus
 
     bags, (count,) = corpus(), program.edge.columns
@@ -69,7 +71,7 @@ def _corpus(program: Program) -> Generated:
 
 
 def _ratings(program: Program) -> Generated:
-    """Ratings, a tenth held out."""
+    """Make ratings, a tenth of them held out."""
     from tux.synthetic.ratings import ratings
 
     drawn, ends, fields = ratings(test_share=0.1), program.edge.ends, program.edge.columns

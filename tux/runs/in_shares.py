@@ -45,7 +45,7 @@ from tux.runs.why_whole import Asked, Found, cut_by, found_of, why_whole
 
 @dataclass(frozen=True)
 class LoadedParts:
-    """Parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
+    """The parts that loaders have made for a run, in `folder`. `job`: the folder that the run's
     processes share (`tux.cluster.job_folder.make`). `lost`: why loaders were started again.
     """
 
@@ -57,9 +57,9 @@ class LoadedParts:
 
 @dataclass(frozen=True)
 class InShares:
-    """How a run of a `plan` loads its data in shares, where it does. `folders()` makes the folder
-    of its job and the one of its parts. `recut`: see `tux.runs.why_whole.Asked`. `answers`: what
-    machine 0 of several tells the others, which load with it.
+    """The loading in shares of the data of a run with a `plan`, where it is possible. `folders()`
+    makes the folder of its job and the one of its parts. `recut`: see `tux.runs.why_whole.Asked`.
+    `answers`: the answers of machine 0 of several to the others, which load with it.
     """
 
     plan: options.Plan
@@ -69,9 +69,9 @@ class InShares:
     answers: Answers = field(default_factory=Answers)
 
     def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
-        """What is known of the files, if they are loaded in shares. Raises what
-        `tux.runs.why_whole.found_of` does, and UsageError for rows that are another machine's
-        share, or a share where all rows are needed.
+        """Return the facts about the files, if they are loaded in shares. Raises the errors of
+        `tux.runs.why_whole.found_of`, and UsageError for rows that are another machine's share, or
+        a share where all rows are needed.
         """
         plan = self.plan
         asked = Asked(
@@ -100,13 +100,13 @@ class InShares:
     def load(
         self, program: Program, data: Source, found: Found, *, has_test: bool
     ) -> tuple[EdgeData, LoadedParts]:
-        """Have loaders make the parts: the ids of the graph, with what reading has told and no
-        edge, and where the parts are. `found`: what is known of the files. `has_test`: held-out
-        edges will be added to them.
+        """Have loaders make the parts. Returns the ids of the graph, without edges, with the notes
+        and names that the loaders have read; and the place of the parts. `found`: the facts about
+        the files. `has_test`: held-out edges will be added to the parts.
 
         Raises DataError as reading the whole does, PeerLost and DeadlinePassed if loaders are lost
         more often than the run's workers may be, DiskError, and UsageError; with several machines
-        what `tux.runs.loading_together.make_parts_together` does.
+        the errors of `tux.runs.loading_together.make_parts_together`.
         """
         run = self.plan
         loaders, seed = run.all_workers, run.options.seed
@@ -139,8 +139,8 @@ class InShares:
         files: list[InputFile],
         losses: Losses,
     ) -> LoadedGraph:
-        """Make this machine's parts with the other machines; the folders are removed where it has
-        to read the whole input instead.
+        """Make this machine's parts with the other machines. The folders are removed where this
+        machine has to read the whole input instead.
         """
         app = sources.of(program).name
         has_test = {"held-out edges": "given" if job.held_out else ""}
@@ -178,7 +178,7 @@ class InShares:
             self.answers.begin(loaded=True)
 
     def _made(self, folder: Path, job: LoadingJob, losses: Losses) -> LoadedGraph:
-        """Make the parts, from the beginning again if loaders are lost."""
+        """Make the parts on this machine alone, from the beginning again if loaders are lost."""
         while True:
             try:
                 return make_parts(folder, job, watch=self.watch)
@@ -191,7 +191,9 @@ class InShares:
 
 
 def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> Plan:
-    """The plan by which loaders make the parts that `tux.graph.partitioned.partitioned` would."""
+    """Return the plan by which loaders make the same parts as
+    `tux.graph.partitioned.partitioned`.
+    """
     ends, name = program.edge.ends, cut_by(program, partitioner)
     how = how_cut(ends, name, parts, whole_types(program), program.edge.whole)
     return Plan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
@@ -207,9 +209,9 @@ def shared_out(
     on_bad_row: OnBadRow = "stop",
     share: MachineShare | None = None,
 ) -> LoadingJob:
-    """What the loaders of a plan are told, each of which reads a share of the files of `data`; if
-    these are a machine's `share`, only its loaders do. See `LoadingJob`. Raises what
-    `tux.io.input_shares.shares` does.
+    """Return the job of a plan's loaders, each of which reads a share of the files of `data`. If
+    these are a machine's `share`, only its loaders read. See `LoadingJob`. Raises the errors of
+    `tux.io.input_shares.shares`.
     """
     source = input_files(data)
     here = share.loaders(plan.loaders) if share else range(plan.loaders)
@@ -234,15 +236,17 @@ def shared_out(
 
 
 def _seems_packed(path: str) -> bool:
-    """Whether a file is packed, as far as can be told at once: one elsewhere is not opened."""
+    """Return whether a file seems to be packed. A file elsewhere is not opened, so its name
+    decides.
+    """
     if os.path.isfile(path):
         return is_packed(head_of(path, 8))
     return path.endswith(ENDINGS)
 
 
 def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
-    """The ids of the parts in a folder that loaders have made, and what these have told of the
-    files; without an edge. The folder may be removed before the ids are.
+    """Return the ids of the parts in a folder that loaders have made, with the notes and names that
+    the loaders have read, without an edge. The folder may be removed before the ids are.
     """
     bare = without_edges(folder, program.edge.ends, program.edge.columns)
     known = {name: Ids(ids.values) for name, ids in bare.ids.items()}
@@ -258,7 +262,9 @@ def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
 
 
 def sides_of(folder: Path, bare: EdgeData) -> Sides:
-    """Which vertices of the one type of a graph in parts are sources, and which are targets."""
+    """Return, for each vertex of the one type of a graph in parts, whether it is a source of an
+    edge, and whether it is a target.
+    """
     (name, ids), *_ = bare.ids.items()
     order, sides = map_npy(folder / f"{name}.order.npy"), []
     for side in (0, 1):

@@ -1,5 +1,5 @@
-"""What a run reads: edges to train on and edges held out, from files, from memory, or made up
-with known truth.
+"""The data of a run: edges to train on and edges held out, from files, from memory, or made up with
+known truth.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from tux.runs.vertex_tables import against, with_held_out, with_vertices
 from tux.runs.why_whole import Found
 
 Data = Source | EdgeData | Held | Any
-"""What `tux.io.input_files` says of files, edges in memory, or whatever `tux.runs.memory` reads."""
+"""Names of files for `tux.io.input_files`, edges, or other data that `tux.runs.memory` reads."""
 Warn = Callable[[str], None]
 
 
 @dataclass
 class Inputs:
-    """Edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
+    """The edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
     good the truth itself is, in words.
     """
 
@@ -67,14 +67,14 @@ class Inputs:
     loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
 
     def handed_over(self) -> EdgeData:
-        """The training edges. Only what is known of their vertices stays here, so that whoever gets
-        them can give up their columns.
+        """Return the training edges, and keep only the data of their vertices here. So the caller
+        can free the columns of edges.
         """
         train, self.train = self.train, self.train.bare()
         return train
 
     def digest(self) -> str:
-        """Stands for the training edges."""
+        """Return a digest of the training edges."""
         folder = self.loaded.folder if self.loaded else self.folder
         return read_manifest(folder).digest if folder else self.train.digest()
 
@@ -88,11 +88,11 @@ def load(
     warn: Warn = lambda text: None,
     shares: InShares | None = None,
 ) -> Inputs:
-    """Read or make the edges that `program` declares, and `warn` of what is odd about them; where
-    it can be, in `shares`.
+    """Read or make the edges that `program` declares, and `warn` of odd things in them; where it
+    can be, in `shares`.
 
-    Raises UsageError if there are no data and none can be made up, and what
-    `tux.io.read.read_edges` raises.
+    Raises UsageError if there are no data and none can be made up, and the errors of
+    `tux.io.read.read_edges`.
     """
     reading = reading or Reading()
     data, test = held(program, data), held(program, test)
@@ -136,7 +136,7 @@ def load(
 
 @contextmanager
 def _of_test(test: Data) -> Iterator[None]:
-    """Errors inside say that they are of the held-out data, where no name of a file does."""
+    """Add to errors inside that they are of the held-out data, where no name of a file says it."""
     try:
         yield
     except DataError as error:
@@ -146,7 +146,7 @@ def _of_test(test: Data) -> Iterator[None]:
 
 
 def cut_folder(data: Data) -> Path | None:
-    """The folder of `tux partition` that the data are, if they are one."""
+    """Return the folder of `tux partition` that the data are; None if they are something else."""
     if not isinstance(data, str | os.PathLike):
         return None
     folder = Path(named_here(data))
@@ -154,7 +154,7 @@ def cut_folder(data: Data) -> Path | None:
 
 
 def _whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
-    """The edges to train on, all of them in this process."""
+    """Read the edges to train on, all of them in this process."""
     return _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
 
 
@@ -167,7 +167,9 @@ def _train(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
-    """The parts that loaders make of files, and the ids; or all edges, if they are read whole."""
+    """Have loaders make the parts of files, and return the ids; or read all edges in this
+    process.
+    """
     if found := shares.found(program, data, has_test=has_test):
         with suppress(MustReadWhole):
             return _loaded(shares, program, data, found, reading, warn, has_test=has_test)
@@ -184,7 +186,7 @@ def _loaded(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts]:
-    """The parts that loaders make of files, and the ids; as `_read`, which reads edges."""
+    """Have loaders make the parts of files, and return the ids. Errors are as those of `_read`."""
     assert found.format is not None
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
@@ -201,12 +203,14 @@ def _loaded(
 
 
 def _files(data: Data) -> str | EdgeData | Held:
-    """The files that data stand for; data in memory as they are. Raises what `input_files` does."""
+    """Return the files that data stand for; data in memory as they are. Raises the errors of
+    `input_files`.
+    """
     return data if isinstance(data, EdgeData | Held) else input_files(data)
 
 
 def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
-    """Data that are made up. UsageError for what is said of files."""
+    """Make up data. UsageError for options that are about files."""
     flags = [f"--{name}" for name in ({} if test is None else {"test": test}) | reading.named()]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
@@ -224,8 +228,8 @@ def _read(
     reading: Reading,
     warn: Warn,
 ) -> EdgeData:
-    """The edges of a file of the kind that the program's input is; those in memory as they are.
-    The ids of `train` come first.
+    """Read the edges of a file of the kind that the program's input is; return edges in memory as
+    they are. The ids of `train` come first.
     """
     if isinstance(source, EdgeData):
         check_hashed(program, "edges in memory")
@@ -258,7 +262,7 @@ def _read(
 def _held(
     data: Held, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
 ) -> EdgeData:
-    """The edges of data in memory, as `_read` reads those of files."""
+    """Read the edges of data in memory, as `_read` reads those of files."""
     if isinstance(data, Deferred):
         edges = data.make()
         return edges if train is None else against(edges, train)
@@ -307,7 +311,7 @@ def _read_bags(
     known: Mapping[str, Ids] | None,
     reading: Reading,
 ) -> EdgeData:
-    """Documents: a table of edges, unless what only bags of words have is asked for."""
+    """Read documents: a table of edges, unless an option is given that only bags have."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
         format = detect(source)
@@ -342,13 +346,15 @@ def advise_text(error: DataError, format: Format) -> None:
 
 
 def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
-    """The same edges with what tables say of their vertices: data and groups."""
+    """Add to the edges the data and groups that tables give to their vertices."""
     train = with_vertices(train, program, reading.vertices, warn, reading.on_bad_row)
     return in_groups(train, program, warn, reading.on_bad_row)
 
 
 def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
-    """What a partitioned folder knows without its edges, the labels as the program means them."""
+    """Read the ids and tables of a partitioned folder, without its edges. Labels become those that
+    the program uses.
+    """
     if reading.vertices:
         raise UsageError(
             f"{folder} is cut already, so no tables of vertices can be added",
@@ -369,13 +375,15 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
 
 
 def judges(program: type[Program]) -> bool:
-    """Whether a program has any use for edges that are held out: it evaluates or judges."""
+    """Return whether a program uses edges that are held out: it evaluates or judges."""
     report = type(program.report)
     return program.evaluate is not Program.evaluate or report.judge is not Report.judge
 
 
 def origin(data: Data | None) -> str | list[str]:
-    """Where edges came from, to be found again. See `tux.runs.folder.Origin`."""
+    """Return the origin of edges, by which they can be found again. See
+    `tux.runs.folder.Origin`.
+    """
     if data is None:
         return "generated"
     if isinstance(data, EdgeData | Held):

@@ -1,9 +1,9 @@
-"""What happens in a run and when, in `timeline.jsonl` of its folder: what its workers do
-(`tux.engine.timeline`), what it tells, when workers were started again, and how it has ended.
+"""The events of a run and their times, in `timeline.jsonl` of its folder: the work of its workers
+(`tux.engine.timeline`), its messages, when workers were started again, and how it has ended.
 
-The file is for people who look at a run, as by `tux watch`. No run reads it, and none fails for it:
-where it cannot be written, it ends. It is never cut: what a run did before it went on from a
-checkpoint stays. A run that goes on adds to it.
+The file is for people who look at a run, as by `tux watch`. No run reads it, and no run fails
+because of it: when it cannot be written, the journal stops. It is never cut: the events before a
+run went on from a checkpoint stay. A run that goes on adds to it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from tux.runs.watcher import Watcher
 FILE = "timeline.jsonl"
 
 MOST_BYTES = 64 << 20
-"""Of the file; then nothing more is written but how the run has ended."""
+"""Bytes of the file at most; then only the end of the run is still written."""
 
 SPANS_BYTES = 48 << 20
-"""From which size on samples have no spans."""
+"""Bytes of the file from which on samples have no spans."""
 
 EARLY = 1_000
 """Entries that are kept before the file may be there."""
 
 EPOCH = "epoch "
-"""How the phase of an epoch begins. The records tell of epochs."""
+"""The beginning of an epoch's phase. Such phases are not noted, as the records have the epochs."""
 
 
 class Begins(msgspec.Struct, tag="begins"):
-    """A command begins the run, or goes on with it."""
+    """The entry for a command that begins the run, or goes on with it."""
 
     at: float  # seconds since 1970
     process: int
@@ -47,7 +47,7 @@ class Begins(msgspec.Struct, tag="begins"):
 
 
 class Says(msgspec.Struct, tag="says"):
-    """What the run tells: `as_` is "phase" for what goes on from now, "line" or "warning"."""
+    """A message of the run: `as_` is "phase" for the work that begins now, "line" or "warning"."""
 
     at: float
     as_: str = msgspec.field(name="as")
@@ -55,14 +55,14 @@ class Says(msgspec.Struct, tag="says"):
 
 
 class Works(msgspec.Struct, tag="works"):
-    """A sample of a worker."""
+    """The entry for a sample of a worker."""
 
     worker: int
     sample: Sample
 
 
 class Restarts(msgspec.Struct, tag="restarts"):
-    """All workers are started again."""
+    """The entry for a restart of all workers."""
 
     at: float
     why: str
@@ -70,7 +70,9 @@ class Restarts(msgspec.Struct, tag="restarts"):
 
 
 class Ends(msgspec.Struct, tag="ends"):
-    """The command ends: `how` is "done", "interrupted" or "failed", and `text` the error."""
+    """The entry for the end of a command: `how` is "done", "interrupted" or "failed", and `text`
+    the error.
+    """
 
     at: float
     how: str
@@ -83,7 +85,7 @@ _decoder: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
 class Journal:
     """The file of one run's folder. It is made when the run has begun (`open`), since a folder that
-    holds nothing else is removed again; what happens before it is kept until then.
+    holds nothing else is removed again; earlier entries are kept in memory until then.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -97,7 +99,7 @@ class Journal:
         self._add(Begins(time.time(), process.number, process.host))
 
     def open(self) -> None:
-        """From now on the file is written."""
+        """Open the file; from now on it is written."""
         with self._lock:
             if self._file is not None or self._over:
                 return
@@ -105,7 +107,7 @@ class Journal:
                 how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
                 self._file = os.open(self.path, how, 0o644)
                 self._size = os.fstat(self._file).st_size
-                # what a process that was killed has left of a line stays a line of its own
+                # part of a line that a killed process has left stays a line of its own
                 if self._size and os.pread(self._file, 1, self._size - 1) != b"\n":
                     self._write(b"\n")
                 self._write(b"".join(self._early))
@@ -114,21 +116,21 @@ class Journal:
             self._early.clear()
 
     def says(self, how: str, text: str) -> None:
-        """The run tells something: see `Says`."""
+        """Note a message of the run: see `Says`."""
         self._add(Says(time.time(), how, text))
 
     def sample(self, worker: int, sample: Sample) -> None:
-        """A worker has told what it has done."""
+        """Note a sample of a worker."""
         if self._size > SPANS_BYTES:
             sample = msgspec.structs.replace(sample, lanes={})
         self._add(Works(worker, sample))
 
     def restarts(self, why: str, start: str) -> None:
-        """All workers go on from `start`, and why."""
+        """Note that all workers go on from `start`, and why."""
         self._add(Restarts(time.time(), why, start))
 
     def end(self, error: BaseException | None) -> None:
-        """The command ends, by an error if it is one."""
+        """Note that the command ends, by an error if there is one, and close the file."""
         how, text = "done", ""
         if error is not None:
             interrupted = isinstance(error, Interrupted | KeyboardInterrupt)
@@ -166,39 +168,39 @@ class Journal:
 
 
 class Noting:
-    """A watcher that notes what it is told in a journal, and tells another watcher."""
+    """A watcher that notes each message in a journal, and passes it to another watcher."""
 
     def __init__(self, watch: Watcher, journal: Journal) -> None:
         self._watch, self._journal = watch, journal
 
     def phase(self, name: str) -> None:
-        """What goes on from now."""
+        """Note and pass on the name of the work that begins now."""
         if not name.startswith(EPOCH):
             self._journal.says("phase", name)
         self._watch.phase(name)
 
     def share(self, done: float) -> None:
-        """How much of it is done; this is not noted."""
+        """Pass on how much of it is done; this is not noted."""
         self._watch.share(done)
 
     def say(self, text: str) -> None:
-        """One line about the run."""
+        """Note and pass on one line about the run."""
         self._journal.says("line", text)
         self._watch.say(text)
 
     def warn(self, text: str) -> None:
-        """One line about what is odd."""
+        """Note and pass on one line about something odd."""
         self._journal.says("warning", text)
         self._watch.warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """An epoch is done; its record is in `metrics.jsonl`."""
+        """Pass on the record of an epoch; it is also in `metrics.jsonl`."""
         self._watch.epoch(record, most)
 
 
 def entries(lines: Iterable[bytes]) -> list[Entry | None]:
-    """The entries of lines; None for one that is not what a journal writes, as a killed process may
-    leave it.
+    """Parse lines as entries; None for a line that no journal writes, as a killed process may leave
+    it.
     """
     return [_entry(line) for line in lines]
 

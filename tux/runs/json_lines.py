@@ -1,5 +1,5 @@
-"""How a run goes on, as lines of JSON: ``tux run --json`` writes them, and whoever has started it
-reads them, as the driver of a run on other machines does::
+"""The progress of a run, as lines of JSON: ``tux run --json`` writes them, and the process that has
+started it reads them, as the driver of a run on other machines does::
 
     {"told":"phase","name":"load"}
     {"told":"share","done":0.5}
@@ -24,13 +24,13 @@ PAUSE = 0.25  # seconds between two shares
 
 
 class Phase(msgspec.Struct, tag_field="told", tag="phase", frozen=True):
-    """What goes on from now."""
+    """The name of the work that begins now."""
 
     name: str
 
 
 class Share(msgspec.Struct, tag_field="told", tag="share", frozen=True):
-    """How much of it is done, from 0 to 1."""
+    """The share of the work that is done, from 0 to 1."""
 
     done: float
 
@@ -42,20 +42,20 @@ class Line(msgspec.Struct, tag_field="told", tag="line", frozen=True):
 
 
 class Warns(msgspec.Struct, tag_field="told", tag="warning", frozen=True):
-    """One line about what is odd."""
+    """One line about something odd."""
 
     text: str
 
 
 class Epoch(msgspec.Struct, tag_field="told", tag="epoch", frozen=True):
-    """One epoch of at most `most` is done; its record as in `metrics.jsonl`."""
+    """The record of an epoch, as in `metrics.jsonl`, and the number of epochs at most."""
 
     record: dict[str, Any]
     most: int
 
 
 class End(msgspec.Struct, tag_field="told", tag="end", frozen=True):
-    """The run has ended well; its results as in `run.json`."""
+    """The results of a run that has ended well, as in `run.json`."""
 
     results: dict[str, Any]
 
@@ -71,34 +71,34 @@ class JsonLines:
         self._write, self._shown = write, float("-inf")
 
     def phase(self, name: str) -> None:
-        """What goes on from now."""
+        """Write the name of the work that begins now."""
         self._shown = float("-inf")
         self._tell(Phase(name))
 
     def share(self, done: float) -> None:
-        """How much of it is done; a few times a second."""
+        """Write how much of it is done; a few times a second."""
         if (now := time.monotonic()) - self._shown >= PAUSE:
             self._shown = now
             self._tell(Share(float(done)))
 
     def say(self, text: str) -> None:
-        """One line about the run."""
+        """Write one line about the run."""
         self._tell(Line(text))
 
     def warn(self, text: str) -> None:
-        """One line about what is odd."""
+        """Write one line about something odd."""
         self._tell(Warns(text))
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One epoch is done."""
+        """Write the record of an epoch."""
         self._tell(Epoch(finite(record), most))
 
     def end(self, results: dict[str, Any]) -> None:
-        """The run has ended well."""
+        """Write the results of a run that has ended well."""
         self._tell(End(finite(results)))
 
     def pass_on(self, line: str) -> None:
-        """Write a line that another run has written so; any other one is said."""
+        """Write a line of another run's `JsonLines` as it is; say any other line."""
         if _told(line) is None:
             self.say(line)
         else:
@@ -109,8 +109,8 @@ class JsonLines:
 
 
 def tell(line: str, watch: Watcher) -> None:
-    """Tell a watcher what a line says. A line that is none of these, such as what a program prints
-    itself, is said as it is.
+    """Pass a line on to a watcher. A line in another form, such as a program's own output, is said
+    as it is.
     """
     match _told(line):
         case None:
@@ -128,7 +128,7 @@ def tell(line: str, watch: Watcher) -> None:
 
 
 def _told(line: str) -> Told | None:
-    """What a line tells; None if it is none of these."""
+    """Parse a line; None if it is none of these."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Keeps the states of a run that one worker carries out, as its checkpoints.
+"""The states of a run of one worker, kept as its checkpoints.
 
 The worker waits for the copy of its state alone; a thread writes the copy. If the last one is still
 being written when another is due, that one is left out.
@@ -31,21 +31,23 @@ class LocalMarks:
     def __init__(
         self, every: Every, last: int, keeper: Keeper, watch: Watcher, spool: Spool | None = None
     ) -> None:
-        """`last`: the run's last epoch; `spool`: the worker's lists on disk."""
+        """Keep the states of the worker by `keeper`. `last`: the run's last epoch; `spool`: the
+        worker's lists on disk.
+        """
         self._every, self._last, self._keeper, self._watch = every, last, keeper, watch
         self._spool = spool
         self._writing: Background[None] = Background()
         self._kept, self._left_out = time.monotonic(), False
 
     def wanted(self, mark: int, epoch: int | None) -> bool:
-        """Whether the state at a mark is kept: always at the end of the last epoch."""
+        """Return whether the state at a mark is kept: always at the end of the last epoch."""
         self._tell()
         if epoch == self._last or self._every.epochs:
             return self._every.wants(epoch, self._last)
         return time.monotonic() - self._kept >= self._every.seconds
 
     def keep(self, state: State) -> Iterator[None]:
-        """Copy a state and have it written. No message is waited for."""
+        """Copy a state and have it written. This waits for no message."""
         self._keep(state)
         yield from ()
 

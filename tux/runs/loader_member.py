@@ -1,9 +1,9 @@
 """A loader as a member of a job of several machines: it meets the others, sends them its messages,
 and takes theirs.
 
-Messages to loaders of the same machine are files in the folder that they share. Those to another
-machine are files too, which travel in pieces (`tux.loading.transfer`). The socket thread writes
-what arrives, and sends the next piece when one has been taken, while the main thread reads or
+Messages to loaders of the same machine are files in the folder that they share. Messages to another
+machine are files too, which travel in pieces (`tux.loading.transfer`). The socket thread writes the
+pieces that arrive, and sends the next piece when one has been taken, while the main thread reads or
 computes. Another thread ends this process when a member is lost, or when the launcher says that the
 job is over before its time.
 """
@@ -51,20 +51,20 @@ from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.piece import RoundPiece
 
 LAST_WORD_SECONDS = 2.0
-"""Seconds in which what a loader says at its end must have left."""
+"""Seconds in which the last message of a loader must have left."""
 
 MOST_BYTES = PIECE + (1 << 16)
-"""Bytes of the largest frame that a loader takes: a piece, and what is added on its way."""
+"""Bytes of the largest frame that a loader takes: a piece, and the headers around it."""
 
 
 def met_path(folder: Path, number: int) -> Path:
-    """The file, in the folder of its job, that a loader makes when it has met the others."""
+    """Return the file, in the folder of its job, that a loader makes when it has met the others."""
     return folder / f"met-{number}"
 
 
 def explained(error: BaseException, number: int, folder: Path) -> TuxError:
-    """What is told of an error of a loader, whose files are in `folder`."""
-    if not folder.exists():  # whatever the error is, this is why
+    """Turn an error of a loader, whose files are in `folder`, into one for the user."""
+    if not folder.exists():  # this is the cause of any error
         return PeerLost(
             f"the folder of loader {number} on {gethostname()} is gone: its command has ended, or "
             "somebody has removed it",
@@ -82,7 +82,7 @@ def explained(error: BaseException, number: int, folder: Path) -> TuxError:
 
 
 def why_over(control: Control | None) -> TuxError:
-    """Why a loader ends before its time, by the word of the launcher."""
+    """Return the error with which a loader ends before its time, by the word of the launcher."""
     match control:
         case ReadWhole():
             return MustReadWhole()
@@ -94,8 +94,8 @@ def why_over(control: Control | None) -> TuxError:
 
 
 class Member:
-    """Loader `number` of a meeting, with its files in `folder`. As a context: entering meets the
-    others; leaving without an error waits until all have loaded, and with one tells the launcher.
+    """Loader `number` of a meeting, with its files in `folder`. It is a context: entering it meets
+    the others; leaving it waits until all have loaded, or after an error tells the launcher.
     """
 
     def __init__(self, meeting: Meeting, folder: Path, number: int) -> None:
@@ -147,7 +147,7 @@ class Member:
         self.thread.close(0.0)  # nobody waits for anything more
 
     def has_read(self) -> None:
-        """The share of the input is read."""
+        """Tell the launcher that the share of the input is read."""
         self._say(HasRead())
 
     def send(self, number: int, to: int, path: Path) -> None:
@@ -159,7 +159,9 @@ class Member:
             self._send_pieces(to)
 
     def file(self, number: int, sender: int, receiver: int) -> Path:
-        """The file of a round's message from one machine to another, on each of them."""
+        """Return the path of the file of a round's message from one machine to another, on each of
+        them.
+        """
         return self.folder / f"far-{number}.{sender}.{receiver}"
 
     # ---- the meeting
@@ -168,9 +170,9 @@ class Member:
         self.thread.post(pack(control, self.number, self.meeting.workers))
 
     def _wait_for_all(self) -> None:
-        """Until the launcher has heard of all loaders. It decides how long they are waited for.
-        Once it has heard hello, it sends heartbeats; PeerLost where none comes. So a worker waits
-        too (`tux.cluster.worker_process`).
+        """Wait until the launcher has heard of all loaders. The launcher decides how long to wait
+        for them. Once it has heard hello, it sends heartbeats; PeerLost where none comes. A worker
+        waits in the same way (`tux.cluster.worker_process`).
         """
         launcher = self.meeting.workers
         far = self.meeting.launcher.startswith("tcp://") and 0 not in self.near
@@ -194,7 +196,7 @@ class Member:
 
     def _fail(self, failure: Failed) -> None:
         """Tell the launcher why this loader has failed, and stay until it ends all: others still
-        read, and the first fault of the input is told.
+        read, and the first fault of the input is raised.
         """
         with self._lock:
             self._failure = failure
@@ -202,7 +204,7 @@ class Member:
         self._say(failure)
 
     def _end_early(self) -> None:
-        """Wait for what ends the job; nothing else is in the inbox."""
+        """Wait for the message that ends the job; nothing else is in the inbox."""
         item = self.thread.inbox.get()
         if isinstance(item, Message):
             control = control_in(item)
@@ -228,7 +230,7 @@ class Member:
     # ---- in the socket thread
 
     def _handle(self, message: Message) -> bool:
-        """Take a message; False for what ends the job."""
+        """Take a message; return False for one that ends the job."""
         match message.kind:
             case Kind.BEAT:
                 if message.source == self.meeting.workers:
@@ -244,8 +246,8 @@ class Member:
         return True
 
     def _excused(self, member: int, seconds: float) -> bool:
-        """Whether a member is silent because the user has stopped the launcher and the loaders of
-        its machine.
+        """Return whether a member is silent because the user has stopped the launcher and the
+        loaders of its machine.
         """
         launcher = self.meeting.workers
         if member == launcher and 0 in self.near and is_stopped(os.getppid()):
@@ -270,7 +272,9 @@ class Member:
         raise BadMessage(message, "it is not for a loader")
 
     def _take(self, message: Message) -> None:
-        """Write a piece of a message, which appears under its name when it is whole. DiskError."""
+        """Write a piece of a message. The message appears under its name when it is whole.
+        DiskError.
+        """
         piece, source = RoundPiece.read(message, PIECE), message.source
         with self._lock, checking(message):
             if source not in self._receiving:
@@ -286,7 +290,7 @@ class Member:
         self.thread.post(Message(Kind.TAKEN, self.number, source, clock=piece.number))
 
     def _taken(self, message: Message) -> None:
-        """A piece has been written at the other end, so the next may leave."""
+        """Send the next piece, as the receiver has written one."""
         to, number = message.source, message.clock
         with self._lock:
             with checking(message):
@@ -298,7 +302,7 @@ class Member:
             self._send_pieces(to)
 
     def _send_pieces(self, to: int) -> None:
-        """Send as many pieces as may be under way."""
+        """Send as many pieces as may be under way at a time."""
         while (piece := self._sending[to].next()) is not None:
             content = np.frombuffer(self._content(piece, to), np.uint8)
             said = RoundPiece(piece.number, piece.total, content)
@@ -320,7 +324,7 @@ class Member:
 
 
 class FarMailbox(Mailbox):
-    """The messages of a loader which is a `member` of a job of several machines."""
+    """The mailbox of a loader which is a `member` of a job of several machines."""
 
     def __init__(self, member: Member) -> None:
         meeting = member.meeting
@@ -328,7 +332,7 @@ class FarMailbox(Mailbox):
         self._member = member
 
     def path(self, number: int, sender: int) -> Path:
-        """The file of a round, or of its message from another machine."""
+        """Return the file of a round, or of its message from another machine."""
         if sender in self._member.near:
             return super().path(number, sender)
         return self._member.file(number, sender, self.me)
@@ -350,7 +354,9 @@ class FarMailbox(Mailbox):
         return message
 
     def _refused(self, number: int, bad: BadColumns) -> TuxError:
-        """One that names the other machine, if it is of another."""
+        """Return the error for a bad message. It names the other machine, if the message is from
+        another.
+        """
         if bad.sender in self._member.near:
             return super()._refused(number, bad)
         message = Message(Kind.PIECE, bad.sender, self.me, clock=number)
@@ -359,12 +365,15 @@ class FarMailbox(Mailbox):
         return error
 
     def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
+        """Return the error for a damaged file. It names the other machine, if the message is from
+        another.
+        """
         if sender in self._member.near or isinstance(error, OSError):
             return super()._damaged(number, sender, error)
         return self._refused(number, BadColumns(sender, f"it is damaged: {error}"))
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
-        """Until a file is there. Only the time in which no other member works counts."""
+        """Wait until a file is there. Only the time in which no other member works counts."""
         reactor = self._member.thread.reactor
         deadline, nap = Deadline(self.deadline, reactor.heartbeat), 0.0005
         reactor.activity.begin_wait()

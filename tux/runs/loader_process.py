@@ -1,8 +1,9 @@
 """A loader as a process: ``python -m tux.runs.loader_process FOLDER NUMBER PARENT``.
 
 It reads its share of the input, exchanges messages with the others in files of the job's folder,
-and writes the parts that it hosts. It leaves there what it tells in the end, or why it has failed.
-PARENT is the number of the process that started it; when that is gone, it removes what was written.
+and writes the parts that it hosts. In the end it leaves there its result, or why it has failed.
+PARENT is the number of the process that started it; when that is gone, the loader removes its
+files.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ JOB = "job.json"
 
 
 class LoadingJob(msgspec.Struct):
-    """What all loaders are told: the plan, the input, and what is read of it: the `fields` of its
+    """The job of all loaders: the plan, the input, and the columns to read: the `fields` of its
     edges, by name and dtype, and the `columns` named for them. Each uses so many `threads`. Of the
-    input's files, which are of one `format`, each reads its `pieces`; where `data` is only what
-    messages call the input, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
+    input's files, which are of one `format`, each reads its `pieces`; where `data` is only the name
+    of the input in messages, `whole` has the pieces of all of it. Bad rows stop it, or are skipped.
     `size`: the bytes of the input, if it is text and not packed. `meeting`: of the loaders of
     several machines; `held_out`: held-out edges will be added to the parts. `types`: of the
     columns, by name, where each machine has its own rows; `pieces` are of its own loaders then.
@@ -71,8 +72,8 @@ class LoadingJob(msgspec.Struct):
 
 
 class Ended(msgspec.Struct):
-    """What a loader leaves when it has done its work. `peak`: bytes of memory that it had at most,
-    mapped files included, and `before`: until it began to read. `names`, `skipped`,
+    """The result that a loader leaves when it has done its work. `peak`: bytes of memory that it
+    had at most, mapped files included, and `before`: until it began to read. `names`, `skipped`,
     `first_skipped` and `notes`: see `tux.arrays.edges.EdgeData`.
     """
 
@@ -87,22 +88,24 @@ class Ended(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """How much of its share a loader has read: bytes of text, unpacked, and pieces of files."""
+    """The amount of its share that a loader has read: bytes of text, unpacked, and pieces of
+    files.
+    """
 
     size: int = 0
     pieces: float = 0.0
 
 
 class Together(msgspec.Struct):
-    """What all loaders of several machines have told, and the digest of the edges."""
+    """The results of all loaders of several machines, and the digest of the edges."""
 
     ended: list[Ended]
     digest: str
 
 
 class Rows(NamedTuple):
-    """A share as it was read, which columns it was read from, and its bad rows as `EdgeData` has
-    them.
+    """A share as it was read, the names of the columns from which it was read, and its bad rows as
+    `EdgeData` has them.
     """
 
     share: Share
@@ -114,36 +117,36 @@ class Rows(NamedTuple):
 
 
 Read = Callable[[LoadingJob, int, Tell], Rows]
-"""Reads the share of the loader of this number."""
+"""A function that reads the share of the loader of this number."""
 
 
 def job_folder(graph: Path) -> Path:
-    """The folder of a job that makes the parts in `graph`."""
+    """Return the folder of a job that makes the parts in `graph`."""
     return graph / ".loading"
 
 
 def ended_path(graph: Path, number: int) -> Path:
-    """The file in which a loader leaves its `Ended`."""
+    """Return the file in which a loader leaves its `Ended`."""
     return job_folder(graph) / f"ended-{number}.json"
 
 
 def spool_of(graph: Path, number: int) -> Path:
-    """The folder of what a loader keeps for the files that all parts share."""
+    """Return the folder in which a loader keeps its content of the files that all parts share."""
     return job_folder(graph) / f"spool-{number}"
 
 
 def together_path(graph: Path) -> Path:
-    """The file in which a loader leaves, for its machine, what all have told."""
+    """Return the file in which a loader leaves, for its machine, the results of all loaders."""
     return job_folder(graph) / "together.json"
 
 
 def progress_path(graph: Path, number: int) -> Path:
-    """The file in which a loader says how much it has read."""
+    """Return the file in which a loader writes how much it has read."""
     return job_folder(graph) / f"read-{number}.json"
 
 
 def serve(graph: Path, number: int, parent: int, read: Read) -> int:
-    """Be a loader of the job in `graph`; returns the exit code."""
+    """Do the work of a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     watch_parent(graph, parent)
     give_back_early()
@@ -170,7 +173,7 @@ def _steps(
     read: Read,
     has_read: Callable[[], None] = lambda: None,
 ) -> Rounds[Ended]:
-    """All that a loader does, and what it leaves."""
+    """Do all steps of a loader, write its result and return it."""
     use_threads(job.threads)
     before = _most_memory()
     rows = read(job, number, _telling(graph, number))
@@ -186,8 +189,8 @@ def _steps(
 def _steps_together(
     job: LoadingJob, graph: Path, number: int, read: Read, member: Member
 ) -> Rounds[None]:
-    """The same on one of several machines. Afterwards, one loader of each machine joins there what
-    all parts share, and leaves what all have told.
+    """Do the steps of a loader on one of several machines. Afterwards, one loader of each machine
+    joins there the files that all parts share, and leaves the results of all loaders.
     """
     plan, names, joiners = job.plan, list(job.fields), member.meeting.joiners
     own = yield from _steps(job, graph, number, read, member.has_read)
@@ -207,7 +210,7 @@ def _steps_together(
 
 
 def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
-    """DataError if all loaders together have no edge."""
+    """Raise DataError if all loaders together have no edge."""
     if not any(sum(each.loaded.edges) for each in ended):
         first = next((each.first_skipped for each in ended if each.skipped), "")
         raise DataError(
@@ -219,7 +222,9 @@ def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
 
 
 def _telling(graph: Path, number: int) -> Tell:
-    """Writes down how much a loader has read, after each of its large blocks."""
+    """Return a function that writes down how much a loader has read, after each of its large
+    blocks.
+    """
     path = progress_path(graph, number)
     part = path.with_suffix(".part")
 
@@ -232,12 +237,12 @@ def _telling(graph: Path, number: int) -> Tell:
 
 
 def _most_memory() -> int:
-    """The bytes of memory that this process has had at most (Linux counts in KiB)."""
+    """Return the bytes of memory that this process has had at most (Linux counts in KiB)."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
-    """The share of a loader, which is pieces of the input's files."""
+    """Read the share of a loader, which is pieces of the input's files."""
     share = Files.of(job.data, job.pieces[number])
     rows = read_share(
         share,

@@ -41,7 +41,7 @@ from tux.runs.local_loaders import LocalLoaders
 from tux.runs.watcher import Silent, Watcher
 
 COMMAND = [sys.executable, "-P", "-m", "tux.runs.loader_process"]
-"""Starts a loader; the folder, the loader's number and that of its parent follow."""
+"""The command that starts a loader; the folder, its number and that of its parent follow."""
 
 NAP = 0.02
 """Seconds between two looks whether the loaders are there."""
@@ -50,19 +50,19 @@ LOOK = 0.5
 
 
 class LoadedGraph(NamedTuple):
-    """What the loaders of a graph have told, and the digest of its edges."""
+    """The results of a graph's loaders, and the digest of its edges."""
 
     ended: list[Ended]
     digest: str
 
     @property
     def edges(self) -> list[int]:
-        """Edges of each part."""
+        """The number of edges of each part."""
         return [edges for each in self.ended for edges in each.loaded.edges]
 
     @property
     def repeated(self) -> int | None:
-        """Edges that repeat an earlier one's ends, where the loaders know that."""
+        """The number of edges that repeat an earlier one's ends, where the loaders know it."""
         told = [each.loaded.repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
 
@@ -73,17 +73,17 @@ class LoadedGraph(NamedTuple):
 
     @property
     def skipped(self) -> int:
-        """Bad rows that were left out."""
+        """The number of bad rows that were left out."""
         return sum(each.skipped for each in self.ended)
 
     @property
     def first_skipped(self) -> str:
-        """The first of them, and why."""
+        """The first bad row, and why it was left out."""
         return next((each.first_skipped for each in self.ended if each.skipped), "")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of the table, a sentence each."""
+        """Notes on the table for the user, a sentence each."""
         passed = Passed(*map(sum, zip(*(each.passed for each in self.ended), strict=True)))
         return (*self.ended[0].notes, *passed.notes("edge"))
 
@@ -95,7 +95,7 @@ def load_in_shares(
     watch: Watcher | None = None,
 ) -> LoadedGraph:
     """Make the folder `path` of the parts of a graph, whole or not at all. `command` starts a
-    loader. Raises UsageError, and what `make_parts` does.
+    loader. Raises UsageError, and the errors of `make_parts`.
     """
     job.plan.check()
     check_new(Path(path))
@@ -108,8 +108,8 @@ def load_in_shares(
 def make_parts(
     graph: Path, job: LoadingJob, command: Sequence[str] = COMMAND, watch: Watcher | None = None
 ) -> LoadedGraph:
-    """The same into a folder that is there and empty; an error leaves it to the caller to remove
-    what is in it. `watch` is shown how far the loaders are.
+    """Make the parts of a graph in a folder that is there and empty. After an error the caller
+    removes the files in it. `watch` gets the progress of the loaders.
 
     Raises DiskError, the DataError that one process would have raised first, and PeerLost if a
     loader dies.
@@ -152,7 +152,7 @@ def _run(graph: Path, job: LoadingJob, command: Sequence[str], watch: Watcher) -
 
 
 def _watch(graph: Path, job: LoadingJob, loaders: LocalLoaders, watch: Watcher) -> None:
-    """Until all loaders have ended well. Raises the error of the first one that has not."""
+    """Wait until all loaders have ended well. Raises the error of the first one that has not."""
     others = Inactivity(job_folder(graph), DEADLINE)
     shown, looked = "", float("-inf")
     while not loaders.ended:
@@ -171,7 +171,9 @@ def _watch(graph: Path, job: LoadingJob, loaders: LocalLoaders, watch: Watcher) 
 
 
 def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
-    """What the loaders do, in words, and how much of it is done, from 0 to 1; 0: not known."""
+    """Return the work of the loaders, in words, and how much of it is done, from 0 to 1; 0: not
+    known.
+    """
     n = job.plan.loaders
     sent = [_rounds_sent(graph, number) for number in range(n)]
     if all(sent):
@@ -187,14 +189,14 @@ def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
 
 
 def _rounds_sent(graph: Path, number: int) -> int:
-    """The rounds of which a loader has sent its messages."""
+    """Return the number of rounds of which a loader has sent its messages."""
     files = job_folder(graph).glob(f"round-*.{number}")
     sent = [int(path.name.removeprefix("round-").partition(".")[0]) + 1 for path in files]
     return max(sent, default=0)
 
 
 def _progress(graph: Path, number: int) -> Progress:
-    """What a loader has read so far."""
+    """Read how much a loader has read so far."""
     try:
         return msgspec.json.decode(progress_path(graph, number).read_bytes(), type=Progress)
     except FileNotFoundError:  # it has only begun
@@ -202,14 +204,16 @@ def _progress(graph: Path, number: int) -> Progress:
 
 
 def _has_read(graph: Path, number: int) -> bool:
-    """Whether a loader has read its share: then its first message is there, or a later one."""
+    """Return whether a loader has read its share: then its first message is there, or a later
+    one.
+    """
     return ended_path(graph, number).exists() or _rounds_sent(graph, number) > 0
 
 
 def raise_first(graph: Path, failures: Mapping[int, TuxError], others: Inactivity) -> None:
-    """Raise why loaders have failed, if some have: at once, unless all have found faults in the
-    input. A loader whose share comes before may still find one, which one process would have met
-    first; it is waited for while the `others` are at work.
+    """Raise the error of a loader that has failed: at once, unless all failures are faults in the
+    input. A loader whose share comes before may still find a fault, which one process would have
+    met first; it is waited for while the `others` are at work.
     """
     for error in failures.values():
         if not isinstance(error, DataError):

@@ -1,4 +1,6 @@
-"""Data that are loaded anew when a loader is lost: how often, why, and in an empty folder."""
+"""Data that are loaded anew when a loader is lost: how often and why, and the folder that is
+emptied before.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from tux.cluster.restarts import Restarts, is_loss
 
 
 class Losses:
-    """Why loaders were lost and the data loaded anew, which is `allowed` so many times."""
+    """The losses of loaders for which the data are loaded anew, `allowed` so many times."""
 
     def __init__(self, allowed: int) -> None:
         self.allowed, self.why = allowed, list[str]()
         self._restarts = Restarts(allowed)
 
     def again(self, error: BaseException) -> bool:
-        """Whether the data are loaded anew after an error; that of a loss says so if no restart is
-        left.
+        """Return whether the data are loaded anew after an error. If no restart is left, the error
+        of a loss says so.
         """
         if not isinstance(error, TuxError) or not is_loss(error):
             return False
@@ -34,7 +36,7 @@ class Losses:
 
 
 def empty(folder: Path) -> None:
-    """Remove what lost loaders have left in a folder. DiskError."""
+    """Remove the files that lost loaders have left in a folder. DiskError."""
     with writing(folder):
         for path in folder.iterdir():
             if path.is_dir():

@@ -1,8 +1,9 @@
-"""The launcher of machine 0 while the machines load their shares: leads the loaders of all.
+"""The launcher of machine 0 while the machines load their shares: it leads the loaders of all.
 
-It is member number `workers` of their meeting, and knows who has said hello, who has read its
-share, and who has done all. It carries no data. It takes the error of a share only when all shares
-before it are read: so the one is told that one process would have met first.
+It is member number `workers` of their meeting, and knows the loaders that have said hello, that
+have read their shares, and that have done all. It carries no data. It takes the error of a share
+only when all shares before it are read: so the user gets the error that one process would have met
+first.
 """
 
 from __future__ import annotations
@@ -58,17 +59,18 @@ theirs, and ask to join again.
 """
 
 CLOSING = 10.0
-"""Seconds in which the sockets must be closed: who loads anew uses the same address."""
+"""Seconds in which the sockets must be closed: the next launcher uses the same address."""
 
 JOINERS = 0.05
-"""Seconds between two looks whether all these have asked."""
+"""Seconds between two looks whether all machines that lost loaders have asked."""
 
 LONGER = "all wait for each other; if the network is slow, give it longer: --timeout SECONDS"
 
 
 class LoadingLauncher:
-    """Leads the loaders of a meeting, of which `here` are this machine's. `phase(text)` shows what
-    goes on, and `warn(text)` a warning. `nonces`: of all meetings of this run so far.
+    """The leader of the loaders of a meeting, of which `here` are this machine's. `phase(text)`
+    shows the work that goes on, and `warn(text)` a warning. `nonces`: of all meetings of this run
+    so far.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class LoadingLauncher:
         )
         self._asked_for_job: float | None = None  # when a machine has done so first
         self._joiners: set[str] = set()  # addresses of machines that have lost their loaders
-        self._over: Failed | None = None  # what these are told at the end
+        self._over: Failed | None = None  # the answer to these at the end
         self.thread: SocketThread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
@@ -100,12 +102,12 @@ class LoadingLauncher:
         )
 
     def lead(self, losses: Losses) -> bool:
-        """Start the loaders of this machine, and wait until all of all machines have loaded.
-        Whether they have; False where some are lost and `losses` allow that all load anew.
+        """Start the loaders of this machine, and wait until all of all machines have loaded. Return
+        whether they have; False where some are lost and `losses` allow that all load anew.
 
         Raises the error of the first that fails, PeerLost for one that is lost, Refused for one
-        that does not fit or says what none does, NotJoined, MustReadWhole, and DiskError if a
-        folder of the job is gone.
+        that does not fit or sends a message that no loader sends, NotJoined, MustReadWhole, and
+        DiskError if a folder of the job is gone.
         """
         try:
             with pausing(self._pause, self._resume), self.thread.naming_hosts():
@@ -135,8 +137,9 @@ class LoadingLauncher:
         return True
 
     def _outside(self, frames: list[Any]) -> bool:
-        """Whether frames that are not of this meeting are a question of another machine, which is
-        answered. One that asks for the job has its parts, and loads no share; see `ALONE`.
+        """Answer frames from outside this meeting if they are a question of another machine, and
+        return whether they are. A machine that asks for the job has its parts, and loads no share;
+        see `ALONE`.
         """
         sockets, meeting = self.thread.reactor.sockets, self.meeting
         if isinstance(join := joining.heard(frames, meeting.meeting), Join):
@@ -154,8 +157,8 @@ class LoadingLauncher:
         return False
 
     def _answer(self, join: Join) -> Control | None:
-        """What a machine is told that asks to load; None: nothing yet. One that has joined may have
-        lost a loader, or leave.
+        """Return the answer to a machine that asks to load; None: no answer yet. One that has
+        joined may have lost a loader, or leave.
         """
         if join.leaves:
             if join.nonce in self._nonces:
@@ -175,7 +178,7 @@ class LoadingLauncher:
     # ---- in the main thread
 
     def _meet(self) -> None:
-        """Wait until all loaders have said hello, and tell them who is where."""
+        """Wait until all loaders have said hello, and send each the addresses of all."""
         attendance = self._attendance
         while not attendance.is_complete:
             message = attendance.receive(self._receive, self.meeting.deadline, self._phase)
@@ -212,8 +215,8 @@ class LoadingLauncher:
                 raise as_error(failures[min(failures)])
 
     def _receive(self, seconds: float, waiting_for: str) -> Message:
-        """The next message; the error of a loader of this machine as soon as its process ends.
-        DeadlinePassed after `seconds` in which no loader works.
+        """Return the next message; raise the error of a loader of this machine as soon as its
+        process ends. DeadlinePassed after `seconds` in which no loader works.
         """
         deadline = Deadline(seconds, self.thread.reactor.heartbeat)
         while True:
@@ -247,7 +250,7 @@ class LoadingLauncher:
         self.thread.resume()
 
     def _end(self, error: BaseException, *, again: bool) -> None:
-        """End before the time, or for all to load anew."""
+        """End the loaders before their time, for good or for all to load anew."""
         why = getattr(error, "what", "") or "its command was ended"
         bye = Bye(why, again, isinstance(error, KeyboardInterrupt))
         told: TuxError = ended(bye)
@@ -266,7 +269,7 @@ class LoadingLauncher:
             limit = time.monotonic() + LOADER_END_SECONDS
             while self._over and self._joiners and time.monotonic() < limit:
                 time.sleep(JOINERS)
-            # those of another machine may not have it yet
+            # loaders of another machine may not have the message yet
             self.thread.close(LOADER_END_SECONDS)
             self._here.end(patience)
             self._refusals.warn(self.thread.reactor, end=True)

@@ -1,5 +1,5 @@
 """The parts of a graph, made by the loaders of several machines: each machine has its command and
-its loaders, and gets the parts of its own workers and what all parts share.
+its loaders, and gets the parts of its own workers and the files that all parts share.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def make_parts_together(
     watch: Watcher | None = None,
     losses: Losses | None = None,
 ) -> LoadedGraph:
-    """On each of several machines: make the parts of its workers in the folder `graph`, which is
-    there and empty; an error leaves it to the caller to remove what is in it. `files`: those of the
-    input. `traits`: what all machines must have in common besides these and the `job`. `deadline`:
-    seconds that a wait may take in which no loader works. `losses`: how often all load anew when a
-    loader is lost; machine 0 notes there why.
+    """Make, on each of several machines, the parts of its workers in the folder `graph`, which is
+    there and empty. After an error the caller removes the files in it. `files`: those of the input.
+    `traits`: what all machines must have in common besides these and the `job`. `deadline`: seconds
+    that a wait may take in which no loader works. `losses`: how often all load anew when a loader
+    is lost; machine 0 notes there why.
 
     Raises MustReadWhole where not all machines load their shares, PeerLost if a loader or a machine
     is lost, Refused where machines differ, DeadlinePassed, DiskError, and the DataError that one
@@ -94,7 +94,9 @@ def make_parts_together(
 
 @dataclass(frozen=True)
 class _Machine:
-    """How this machine makes its parts in the folder `graph`, by its loaders `numbers`."""
+    """The loading on this machine, which makes its parts in the folder `graph`, by its loaders
+    `numbers`.
+    """
 
     graph: Path
     job: LoadingJob
@@ -104,7 +106,7 @@ class _Machine:
     losses: Losses
 
     def lead(self, meeting: Meeting) -> None:
-        """On machine 0: have all load, and again if loaders are lost."""
+        """Have all load, and again if loaders are lost. This is for machine 0."""
         nonces: list[bytes] = []
         while True:
             nonces.append(secrets.token_bytes(16))
@@ -124,8 +126,8 @@ class _Machine:
                 answers.end()
 
     def follow(self, meeting: Meeting) -> None:
-        """On another machine: load when machine 0 is there, and again if it has all do so, or if
-        this machine has lost a loader. Machine 0 is told if this machine ends for good.
+        """Load when machine 0 is there, and again if it has all do so, or if this machine has lost
+        a loader. Machine 0 is told if this machine ends for good. This is for the other machines.
         """
         self.watch.phase(f"load: wait for machine 0 at {meeting.launcher.removeprefix('tcp://')}")
         welcome = ask(meeting, meeting.rejoin if self.losses.allowed else 0.0)
@@ -143,7 +145,9 @@ class _Machine:
                 welcome = self._join_again(meeting, lost)
 
     def _join_again(self, meeting: Meeting, lost: str) -> Welcome:
-        """What this machine must know to load anew, with an empty folder."""
+        """Empty the folder and join the meeting again. Return the welcome with which this machine
+        loads anew.
+        """
         self.watch.warn(f"{lost}; this machine joins again")
         self.watch.phase("load: wait for machine 0 to load the data anew")
         empty(self.graph)
@@ -162,7 +166,9 @@ class _Machine:
 
     @contextmanager
     def _loaders(self) -> Iterator[LocalLoaders]:
-        """The loaders of this machine, with new folders for what they write; they are ended."""
+        """Yield the loaders of this machine, with new folders for their files; they are ended at
+        the end of the context.
+        """
         with writing(self.graph):
             job_folder(self.graph).mkdir(mode=0o700)
             for number in self.numbers:
@@ -176,7 +182,7 @@ class _Machine:
 
     @contextmanager
     def _telling(self, meeting: Meeting) -> Iterator[None]:
-        """Machine 0 is told if this machine, which has joined a meeting, leaves by itself."""
+        """Tell machine 0 if this machine, which has joined a meeting, leaves by itself."""
         try:
             yield
         except (Refused, StartsAgain, MustReadWhole, Interrupted):  # machine 0 has said so
@@ -198,9 +204,9 @@ def _write(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
 
 
 def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
-    """Until the loaders of this machine have met all others. MustReadWhole where machine 0 ends the
-    meeting before, and StartsAgain where it has another one: it can tell that only to loaders that
-    have said hello, and to who asks.
+    """Wait until the loaders of this machine have met all others. MustReadWhole where machine 0
+    ends the meeting before, and StartsAgain where it has another one: it can tell that only to
+    loaders that have said hello, and to a machine that asks.
     """
     with closing(asking(meeting, meeting.deadline)) as answers:
         for answer in answers:
@@ -220,11 +226,11 @@ def _leave(meeting: Meeting, why: str) -> None:
 
 
 def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
-    """What of a job and of the input's `files` must be the same on all machines, by the name under
-    which the user knows it.
+    """Return the traits of a job and of the input's `files` that must be the same on all machines,
+    by the name under which the user knows them.
 
-    The sizes of files say what each share is, and where the input is cut says a little about what
-    is in them. Where each machine has its own rows, these have the same columns.
+    The sizes of files decide the shares, and the places where the input is cut depend a little on
+    its content. Where each machine has its own rows, these have the same columns.
     """
     plan = job.plan
     out = {
@@ -246,7 +252,7 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
 
 
 def _sampled(path: str, size: int) -> str:
-    """A digest of what stands first and last in a file of so many bytes: another version of it
+    """Return a digest of the first and last bytes of a file of so many bytes: another version of it
     often has the same size, and no machine reads all of it.
     """
     try:
@@ -259,7 +265,7 @@ def _sampled(path: str, size: int) -> str:
 
 
 def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
-    """The same of files that all machines read."""
+    """Return the traits of files that all machines read."""
     out = {
         "number of input files": str(len(files)),
         "size of the input": f"{sum(file.size for file in files):,} bytes",

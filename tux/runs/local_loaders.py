@@ -25,8 +25,8 @@ AGAIN = "load again; if it took too much memory, more --workers take less each"
 
 
 class LocalLoaders:
-    """The loaders `numbers` of the job in the folder `graph`, started by `command`; they leave why
-    they failed in `folder`. `host`: of this machine, where there are several.
+    """The loaders `numbers` of the job in the folder `graph`, started by `command`; they leave in
+    `folder` why they failed. `host`: of this machine, where there are several.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LocalLoaders:
         self._graph, self._folder, self._command = graph, folder, [*command]
         self.numbers, self._host = numbers, host
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._stopped: dict[int, float] = {}  # since when, of those processes that are
+        self._stopped: dict[int, float] = {}  # the time since when a process is stopped
 
     def start(self) -> None:
         """Start the processes."""
@@ -53,11 +53,11 @@ class LocalLoaders:
 
     @property
     def ended(self) -> bool:
-        """Whether all have ended well."""
+        """True if all have ended well."""
         return all(process.poll() == 0 for process in self.processes.values())
 
     def check(self) -> None:
-        """The error of a process that has failed; PeerLost for one that has left none, or is
+        """Raise the error of a process that has failed; PeerLost for one that has left none, or is
         stopped for long; DiskError if a folder of the job is gone.
         """
         if self.failures():
@@ -65,8 +65,8 @@ class LocalLoaders:
         self.check_running()
 
     def check_running(self) -> None:
-        """DiskError if a folder of the job is gone; PeerLost for a process that is stopped for
-        long.
+        """Raise DiskError if a folder of the job is gone; PeerLost for a process that is stopped
+        for long.
         """
         self._check_folders()
         for number, process in self.processes.items():
@@ -78,8 +78,8 @@ class LocalLoaders:
                 )
 
     def failures(self) -> dict[int, TuxError]:
-        """Why processes have ended before their time, by number. DiskError if a folder of the job
-        is gone: then they have ended for that.
+        """Return the errors of processes that have ended before their time, by number. DiskError if
+        a folder of the job is gone: then they have ended for that.
         """
         failed = [number for number, process in self.processes.items() if process.poll()]
         if failed:
@@ -87,7 +87,7 @@ class LocalLoaders:
         return {number: self._why(number) for number in failed}
 
     def _why(self, number: int) -> TuxError:
-        """The error that a process has left, if it has ended by itself."""
+        """Return the error that a process has left, if it has ended by itself; else PeerLost."""
         code = self.processes[number].returncode
         if code > 0 and (failure := failure_of(self._folder, number)):
             return as_error(failure)
@@ -95,14 +95,16 @@ class LocalLoaders:
         return PeerLost(f"{self._name(number)} {how_ended(code)}", do=do)
 
     def _reason(self) -> TuxError:
-        """Why processes have failed: of several reasons, one that is no other machine's."""
+        """Return the error of a process that has failed. Of several errors, one of this machine is
+        preferred to the word of machine 0.
+        """
         if not self._killed():
             self.wait(1.0)
         failures = self.failures()
         return failures[min(self._killed() or failures, key=lambda n: _is_told(failures[n]))]
 
     def _killed(self) -> list[int]:
-        """The processes that were ended from outside, or have crashed."""
+        """Return the numbers of processes that were ended from outside, or have crashed."""
         return [number for number, each in self.processes.items() if (each.returncode or 0) < 0]
 
     def _check_folders(self) -> None:
@@ -119,11 +121,11 @@ class LocalLoaders:
                 process.send_signal(number)
 
     def pause(self) -> None:
-        """Stop them, until `resume`."""
+        """Stop the processes, until `resume`."""
         self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let them go on."""
+        """Let the processes go on."""
         self.send(signal.SIGCONT)
 
     def wait(self, seconds: float) -> None:
@@ -134,7 +136,7 @@ class LocalLoaders:
                 process.wait(max(0.0, limit - time.monotonic()))
 
     def end(self, patience: float = 0.0) -> None:
-        """End them; they have so many seconds to leave by themselves."""
+        """Kill the processes; before that they have so many seconds to leave by themselves."""
         self.wait(patience)
         for process in self.processes.values():
             process.kill()
@@ -143,5 +145,5 @@ class LocalLoaders:
 
 
 def _is_told(error: TuxError) -> bool:
-    """Whether machine 0 has told a loader why it ends."""
+    """Return whether machine 0 has told a loader why it ends."""
     return isinstance(error, Refused | StartsAgain)

@@ -1,7 +1,7 @@
-"""DATA that is a machine's share of the rows: those of an engine, such as a data frame, are dealt
-out to several machines, and each has a file of its own.
+"""DATA that is a machine's share of the rows: the rows of an engine, such as a data frame, are
+dealt out to several machines, and each has a file of its own.
 
-The file says in itself whose share it is, so it is never taken for all rows.
+The file itself names its machine, so it is never taken for all rows.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from tux.cluster.place import Place
 from tux.io.input_files import Source, named_here
 
 KEY = "tux.share"
-"""What the schema of such a Parquet file calls the note of whose share it is."""
+"""The key, in the schema of such a Parquet file, of the note that names its machine."""
 
 FORM = re.compile(r"(\d{1,9}) of (\d{1,9})")
 
 
 class MachineShare(NamedTuple):
-    """The rows of machine `rank` of `machines`: run `rank`, of as many, of all rows in order."""
+    """The rows of machine `rank` of `machines`. All rows in order are cut into as many runs, and
+    this is run `rank`.
+    """
 
     rank: int
     machines: int
 
     @property
     def notes(self) -> dict[str, str]:
-        """What the file of the rows says of itself."""
+        """The notes that are written in the file of the rows."""
         return {KEY: f"{self.rank} of {self.machines}"}
 
     def loaders(self, all_of_them: int) -> range:
-        """The loaders of this machine, of those of all machines."""
+        """Return the numbers of this machine's loaders, of those of all machines."""
         each = all_of_them // self.machines
         return range(self.rank * each, (self.rank + 1) * each)
 
     def check(self, place: Place | None, path: str) -> None:
-        """UsageError if the machine at this place is another one than that of the rows."""
+        """Raise UsageError if the rows are not those of the machine at this place."""
         here = (place.rank, place.machines) if place else (0, 1)
         if here != self:
             raise UsageError(
@@ -50,8 +52,8 @@ class MachineShare(NamedTuple):
 
 
 def share_of(data: Source) -> MachineShare | None:
-    """Whose share of the rows a file is; None for files of all rows. Raises DataError for one that
-    cannot be read, or whose note is damaged.
+    """Read whose share of the rows a file is; None for files of all rows. Raises DataError for one
+    that cannot be read, or whose note is damaged.
     """
     if not isinstance(data, str | os.PathLike):
         return None

@@ -1,7 +1,7 @@
 """Data of a run that are in memory: tables of pandas, polars, DuckDB and pyarrow, columns of numpy,
 sparse matrices of scipy, graphs of networkx, texts and lists of words.
 
-What an object means depends on the program's input: `docs/data-in.md` has the table.
+The meaning of an object depends on the program's input: `docs/data-in.md` has the table.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TABLES = (
 )
 ONE_COLUMN = 'If a column holds texts, give that column: df["text"].'
 COLLECTING = {"polars": "collect()", "pyspark": "toPandas()", "dask": "compute()"}
-"""How tables that are not in memory get there, by their library."""
+"""The methods that bring tables into memory, by their library."""
 LOOKED_AT = 10  # entries of a list of strings by which texts are told from names of files
 
 
 @dataclass(frozen=True)
 class Held:
-    """Data in memory that are no `EdgeData` yet. `parts`: the object, or those of a tuple of
+    """Data in memory that are no `EdgeData` yet. `parts`: the object, or the objects of a tuple of
     several: a matrix and its labels, a matrix and its words.
     """
 
@@ -53,13 +53,13 @@ class Held:
 
     @property
     def what(self) -> str:
-        """What messages call it."""
+        """The name of the object in messages."""
         return called(self.first)
 
 
 def held(program: Program, data: Any) -> Any:
-    """The same data, as `Held` unless they are nothing, names of files, or edges already. A ~ in
-    the name of a file is expanded.
+    """Wrap data as `Held`. None, names of files and edges are returned as they are. A ~ in the name
+    of a file is expanded.
     """
     if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
         return stores.local(data)
@@ -73,8 +73,9 @@ def held(program: Program, data: Any) -> Any:
 
 
 def _are_files(program: Program, data: Any) -> bool:
-    """Whether data are the name of a file or a list of such names. A list of strings for a program
-    of documents is one of texts if a string has a blank in it, and none of the first is a file.
+    """Return whether data are the name of a file or a list of such names. A list of strings for a
+    program of documents is a list of texts if a string has a blank in it, and none of the first is
+    a file.
     """
     if isinstance(data, str | os.PathLike):
         return True
@@ -88,30 +89,32 @@ def _are_files(program: Program, data: Any) -> bool:
 
 
 def _may_be_file(name: str) -> bool:
-    """Whether a string is the name of something, or a pattern or a URI without a blank."""
+    """Return whether a string is the name of a file that is there, or a pattern or a URI without a
+    blank.
+    """
     return (
         os.path.lexists(name) or " " not in name and (bool(PATTERN.search(name)) or "://" in name)
     )
 
 
 def is_matrix(data: Any) -> bool:
-    """Whether an object is a sparse matrix of scipy."""
+    """Return whether an object is a sparse matrix of scipy."""
     return hasattr(data, "tocoo") and hasattr(data, "shape")
 
 
 def _is_table(data: Any) -> bool:
-    """Whether an object is a table with columns of its own names."""
+    """Return whether an object is a table with columns of its own names."""
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
 def is_network(data: Any) -> bool:
-    """Whether an object is a graph of networkx."""
+    """Return whether an object is a graph of networkx."""
     return all(hasattr(data, name) for name in ("nodes", "edges", "is_directed"))
 
 
 def read_held(data: Held, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
-    """The edges that data in memory are for a program; with those of training, whose ids come
-    first.
+    """Read the edges that data in memory are for a program; with training edges `train`, whose ids
+    come first.
 
     Raises `DataError` for an object that such a program does not read, or with the column or the
     row (from 0) that is wrong, and `UsageError` for options that have no use.
@@ -141,7 +144,7 @@ def read_held(data: Held, program: Program, train: EdgeData | None, reading: Rea
 def read_held_edges(
     data: Held, program: Program, known: Mapping[str, Ids] | None, reading: Reading
 ) -> EdgeData:
-    """The edges of a table, a matrix or a network; `known` ids come first."""
+    """Read the edges of a table, a matrix or a network; `known` ids come first."""
     given, ends, fields = data.first, program.edge.ends, program.edge.columns
     skip = reading.on_bad_row
     if is_network(given) or is_matrix(given):
@@ -164,7 +167,9 @@ def read_held_edges(
 
 
 def _check_array(array: np.ndarray, program: Program) -> None:
-    """DataError for an array (n, width) that seems to be a dense matrix, rather than columns."""
+    """Raise DataError for an array (n, width) that seems to be a dense matrix, rather than
+    columns.
+    """
     if array.ndim != 2 or array.shape[1] <= (needed := 2 + len(program.edge.columns)):
         return
     square = array.shape[0] == array.shape[1] and len(set(program.edge.ends)) == 1
@@ -182,8 +187,8 @@ def read_held_pairs(
     columns: str | None,
     trained: Sequence[str] = (),
 ) -> EdgeData:
-    """The two ends of the edges of a table, a matrix or a network, without their numbers: pairs to
-    be scored. Columns called as those that were `trained` on are taken first.
+    """Read the two ends of the edges of a table, a matrix or a network, without their numbers:
+    pairs to be scored. Columns with the names that were `trained` on are taken first.
     """
     given, ends = data.first, program.edge.ends
     if is_matrix(given):
@@ -199,7 +204,7 @@ def read_held_pairs(
 
 
 def _check_options(program: Program, reading: Reading) -> None:
-    """UsageError for options that say how documents or samples are read, where there are none."""
+    """Raise UsageError for options of reading documents or samples, where there are none."""
     names = ("form", "vocab", "stop", "label", "weight")
     if named := [name for name in names if getattr(reading, name) is not None]:
         raise UsageError(
@@ -210,7 +215,7 @@ def _check_options(program: Program, reading: Reading) -> None:
 
 
 def unreadable(data: Held, program: Program) -> DataError:
-    """The error about an object that a program cannot read."""
+    """Return the error about an object that a program cannot read."""
     kinds = {
         Samples: "a matrix and its labels, (X, y), or a table with a column of labels",
         Bags: f"texts, lists of words, a sparse matrix of counts, or {TABLES}",
@@ -249,7 +254,7 @@ def read_samples(
     classes: Any,
     **how: Any,
 ) -> SampleData:
-    """Samples: a matrix and its labels, or a table. See
+    """Read samples: a matrix and its labels, or a table. See
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
@@ -293,8 +298,8 @@ def read_samples(
 
 
 def documents_of(data: Held) -> Any:
-    """A sparse matrix, or documents as a list of texts or of lists of words; None if data are none
-    of these, but perhaps a table.
+    """Return a sparse matrix, or documents as a list of texts or of lists of words; None if data
+    are none of these, but perhaps a table.
     """
     given = data.first
     if is_matrix(given):
@@ -311,14 +316,14 @@ def documents_of(data: Held) -> Any:
 
 
 def _of_words(given: tuple[Any, ...]) -> bool:
-    """Whether a tuple holds documents, rather than columns of a table."""
+    """Return whether a tuple holds documents, rather than columns of a table."""
     return all(isinstance(each, str) or isinstance(each, list | tuple) for each in given) and not (
         len(given) == 3 and len({len(each) for each in given}) == 1
     )
 
 
 def _column(given: Any) -> list[Any] | None:
-    """The entries of a column of pandas, polars or pyarrow; None of a table."""
+    """Return the entries of a column of pandas, polars or pyarrow; None of a table."""
     if _is_table(given):
         return None
     for name in ("to_pylist", "to_list", "tolist"):
@@ -335,7 +340,7 @@ def read_bags(
     reading: Reading,
     **how: Any,
 ) -> BagData:
-    """Documents of a matrix, with its words beside it, or of a list. See
+    """Read documents of a matrix, with its words beside it, or of a list. See
     `tux.io.memory_bags.read_memory_bags`.
     """
     from tux.io.memory_bags import read_memory_bags
@@ -366,7 +371,7 @@ def read_bags(
 
 
 def points_table(data: Held, program: Program) -> Any:
-    """What `tux.io.vertex_table.read_vertices` reads of points in memory."""
+    """Return points in memory as a table that `tux.io.vertex_table.read_vertices` reads."""
     given = data.first
     given = np.asarray(given) if isinstance(given, list) else given
     if isinstance(given, np.ndarray) and given.dtype.names is None:

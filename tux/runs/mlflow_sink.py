@@ -1,6 +1,6 @@
 """The sink `mlflow`: a run of tux as a run of MLflow. No other file imports it.
 
-Where MLflow keeps it, MLflow's own settings say: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME.
+MLflow's own settings decide where MLflow keeps it: MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH = 100  # parameters that MLflow takes at a time
 
 
 class MlflowSink:
-    """One run of MLflow, which goes on when the run of tux does."""
+    """A sink that writes one run of MLflow, which goes on when the run of tux goes on."""
 
     def __init__(self, folder: Path | None) -> None:
         for name in ("mlflow", "alembic"):
@@ -39,8 +39,8 @@ class MlflowSink:
         self._run, self._last = "", 0
 
     def begin(self, run: Run) -> None:
-        """Make the run and log its parameters, or find the one that goes on, which has them: MLflow
-        does not let them change.
+        """Create the run and log its parameters; or find the run that goes on, whose parameters
+        MLflow does not let change.
         """
         kept = self._folder / KEPT if self._folder else None
         if kept and kept.exists():
@@ -56,7 +56,9 @@ class MlflowSink:
             self._client.log_batch(self._run, params=told[at : at + BATCH])
 
     def _made(self, run: Run) -> str:
-        """The number of a new run in the experiment, which is made if there is none."""
+        """Create a run in the experiment, which is created if there is none, and return its
+        number.
+        """
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
         found = self._client.get_experiment_by_name(name)
         experiment = found.experiment_id if found else self._client.create_experiment(name)
@@ -66,12 +68,12 @@ class MlflowSink:
         return str(made.info.run_id)
 
     def record(self, record: Mapping[str, float]) -> None:
-        """The epoch is the step of each metric."""
+        """Log an epoch's record; the epoch is the step of each metric."""
         self._last = int(record["epoch"])
         self._log(record)
 
     def end(self, results: Mapping[str, Any], state: str) -> None:
-        """Numbers as metrics of the last epoch, words as tags."""
+        """Log numbers as metrics of the last epoch, words as tags, and end the run."""
         found = outcomes(results)
         self._log({name: value for name, value in found.items() if is_number(value)})
         words = [RunTag(name, str(value)) for name, value in found.items() if not is_number(value)]

@@ -42,8 +42,8 @@ def write_tables(model: Path, tables: Tables) -> None:
 
 
 def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
-    """The tables that `write_tables` has written, by name: columns of numbers where each cell is
-    one, else of strings. DataError for a file that is no table.
+    """Read the tables that `write_tables` has written, by name: columns of numbers where each cell
+    is one, else of strings. DataError for a file that is no table.
     """
     tables = {}
     for path in sorted(model.glob("*.tsv")):
@@ -60,7 +60,7 @@ def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
 
 
 def check_model(folder: str | os.PathLike[str]) -> None:
-    """Raises DataError if a run has not written its model."""
+    """Raise DataError if a run has not written its model."""
     if not Path(folder, "model").is_dir():
         raise DataError(
             f"{folder} holds no model",
@@ -70,8 +70,8 @@ def check_model(folder: str | os.PathLike[str]) -> None:
 
 
 def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
-    """The ids of the model's vertices, by type. Raises DataError if the run has not written its
-    model.
+    """Read the ids of the model's vertices, by type. Raises DataError if the run has not written
+    its model.
     """
     check_model(folder)
     return {
@@ -81,7 +81,9 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
 
 
 def model_file(folder: str | os.PathLike[str], name: str) -> Path:
-    """The file of a vertex type's, or "tau"'s, part of a model. DataError if it is not there."""
+    """Return the file of a vertex type's, or "tau"'s, part of a model. DataError if it is not
+    there.
+    """
     path = Path(folder, "model", f"{name}.parquet")
     if not path.is_file():
         raise DataError(
@@ -92,7 +94,7 @@ def model_file(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def stored_in(folder: str | os.PathLike[str]) -> Stored:
-    """The columns of the model in a run's folder."""
+    """Return a function that reads columns of the model in a run's folder."""
 
     def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         path = model_file(folder, name)
@@ -102,12 +104,12 @@ def stored_in(folder: str | os.PathLike[str]) -> Stored:
 
 
 def _cell(value: Any) -> str:
-    """A value in a file whose columns are separated by tabs."""
+    """Write a value for a file whose columns are separated by tabs."""
     return " ".join(str(value).split())
 
 
 def _column(cells: Sequence[str]) -> np.ndarray:
-    """The narrowest kind of column that holds the cells."""
+    """Return the cells as a column of the narrowest kind that holds them."""
     kinds: tuple[tuple[Callable[[str], Any], type], ...]
     kinds = (int, np.int64), (int, np.uint64), (float, np.float64)
     # Python takes 1_000 and digits of other scripts for numbers, too

@@ -22,7 +22,7 @@ COUNT = 10
 
 
 def vectors_of(fields: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], np.ndarray]:
-    """The vectors of a model by vertex type and field: the fields of several numbers, as
+    """Return the vectors of a model by vertex type and field: the fields of several numbers, as
     `tux.program.report.Model` has `fields`.
     """
     return {
@@ -44,8 +44,8 @@ def nearest_of(
     *,
     warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, np.ndarray]:
-    """The vertices of a run's model nearest to the one of id `vertex`: their ids under the name of
-    the vertex type, and `cosine`.
+    """Find the vertices of a run's model nearest to the one of id `vertex`. Returns their ids under
+    the name of the vertex type, and `cosine`.
 
     Vectors are the first field of several numbers of its vertex type; `field` ("item.q") names
     another. Raises UsageError if there is no such id or field, or ids of two types are so called;

@@ -52,11 +52,11 @@ def read_rows(
     options: Mapping[str, Any],
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
-    """Edges between new vertices of type `kind`, in the order of the data, and the `known` ones of
-    type `other`; how many entries were left out, as the model does not know their columns; and how
-    many there were in all.
+    """Read the edges between new vertices of type `kind`, in the order of the data, and the `known`
+    ones of type `other`. Returns also how many entries were left out, as the model does not know
+    their columns, and how many there were in all.
 
-    `options` are those of the training run: see `_as_in_training`. Raises what reading raises.
+    `options` are those of the training run: see `_as_in_training`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
         return _of_edges(data, program, kind, other, known)
@@ -79,7 +79,7 @@ def _held(
     options: Mapping[str, Any],
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
-    """The rows of data in memory, as `read_rows` reads those of a file."""
+    """Read the rows of data in memory, as `read_rows` reads those of a file."""
     against = {other: known}
     if isinstance(program.input, Samples):
         before = {name: options[name] for name in ("label", "weight") if options.get(name)}
@@ -107,7 +107,9 @@ def _held(
 
 
 def _is_table(data: Any, format: Format, program: Program) -> bool:
-    """Whether a file is a table of edges by its format, or by a first line that names both ends."""
+    """Return whether a file is a table of edges by its format, or by a first line that names both
+    ends.
+    """
     if format is Format.PARQUET or format in MATRICES:
         return True
     first = next((row.line for row in rows_of(first_lines(data, 1).text, 1)), "")
@@ -117,8 +119,8 @@ def _is_table(data: Any, format: Format, program: Program) -> bool:
 def _as_in_training(
     options: Mapping[str, Any], data: Any, format: Format, reading: Reading, program: Program
 ) -> Reading:
-    """How to read a file: as asked, else as the files of training were read, where it is such a
-    file.
+    """Return the options of reading a file: the given ones, else those with which the files of
+    training were read, where the file is of their kind.
 
     The form of training is not taken for a file that is detected as one of another form; only
     lda-c and libsvm look alike.
@@ -152,7 +154,7 @@ def _samples(
     known: Ids,
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
-    """Samples, of which labels are not asked for."""
+    """Read samples, which need no labels."""
     from tux.io.samples import read_samples
 
     samples = read_samples(
@@ -180,8 +182,8 @@ def _read(
     known: Ids,
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
-    """Edges of known columns to rows in the order of the file; how many entries (of repeated
-    edges: repetitions) were left out, of all.
+    """Read the edges of known columns to rows in the order of the file. Returns also how many
+    entries (of repeated edges: repetitions) were left out, and how many there were in all.
     """
     ends, columns = program.edge.ends, program.edge.columns
     bags = {name: getattr(reading, name) for name in ("form", "vocab", "stop")}
@@ -232,8 +234,8 @@ def _read(
 def _known_only(
     table: EdgeData, program: Program, kind: str, other: str, known: Ids, *, numbered: bool
 ) -> tuple[EdgeData, int, int]:
-    """A table's edges without those of unknown columns, rows in the order in which they come
-    first; `numbered` ones by their numbers.
+    """Leave out a table's edges of unknown columns. Rows are in the order in which they come first;
+    `numbered` ones by their numbers.
     """
     ends = dict(zip(table.ends, (table.src, table.dst), strict=True))
     _, first = np.unique(ends[kind], return_index=True)
@@ -255,7 +257,7 @@ def _known_only(
 def _of_edges(
     edges: EdgeData, program: Program, kind: str, other: str, known: Ids
 ) -> tuple[EdgeData, int, int]:
-    """Edges that are in memory, whose rows are in the order of their ids."""
+    """Return edges that are in memory as rows, in the order of their ids."""
     check_hashed(program, "edges in memory")
     found = edges.against({other: known})
     own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
@@ -268,7 +270,7 @@ def _entries(edges: EdgeData, program: Program) -> int:
 
 
 def _in_order(edges: EdgeData, kind: str, order: np.ndarray) -> EdgeData:
-    """The same edges, the vertices of a type in the `order` given by their indices so far."""
+    """Renumber the vertices of a type, in the `order` given by their indices so far."""
     now = np.empty(len(order), np.int32)
     now[order] = np.arange(len(order), dtype=np.int32)
     at = dict(zip(("src", "dst"), edges.ends, strict=True))

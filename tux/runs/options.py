@@ -1,4 +1,4 @@
-"""What a run may be told besides its program and data: how files are read, how long it goes on, who
+"""The options of a run besides its program and data: how files are read, how long it goes on, who
 does it, and what is kept.
 """
 
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 File = str | os.PathLike[str]
 
 MEMORY = "memory"
-"""Stands in a run's record for a table of vertices that was given in memory."""
+"""The word in a run's record for a table of vertices that was given in memory."""
 
 RESTARTS = 3
-"""Times that lost workers are started again between two checkpoints, where nothing says so."""
+"""Times that lost workers are started again between two checkpoints, by default."""
 
 LOGS = ("mlflow", "tensorboard")
-"""Where the curves of a run may go besides its folder: see `tux.runs.sinks`."""
+"""The sinks that the curves of a run may go to besides its folder: see `tux.runs.sinks`."""
 
 MOST_SLACK = 10_000
-"""Clocks; a mirror counts its unanswered messages in 16 bits."""
+"""The largest slack, in clocks; a mirror counts its unanswered messages in 16 bits."""
 
 MOST_THREADS = 1024
-"""Threads of a worker."""
+"""The most threads of a worker."""
 
 
 class Allowed(NamedTuple):
-    """What an option may be: `form` in words, and `read`, which gives the value as the run keeps
-    it; None for one that may not be.
+    """The values that an option may have: `form` describes them in words. `read` returns the value
+    as the run keeps it; None for a value that is not allowed.
     """
 
     form: str
@@ -58,7 +58,7 @@ class Allowed(NamedTuple):
 
 
 def _whole(low: int | None = None, high: int | None = None) -> Allowed:
-    """Whole numbers, both bounds included; those of numpy too."""
+    """Allow whole numbers, both bounds included; those of numpy too."""
     bounds = [f"at {w} {x:,}" for w, x in (("least", low), ("most", high)) if x is not None]
 
     def read(value: Any) -> int | None:
@@ -155,12 +155,12 @@ ALLOWED: dict[str, Allowed] = {
     "keeps_interrupted": _SWITCH,
     "log": _one_of(*LOGS),
 }
-"""Of each option, what it may be besides the default None."""
+"""The values that each option may have besides the default None."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How files are read: see `tux.io.read.read_edges`, `tux.io.bags.read_bags`, and
+    """The options of reading files: see `tux.io.read.read_edges`, `tux.io.bags.read_bags`, and
     `tux.io.samples.read_samples`. None: as the file itself says.
     """
 
@@ -172,11 +172,11 @@ class Reading:
     label: str | None = None
     weight: str | None = None
     labels: File | None = None
-    # by vertex type, what `tux.io.vertex_table.read_vertices` reads: a file, or a table in memory
+    # tables by vertex type for `tux.io.vertex_table.read_vertices`: files, or tables in memory
     vertices: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for a field of another type or value than it may have."""
+        """Raise UsageError for a field of another type or value than it may have."""
         for each in fields(self):
             value = getattr(self, each.name)
             kept = ALLOWED[each.name].read(value) if value is not None else None
@@ -187,7 +187,7 @@ class Reading:
                 object.__setattr__(self, each.name, kept)
 
     def named(self) -> dict[str, Any]:
-        """What is said of how files are read, by name; `on_bad_row` left out."""
+        """Return the options of reading that are given, by name; `on_bad_row` left out."""
         chosen = {each.name: getattr(self, each.name) for each in fields(Reading)}
         return {
             name: value
@@ -198,7 +198,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Reading):
-    """The options of `tux.runs.session.run`, and how it reads files.
+    """The options of `tux.runs.session.run`, and those of reading files.
 
     `out`: a new folder for the results; None: nothing is kept. `epochs`: at most so many; None: as
     many as the program says; 0: the model is the initial state, after the set-up stages. Every
@@ -277,8 +277,8 @@ class RunOptions(Reading):
             )
 
     def of(self, program: Program) -> Plan:
-        """All that is decided before data are read. UsageError for what the program has no use
-        for.
+        """Make the plan of a run, with all that is decided before data are read. UsageError for
+        options of which the program has no use.
         """
         if self.patience and not program.monitor:
             raise UsageError(
@@ -302,7 +302,7 @@ class RunOptions(Reading):
 
 
 def may_race(program: Program) -> bool:
-    """Whether the program says of a stage that threads may run it in no order."""
+    """Return whether the program says of a stage that threads may run it in no order."""
 
     def any_of(stages: Iterable[Stage]) -> bool:
         return any(stage.racing or any_of(stage.inside) for stage in stages)
@@ -312,7 +312,7 @@ def may_race(program: Program) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of a run that has begun, with what was left to the program and the data."""
+    """The options of a run that has begun, completed from the program and the data."""
 
     epochs: int
     workers: int
@@ -321,12 +321,12 @@ class Plan:
 
     @property
     def threads(self) -> int:
-        """How many threads each worker has."""
+        """The number of threads of each worker."""
         return self.options.threads or max(1, cores() // self.workers)
 
     @property
     def restarts(self) -> int:
-        """How often lost workers are started again between two checkpoints."""
+        """The number of times that lost workers are started again between two checkpoints."""
         options = self.options
         if options.restarts is None:
             return RESTARTS if options.checkpoint_every else 0
@@ -334,16 +334,16 @@ class Plan:
 
     @property
     def machines(self) -> int:
-        """How many machines share the run."""
+        """The number of machines that share the run."""
         return self.options.place.machines if self.options.place else 1
 
     @property
     def all_workers(self) -> int:
-        """The workers of all machines."""
+        """The number of workers of all machines."""
         return self.workers * self.machines
 
     def record(self) -> dict[str, Any]:
-        """The options as `run.json` has them: those that another run needs to be the same."""
+        """Return the options as `run.json` has them: all that another run needs to be the same."""
         options = self.options
         reading = {
             name: os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -1,5 +1,5 @@
-"""A run goes on on another number of workers: its checkpoint is written anew for them, and the run
-goes on from that one as from any other.
+"""A run that goes on on another number of workers: its checkpoint is written anew for them, and the
+run goes on from that one as from any other.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tux.runs.watcher import Watcher
 def on_workers(
     before: Stopped, plan: Plan, program: Program, inputs: Inputs, watch: Watcher
 ) -> Stopped:
-    """The run that has stopped, with a checkpoint of as many workers as `plan` has: its newest one
-    if that fits, else a new one with the same state.
+    """Return the run that has stopped, with a checkpoint of as many workers as `plan` has: its
+    newest one if that fits, else a new one with the same state.
 
     A checkpoint within an epoch fits other workers only if the clocks of the epoch are the same
     there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
@@ -62,7 +62,9 @@ def on_workers(
 def _redistributed(
     checkpoint: Checkpoint, plan: Plan, program: Program, cut: Callable[..., Shares]
 ) -> tuple[Shares, Redistribution]:
-    """The new cut, and the states of a checkpoint for its workers. Refused where that cannot be."""
+    """Cut the graph for the new workers, and redistribute the states of a checkpoint to them.
+    Refused where that cannot be.
+    """
     kept = checkpoint.manifest
     epoch = kept.epoch if kept.turns else None
     old = cut(kept.workers, epoch)
@@ -84,8 +86,8 @@ def _redistributed(
 def _written(
     before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
 ) -> Checkpoint:
-    """The checkpoint of the new workers. Those that were left out stay until it is there, and do
-    not count among those that are kept.
+    """Write the checkpoint of the new workers. Checkpoints that were left out stay until it is
+    there, and do not count among the newest ones that are kept.
     """
     keep = (plan.options.keep or 2) + len(before.found.left_out)
     checkpoints = Checkpoints(before.path, Found(None, []), keep)
@@ -103,7 +105,9 @@ def _written(
 def _shares(
     plan: Plan, program: Program, inputs: Inputs, workers: int, epoch: int | None = None
 ) -> Shares:
-    """What so many workers hold; `epoch`: the one that has ended before that of the outlines."""
+    """Return the shares of the graph that so many workers hold; `epoch`: the one that has ended
+    before that of the outlines.
+    """
     options = plan.options
     return shares_of(
         program,
@@ -119,7 +123,7 @@ def _shares(
 
 @contextmanager
 def _draft(checkpoints: Checkpoints) -> Iterator[Draft]:
-    """A checkpoint to be written; nothing of it is left if it is not finished."""
+    """Yield a checkpoint to be written; nothing of it is left if it is not finished."""
     draft = checkpoints.begin()
     try:
         yield draft

@@ -1,7 +1,7 @@
 """Pairs of vertices that a model is to score: a file without the numbers that show, in a file of
 training, where a header ends.
 
-What training has seen shows it here: the names of its columns, and its ids.
+The columns and ids of training show it here.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Warn = Callable[[str], None]
 def read_pairs(
     path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
 ) -> EdgeData:
-    """The pairs of a file, or of data in memory, as edges; `ids` are those of the model, which come
-    first, and `columns` names the columns of the two ends ("a,b").
+    """Read the pairs of a file, or of data in memory, as edges; `ids` are those of the model, which
+    come first, and `columns` names the columns of the two ends ("a,b").
 
     A first row that holds the names of the columns of training is a header, and names the columns
-    here too. Raises `DataError` for a row that is surely a header of other names, and what
-    `read_edges` does; warns of one that may be.
+    here too. Raises `DataError` for a row that is surely a header of other names, and the errors of
+    `read_edges`; warns of a row that may be a header.
     """
     if isinstance(path, EdgeData):
         return path.against(ids)
@@ -83,7 +83,7 @@ def read_pairs(
 
 
 def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
-    """The first pair, if both of its ids are words that training has not seen."""
+    """Return the first pair, if both of its ids are words that training has not seen; else []."""
     if not len(pairs):
         return []
     first = [
@@ -101,7 +101,9 @@ POSITION = re.compile(r"(column )?\d+")  # of a column without a name
 
 
 def trained_columns(run: Run) -> list[str]:
-    """The names of the columns that training took for the two ends, as far as they are known."""
+    """Return the names of the columns that training took for the two ends, as far as they are
+    known.
+    """
     asked = run.options.get("columns")
     if not isinstance(asked, str):  # run.json may have been changed
         asked = ""
@@ -111,8 +113,8 @@ def trained_columns(run: Run) -> list[str]:
 
 
 def _titled(header: list[str], rows: list[list[str]], program: Program) -> bool:
-    """Whether a first row of unknown words is surely a header: one of them is the name of an end,
-    or numbers alone stand below one.
+    """Return whether a first row of unknown words is surely a header: one of them is the name of an
+    end, or numbers alone stand below one.
     """
     ends = {plain_name(name) for name in (*program.edge.ends, *program.edge.roles)}
     if any(plain_name(word).removesuffix("id") in ends for word in header):

@@ -48,7 +48,7 @@ def save_vectors(
 
 
 def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
-    """The figure that `save` writes."""
+    """Make the figure that `save` writes."""
     rows = len(judged)
     heights = 1.6 + 0.42 * rows, 4.0
     figure = figures.figure(11, sum(heights))
@@ -106,7 +106,7 @@ def _bars(
     title: str,
     form: str,
 ) -> None:
-    """One horizontal bar a method, with its value; the first on top."""
+    """Draw one horizontal bar a method, with its value; the first on top."""
     shown = axes.barh(range(len(names)), values, color=colours)
     axes.bar_label(shown, [form.format(value) for value in values], padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), names)
@@ -117,7 +117,7 @@ def _bars(
 
 
 def _balances(axes: Any, qualities: Sequence[Quality]) -> None:
-    """The three balances of each method as marks on a line of its own."""
+    """Draw the three balances of each method as marks on a line of its own."""
     kinds = (
         ("edges", "o", COLOURS[0]),
         ("vertices", "s", COLOURS[1]),
@@ -164,7 +164,7 @@ def _balances(axes: Any, qualities: Sequence[Quality]) -> None:
 
 
 def _below(axes: Any) -> None:
-    """The legend under the axes, where it hides nothing."""
+    """Draw the legend under the axes, where it hides nothing."""
     axes.legend(
         loc="upper left",
         bbox_to_anchor=(0, -0.35 / (1 + 0.42 * len(axes.get_yticks()))),
@@ -175,7 +175,7 @@ def _below(axes: Any) -> None:
 
 
 def _by_degree(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
-    """A line a method: the mean replicas of vertices of each power of two of edges."""
+    """Draw a line a method: the mean replicas of vertices of each power of two of edges."""
     for at, (name, quality) in enumerate(judged):
         colour, mark = (
             (LOUD, "o")
@@ -222,10 +222,10 @@ def _unit(most: int) -> tuple[int, str]:
 
 
 def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors (n, d) in their two principal directions, (n, 2), and the shares of the variance that
-    these have, (2,).
+    """Return vectors (n, d) in their two principal directions, (n, 2), and the shares of the
+    variance that these have, (2,).
 
-    Of both signs a direction might have, that one in which its largest entry is positive.
+    The sign of a direction is chosen so that its largest entry is positive.
     """
     middle = vectors.mean(0, dtype=np.float64)
     spread = np.zeros((vectors.shape[1],) * 2)
@@ -239,12 +239,12 @@ def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any:
-    """The figure that `save_vectors` writes."""
+    """Make the figure that `save_vectors` writes."""
     points, shares = principal(vectors)
     # in random order, so that no label hides another
     chosen = permutation(key(0, "plot"), len(points))[:POINTS]
     colour, legend, top = _coloured(labels, len(points))
-    # but those with no colour below
+    # but points with no colour are drawn below
     chosen = chosen[np.argsort(colour[chosen] < len(NAMED), kind="stable")]
     figure = figures.figure(8.5 if legend else 6.5, 6)
     axes: Any = figure.subplots()
@@ -298,8 +298,8 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
 def _coloured(
     labels: VertexLabels | None, n: int
 ) -> tuple[np.ndarray, list[tuple[str, int]], list[int]]:
-    """Each vertex's colour, (n,), what colours mean, and the labels that have one, the most
-    frequent. A vertex shows its rarest.
+    """Return each vertex's colour, (n,), the legend, and the labels with a colour of their own, the
+    most frequent ones. A vertex has the colour of its rarest label.
     """
     if labels is None:
         return np.full(n, len(NAMED) + 2), [], []

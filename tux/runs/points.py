@@ -20,7 +20,9 @@ from tux.runs.vertex_tables import shaped, wanted_fields
 
 
 def of_program(edges: EdgeData, program: Program) -> EdgeData:
-    """Points of no special type as vertices of the program's only one; other data as they are."""
+    """Turn points of no special type into vertices of the program's only type; return other data
+    unchanged.
+    """
     kind, *others = program.vertices
     if edges.ends != (KIND, KIND) or len(edges) or others or kind == KIND:
         return edges
@@ -29,10 +31,10 @@ def of_program(edges: EdgeData, program: Program) -> EdgeData:
 
 
 def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
-    """The points of a table, a file or one in memory, with the data fields that the program
+    """Read the points of a table, a file or one in memory, with the data fields that the program
     declares.
 
-    Raises what `tux.io.vertex_table.read_vertices` does, and UsageError for options that mean
+    Raises the errors of `tux.io.vertex_table.read_vertices`, and UsageError for options that mean
     nothing here.
     """
     if named := reading.named():

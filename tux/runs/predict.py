@@ -54,14 +54,14 @@ def predict(
     warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
     """Score each row of a file of pairs, or of pairs in memory (`tux.runs.memory`), by a model or
-    that in a run's folder; `columns` names those of the two ids ("a,b"), `vertices` the tables of
-    vertices, if others than training has read.
+    the model in a run's folder; `columns` names those of the two ids ("a,b"), `vertices` the tables
+    of vertices, if others than training has read.
 
     Returns columns in the file's order: the ids of both ends under their names in UDFs, as given,
-    and the scores, (m,) float64, under the stage's name. Pairs with ids that training never saw get
-    what the program says of a fresh vertex; `warn` tells how many ids these are. Raises DataError
-    for files that cannot be read, ProgramError for a program that predicts nothing, UsageError for
-    one that predicts nothing about pairs.
+    and the scores, (m,) float64, under the stage's name. Ids that training never saw are scored as
+    fresh vertices of the program; `warn` tells how many ids these are. Raises DataError for files
+    that cannot be read, ProgramError for a program that predicts nothing, UsageError for one that
+    predicts nothing about pairs.
     """
     model = model if isinstance(model, Trained) else opened(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
@@ -95,14 +95,14 @@ def predict(
 
 
 def _given(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
-    """The ids of vertices of a type, in the type in which they were given."""
+    """Return the ids of vertices of a type, in the type in which they were given."""
     return as_given(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that predicts: its run's record, its program, its columns, the function that gives
-    its ids by vertex type, and what messages call it, its folder.
+    """A model that predicts: its run's record, its program, its columns, the function that reads
+    its ids by vertex type, and its name in messages, the folder.
     """
 
     run: Run
@@ -113,15 +113,14 @@ class Trained:
 
     @cached_property
     def stage(self) -> Any:
-        """The stage that predicts. ProgramError if there is none.
-
-        A `tux.stages.Score`, which the worker's side knows by what it has alone.
+        """The stage that predicts, a `tux.stages.Score`. Only its methods are used here.
+        ProgramError if there is none.
         """
         return score_of(self.program)
 
     @cached_property
     def role(self) -> str:
-        """The end that the stage is called for, if it is not called for each edge."""
+        """The end for whose vertices the stage is called; "" if it is called for each edge."""
         return str(self.stage.enumerated(self.program))
 
     @cached_property
@@ -131,7 +130,9 @@ class Trained:
 
 
 def opened(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> Trained:
-    """The model in a run's folder, which is read where it is asked for. Raises DataError."""
+    """Open the model in a run's folder. Its columns and ids are read only when they are needed.
+    Raises DataError.
+    """
     run = read_run(folder)
     program = reopened(run, folder, warn)
     ids = partial(read_ids, folder, program)
@@ -139,8 +140,8 @@ def opened(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> Tr
 
 
 def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
-    """The scores of the model's stage for held-out edges `asked`, the model having vertices `ids`,
-    which come first in those of `asked`.
+    """Return the scores of the model's stage for held-out edges `asked`, the model having vertices
+    `ids`, which come first in those of `asked`.
     """
     none = np.empty(0, np.int32)
     known = EdgeData(
@@ -160,7 +161,7 @@ def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
 
 
 def reopened(run: Run, folder: str | os.PathLike[str], warn: Warn) -> Program:
-    """The program of a run with its parameters; `warn` if its source has changed since, or
+    """Return the program of a run with its parameters; `warn` if its source has changed since, or
     `run.json` of its `folder`.
     """
     if is_changed(Path(folder), "run.json"):
@@ -181,8 +182,8 @@ Write = Callable[[dict[str, np.ndarray]], None]
 
 
 def writer(path: str | os.PathLike[str]) -> Write:
-    """What writes columns to a new file: Parquet (.parquet), or text with commas (.csv) or tabs
-    (.tsv), packed if .gz or .zst follows.
+    """Return a function that writes columns to a new file: Parquet (.parquet), or text with commas
+    (.csv) or tabs (.tsv), packed if .gz or .zst follows.
 
     Raises UsageError for another ending, or if the file exists; writing raises DiskError.
     """
@@ -195,8 +196,8 @@ def writer(path: str | os.PathLike[str]) -> Write:
 def pieces_writer(
     path: str | os.PathLike[str],
 ) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
-    """What writes pieces of columns, one after the other, to a new file, and returns the number of
-    rows; see `writer`.
+    """Return a function that writes pieces of columns, one after the other, to a new file, and
+    returns the number of rows; see `writer`.
     """
     separator = _separator(path)
 
@@ -212,7 +213,9 @@ def pieces_writer(
 
 
 def _separator(path: str | os.PathLike[str]) -> str:
-    """What separates the columns of a new file by its name, "" for Parquet. Raises as `writer`."""
+    """Return the separator of columns in a new file by its name, "" for Parquet. Raises as
+    `writer`.
+    """
     name = Path(path)
     if name.exists():
         raise UsageError(f"{path} exists", do="name a new file")
@@ -231,7 +234,7 @@ def _separator(path: str | os.PathLike[str]) -> str:
 def _predict_points(
     model: Trained, data: Any, reading: Reading, warn: Warn
 ) -> dict[str, np.ndarray]:
-    """Scores of new points, in the order of their ids: those of a table or in memory, by which the
+    """Score new points of a table or in memory, in the order of their ids. They are read as the
     program reads those of training. Data fields that predictions can do without have defaults.
     """
     program, kind = model.program, model.program.edge.ends[0]
@@ -257,7 +260,7 @@ def predict_rows(
     warn: Warn = lambda text: None,
 ) -> dict[str, np.ndarray]:
     """Score each row of a file of new vertices, in any format that training reads, or of data in
-    memory (`tux.runs.memory`), by a model or that in a run's folder.
+    memory (`tux.runs.memory`), by a model or the model in a run's folder.
 
     Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
     scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
@@ -297,8 +300,8 @@ def predict_rows(
 def _tell(
     model: Trained, data: Any, rows: EdgeData, other: str, left_out: int, total: int, warn: Warn
 ) -> None:
-    """`warn` of what is odd about the rows of the data, of whose entries so many are left out.
-    DataError if these are all, unless they are hashed: nobody calls those by a wrong name.
+    """Warn of odd rows of the data, of whose entries so many are left out. DataError if these are
+    all, unless they are hashed: a hash of an unknown name is no error.
     """
     if total and left_out == total and not hash_bits(model.program):
         raise DataError(

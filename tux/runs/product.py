@@ -1,6 +1,6 @@
-"""What a program says of its predictions: that they are inner products of fields of the model.
+"""Predictions that are inner products of fields of the model, as a program declares them.
 
-It says so in `predict`, as in ``Score(rate, factors=("f", "f"))`` (`tux.stages.Score`).
+A program declares it in `predict`, as in ``Score(rate, factors=("f", "f"))`` (`tux.stages.Score`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tux.program.program import Program, score_of
 
 
 class Product(NamedTuple):
-    """What a program's scores are made of: by both ends, the vertex type, the field of its factors
-    and that of its bias; and a field of the context. "" stands for none.
+    """The terms of a program's scores: by both ends, the vertex type, the field of its factors and
+    that of its bias; and a field of the context. "" stands for none.
     """
 
     kinds: tuple[str, str]
@@ -34,7 +34,7 @@ class Product(NamedTuple):
 
 
 def product_of(program: Program) -> Product:
-    """What the program's scores are made of. UsageError if it does not say that they are inner
+    """Return the terms of the program's scores. UsageError if it does not say that they are inner
     products, of two types of vertices; ProgramError if it names fields that are none.
     """
     name, ends = type(program).__name__, program.edge.ends
@@ -60,7 +60,7 @@ def product_of(program: Program) -> Product:
 
 
 def _check(program: Program, kind: str, name: str, *, vector: bool) -> None:
-    """ProgramError unless the model has such a field, of several numbers or of one."""
+    """Raise ProgramError unless the model has such a field, of several numbers or of one."""
     if not name and not vector:
         return
     fields = (program.context if kind == "tau" else program.vertices[kind]).fields

@@ -13,8 +13,8 @@ from tux.program.sources import raised_in_program
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Errors inside name the options as Python does, not the flags of the command line. Those that
-    a method of a program raises, such as its `stages`, are ProgramErrors.
+    """Make errors inside name the options as Python does, not the flags of the command line. Errors
+    from a method of a program, such as its `stages`, become ProgramErrors.
     """
     try:
         yield
@@ -28,6 +28,6 @@ def in_python() -> Iterator[None]:
 
 
 def _translated(text: str) -> str:
-    """The same message, with arguments of Python instead of flags."""
+    """Write a message with arguments of Python instead of flags."""
     text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
     return as_arguments(text)

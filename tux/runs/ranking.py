@@ -1,4 +1,4 @@
-"""How good recommendations are, by items held out: recall, normalised discounted cumulative gain
+"""Measures of recommendations, by items held out: recall, normalised discounted cumulative gain
 (NDCG) and mean average precision (MAP) of the best k.
 
 Of a query, let R be the set of its held-out items, and hit[i] say whether the item of rank i,
@@ -30,7 +30,9 @@ Relevant = tuple[np.ndarray, np.ndarray]
 
 
 def hits(found: np.ndarray, relevant: Relevant) -> np.ndarray:
-    """Which of the positions `found` (Q, k) are relevant, (Q, k) bool; -1 is none."""
+    """Return, for each of the positions `found` (Q, k), whether it is relevant, (Q, k) bool; -1 is
+    none.
+    """
     offsets, positions = relevant
     width = int(max(found.max(initial=0), positions.max(initial=0))) + 1
     rows = np.repeat(np.arange(len(found)), np.diff(offsets))
@@ -43,21 +45,21 @@ def hits(found: np.ndarray, relevant: Relevant) -> np.ndarray:
 
 
 def recall(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The share of the relevant items that is found, (Q,); `hit` (Q, k) as of `hits`, and how many
-    relevant items each query has, `count` (Q,), 1 at least.
+    """Return the share of the relevant items that is found, (Q,). `hit` (Q, k) is a result of
+    `hits`; `count` (Q,) is the number of relevant items of each query, 1 at least.
     """
     return np.asarray(hit.sum(1) / count)
 
 
 def ndcg(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Normalised discounted cumulative gain, (Q,); see `recall`."""
+    """Return the normalised discounted cumulative gain, (Q,); see `recall`."""
     gains = 1 / np.log2(np.arange(2, hit.shape[1] + 2))
     ideal = np.cumsum(gains)[np.minimum(count, hit.shape[1]) - 1]
     return np.asarray(hit @ gains / ideal)
 
 
 def average_precision(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Average precision, (Q,); see `recall`."""
+    """Return the average precision, (Q,); see `recall`."""
     precision = np.cumsum(hit, axis=1) / np.arange(1, hit.shape[1] + 1)
     return np.asarray((precision * hit).sum(1) / np.minimum(count, hit.shape[1]))
 
@@ -69,8 +71,8 @@ def judged(
     k: int,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
-    """``{"recall@K": .., "ndcg@K": .., "map@K": ..}`` of the best K items of each query that has
-    held-out items; nothing if there is no such query.
+    """Return ``{"recall@K": .., "ndcg@K": .., "map@K": ..}`` of the best K items of each query that
+    has held-out items; {} if there is no such query.
 
     `train`: pieces of pairs of a query and an item, (m,) each, which are not recommended again;
     `held_out` likewise: those that `train` has, too, do not count. Queries that the model does not
@@ -101,7 +103,7 @@ def judged(
 
 
 def _seen(train: Iterable[tuple[np.ndarray, np.ndarray]], asked: np.ndarray) -> Excluded:
-    """The training items of the queries that are `asked` for, (Q,) bool."""
+    """Return the training items of the queries that are `asked` for, (Q,) bool."""
     queries, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for src, dst in train:
         wanted = asked[src]
@@ -111,7 +113,7 @@ def _seen(train: Iterable[tuple[np.ndarray, np.ndarray]], asked: np.ndarray) -> 
 
 
 def _without(pairs: Excluded, others: Excluded) -> Excluded:
-    """Of some pairs those that are not among others."""
+    """Return the pairs that are not among others."""
     width = int(max(pairs[1].max(initial=0), others[1].max(initial=0))) + 1
     rows, other_rows = (
         np.repeat(np.arange(len(each[0]) - 1), np.diff(each[0])) for each in (pairs, others)

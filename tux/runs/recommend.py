@@ -1,4 +1,4 @@
-"""The best items for each of many queries, by inner products: recommendations, and what is similar.
+"""The best items for each of many queries, by inner products: recommendations and similar items.
 
     score[i, j] = offset + query_bias[i] + item_bias[j] + queries[i] . items[j]
 
@@ -47,8 +47,8 @@ def recommend(
     offset: float = 0.0,
     progress: Progress = lambda share: None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The `n` items of the highest scores for each query: their positions and scores,
-    (Q, min(n, N)) int64 and float32, the best first.
+    """Find the `n` items of the highest scores for each query: their positions and scores, (Q,
+    min(n, N)) int64 and float32, the best first.
 
     `queries` (Q, r) and `items` (N, r), `query_bias` (Q,) and `item_bias` (N,). Of equal scores the
     lower position is first. Where a query has fewer items than that, as others are excluded or have
@@ -67,8 +67,8 @@ def recommend(
 def similar(
     vectors: np.ndarray, rows: np.ndarray, n: int, *, progress: Progress = lambda share: None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The `n` other rows of `vectors` (N, r) that are nearest to each of `rows` (Q,) by cosine, and
-    the cosines: (Q, min(n, N - 1)) int64 and float32, as those of `recommend`.
+    """Find the `n` other rows of `vectors` (N, r) that are nearest to each of `rows` (Q,) by
+    cosine, and the cosines: (Q, min(n, N - 1)) int64 and float32, as those of `recommend`.
 
     A vector of zeros has cosine 0 to all.
     """
@@ -87,8 +87,8 @@ def similar(
 
 
 def excluded(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
-    """Pairs of a query and an item, (m,) each, as what is excluded from `queries` queries; a pair
-    may be there more than once.
+    """Group pairs of a query and an item, (m,) each, as the items that are excluded from each of
+    `queries` queries; a pair may be there more than once.
     """
     width = int(position.max(initial=0)) + 1
     pairs = np.sort(query.astype(np.int64) * width + position)
@@ -98,7 +98,7 @@ def excluded(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
 
 
 def of_queries(exclude: Excluded, rows: np.ndarray) -> Excluded:
-    """What is excluded from some of the queries, `rows` (k,)."""
+    """Select the excluded items of some of the queries, `rows` (k,)."""
     offsets, positions = exclude
     lists = taken(positions, offsets[rows], offsets[rows + 1] - offsets[rows])
     return lists.bounds, lists.values
@@ -112,7 +112,9 @@ def _matrix(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """The same array; one kind of arrays is one compilation."""
+    """Return a read-only view of an array. If all arrays are of one kind, numba compiles only
+    once.
+    """
     array = array.view()
     array.flags.writeable = False
     return array
@@ -129,7 +131,7 @@ def _best(
     bias: np.ndarray | None = None,
     scale: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best `n` by queries[i] . items[j] * scale[j] + bias[j] + own[i]."""
+    """Find the best `n` by queries[i] . items[j] * scale[j] + bias[j] + own[i]."""
     if n < 1:
         raise UsageError(f"the best {n} are asked for", do="ask for 1 at least")
     if queries.shape[1] != items.shape[1]:
@@ -185,8 +187,8 @@ def _exact(
     bias: np.ndarray | None,
     scale: np.ndarray | None,
 ) -> np.ndarray:
-    """The scores of the items at `places` (q, k), -infinity where that is -1; computed in 64 bits,
-    float32.
+    """Compute the scores of the items at `places` (q, k) in 64 bits, -infinity where that is -1;
+    return them as float32.
     """
     scores = np.empty(places.shape)
     _products(queries, items, places, scores)
@@ -200,7 +202,7 @@ def _exact(
 
 
 def _ranges(items: int, blocks: int) -> list[range]:
-    """The first items of the blocks that a thread goes through, for each of several tasks: one task
+    """Cut the items into tasks for threads: for each the first items of its blocks. It is one task
     for a block of queries if there are many of these.
     """
     count = max(1, -(-TASKS * threads() // max(blocks, 1))) if threads() > 1 else 1
@@ -211,7 +213,7 @@ def _ranges(items: int, blocks: int) -> list[range]:
 
 
 def _ascending(exclude: Excluded | None, queries: int) -> Excluded:
-    """What is excluded, of each query in ascending order. UsageError for arrays that do not fit."""
+    """Sort the excluded items of each query. UsageError for arrays that do not fit."""
     if exclude is None:
         return np.zeros(queries + 1, np.int64), _read_only(np.empty(0, np.int64))
     offsets, positions = (np.ascontiguousarray(each, np.int64) for each in exclude)
@@ -237,8 +239,8 @@ def _search(
     scale: np.ndarray | None,
     bias: np.ndarray | None,
 ) -> np.ndarray:
-    """The positions of the best `n` of a range of items for each query, (q, n) int64 in no order;
-    the rest of those that have fewer is -1.
+    """Find the positions of the best `n` of a range of items for each query, (q, n) int64 in no
+    order. Where a query has fewer, the rest is -1.
     """
     best = np.empty((len(queries), n), np.float32)
     places, counts = np.full((len(queries), n), -1), np.zeros(len(queries), np.int64)
@@ -261,9 +263,9 @@ def _search(
 
 @compiled
 def _keep(scores, width, first, offsets, positions, best, places, counts):  # type: ignore[no-untyped-def]
-    """Take the scores (q, ITEMS) of `width` items from `first` on into the heaps of the best of
-    each query: `best` and `places` (q, n), of which `counts` (q,) are there. The worst is at the
-    top.
+    """Put the scores (q, ITEMS) of `width` items, the first of which is item `first`, into each
+    query's heap of the best: `best` and `places` (q, n), of which `counts` (q,) entries are filled.
+    The worst entry of a heap is at its top.
     """
     n = best.shape[1]
     for i in range(len(counts)):
@@ -289,7 +291,7 @@ def _keep(scores, width, first, offsets, positions, best, places, counts):  # ty
 
 @compiled
 def _among(positions, low, high, place):  # type: ignore[no-untyped-def]
-    """Whether a place is in ``positions[low:high]``, which ascend."""
+    """Return whether a place is in ``positions[low:high]``, which ascend."""
     while low < high:
         middle = (low + high) // 2
         if positions[middle] < place:
@@ -308,7 +310,7 @@ def _is_worse(score, place, other, other_place):  # type: ignore[no-untyped-def]
 
 @compiled
 def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
-    """Add to a heap of `count`."""
+    """Add a score and its place to a heap of `count`."""
     at = count
     while at > 0:
         above = (at - 1) // 2
@@ -321,7 +323,7 @@ def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
 
 @compiled
 def _replace(best, places, score, place):  # type: ignore[no-untyped-def]
-    """Put a better one in the place of the worst of a full heap."""
+    """Replace the worst of a full heap by a better one."""
     n, at = len(best), 0
     while 2 * at + 1 < n:
         child = 2 * at + 1
@@ -338,7 +340,9 @@ def _replace(best, places, score, place):  # type: ignore[no-untyped-def]
 
 @compiled
 def _products(queries, items, places, out):  # type: ignore[no-untyped-def]
-    """out[i, k] = queries[i] . items[places[i, k]], summed in 64 bits; 0 where there is none."""
+    """Compute out[i, k] = queries[i] . items[places[i, k]], summed in 64 bits; 0 where there is
+    none.
+    """
     for i in range(places.shape[0]):
         for k in range(places.shape[1]):
             total, place = 0.0, places[i, k]

@@ -1,5 +1,6 @@
-"""Where a run goes on when one of its workers is lost, or when the user has it go on: its records
-are cut to the checkpoint, and its record tells from where it went on, and why.
+"""The checkpoint from which a run goes on when one of its workers is lost, or when the user has it
+go on. The run's records are cut to the checkpoint, and its record tells from which one it went on,
+and why.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from tux.runs.watcher import Watcher
 
 
 class RunRecovery:
-    """Finds the checkpoints of a run below its `folder`, and cuts its `records`, in the folder and
-    in memory, to the one it goes on from (`tux.cluster.restarts.Recovery`).
+    """The checkpoints of a run below its `folder`. It cuts the run's `records`, in the folder and
+    in memory, to the checkpoint from which the run goes on (`tux.cluster.restarts.Recovery`).
 
     A run without checkpoints, or without a folder, goes on from its beginning.
     """
@@ -33,12 +34,12 @@ class RunRecovery:
         self._found: Checkpoint | None = None
 
     def latest(self) -> int:
-        """The number of the newest checkpoint; 0 if there is none."""
+        """Return the number of the newest checkpoint; 0 if there is none."""
         return latest(self._folder.path) if self._folder else 0
 
     def newest(self) -> Start:
-        """The newest checkpoint that is whole, or the beginning. Damaged ones are removed: they
-        belong to a course of the run that is given up.
+        """Return the newest checkpoint that is whole, or the beginning. Damaged ones are removed:
+        the run goes on from an older state, so they do not belong to it any more.
         """
         found = newest(self._folder.path) if self._folder else Found(None, [])
         tell_left_out(found, self._watch.warn)
@@ -48,7 +49,7 @@ class RunRecovery:
         return start_of(found.checkpoint) if found.checkpoint else Start()
 
     def go_on(self, start: Start, why: str, count: str) -> None:
-        """Cut the records to `start`, and tell `why`. DataError; DiskError."""
+        """Cut the records to `start`, and say `why`. DataError; DiskError."""
         del self._records[start.epochs :]
         if self._folder:
             self._folder.cut_records(self._found.manifest.metrics_bytes if self._found else 0)
@@ -60,7 +61,7 @@ class RunRecovery:
 
 
 def start_of(checkpoint: Checkpoint) -> Start:
-    """A checkpoint as the start of workers."""
+    """Return a checkpoint as the start of workers."""
     kept = checkpoint.manifest
     return Start(kept.number, kept.epoch, kept.turns, states_of(checkpoint))
 

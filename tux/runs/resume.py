@@ -1,4 +1,4 @@
-"""What a run that stopped has left, and how another one goes on from its newest checkpoint."""
+"""The record, checkpoints and options of a run that has stopped, from which another one goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
-"""Options that a run may go on with other values of."""
+"""Options whose values may be others when a run goes on."""
 
 FILES = ("vocab", "stop", "labels", "vertices")
 """Options that name files."""
@@ -38,8 +38,8 @@ OTHER = "resume with what the run began with, or start a new run"
 
 @dataclass(frozen=True)
 class Stopped:
-    """A run that has stopped: its record, the checkpoints of its folder, and how it goes on: from a
-    `checkpoint`, or from its beginning.
+    """A run that has stopped: its record, the checkpoints of its folder, and the `checkpoint` from
+    which it goes on; None: from its beginning.
     """
 
     path: Path
@@ -51,23 +51,23 @@ class Stopped:
 
     @property
     def data(self) -> str | list[str] | None:
-        """What was trained on, as `Origin` has it; None: generated data."""
+        """The training data, as `Origin` has them; None: generated data."""
         return _file(self.run.data.path)
 
     @property
     def test(self) -> str | list[str] | None:
-        """What held-out edges were read from, if they were named."""
+        """The held-out data, if they were named."""
         return _file(self.run.test.path) if self.run.test is not None else None
 
     @property
     def kept(self) -> Checkpoint:
-        """The checkpoint from which it goes on, which must be there."""
+        """The checkpoint from which the run goes on; there must be one."""
         assert self.checkpoint is not None
         return self.checkpoint
 
     def records(self) -> list[dict[str, Any]]:
-        """The records of the epochs before the checkpoint. DataError if they are not what they were
-        when it was taken.
+        """Read the records of the epochs before the checkpoint. DataError if they have changed
+        since it was taken.
         """
         kept, metrics = self.kept.manifest, self.path / "metrics.jsonl"
         if kept.metrics_sum and _records_of(metrics, kept.epoch) != (
@@ -82,12 +82,12 @@ class Stopped:
         return read_metrics(self.path, kept.metrics_bytes)
 
     def states(self) -> list[Saved]:
-        """The workers' files, by rank; none of a run that goes on from its beginning."""
+        """Return the workers' files, by rank; none of a run that goes on from its beginning."""
         return states_of(self.checkpoint) if self.checkpoint else []
 
     def check(self, record: Run, program: Program) -> None:
-        """Refused if program, data or parameters are not those of the run; `record` has what they
-        are now, and `program` is the one that is run on these data.
+        """Raise Refused if program, data or parameters are not those of the run; `record` has the
+        present ones, and `program` is the one that is run on these data.
         """
         run, test = str(self.path / "run.json"), record.test
         test_digest, test_path = (test.digest, test.shown) if test else (None, run)
@@ -108,7 +108,7 @@ class Stopped:
                 raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
 
     def _check_begun(self, record: Run, test: str | None, test_path: str) -> None:
-        """Refused if the data are others than those that the run had loaded, if it had."""
+        """Raise Refused if the data are others than those that the run had loaded, if it had."""
         had = self.run.data.digest, self.run.test.digest if self.run.test else ""
         if had[0] and had[0] != record.data.digest:
             raise Refused("the data changed since the run began", where=record.data.shown, do=OTHER)
@@ -119,8 +119,8 @@ class Stopped:
 
 
 def other_source(before: App, now: App, path: Path) -> Refused:
-    """The error of a program in the file `path` whose files are not those of the run. A run of an
-    older version has not noted each file.
+    """Return the error of a program in the file `path` whose files are not those of the run. A run
+    of an older version has not noted each file.
     """
     every = {*before.files, *now.files}
     names = sorted(name for name in every if before.files.get(name) != now.files.get(name))
@@ -136,7 +136,9 @@ def other_source(before: App, now: App, path: Path) -> Refused:
 
 
 def changed_versions(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The libraries, Python and tux where they have another version now, with both; "" if none."""
+    """List the libraries, Python and tux where they have another version now, with both versions;
+    "" if none.
+    """
     others = (name for name in now if before.get(name) != now[name])
     told = [f"{name} {now[name]} instead of {before.get(name, 'none')}" for name in others]
     return ", ".join(told)
@@ -154,7 +156,7 @@ def stopped(
     app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Stopped:
-    """The run of a folder, as it goes on from its newest checkpoint that is whole, with other
+    """Prepare the run of a folder to go on from its newest checkpoint that is whole, with other
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
     several machines. `app`: where the program's file is now, if it has moved.
 
@@ -205,7 +207,7 @@ def stopped(
 
 
 def _check_data(folder: Path, run: Run) -> None:
-    """UsageError for a run whose data cannot be read again."""
+    """Raise UsageError for a run whose data cannot be read again."""
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
@@ -219,9 +221,9 @@ def _check_data(folder: Path, run: Run) -> None:
 def _not_behind(
     path: Path, most: int, found: Found, newest_one: Checkpoint, warn: Callable[[str], None]
 ) -> tuple[Found, Checkpoint]:
-    """What is gone on from where the run is to end with epoch `most`: the newest checkpoint, or the
-    newest one at the end of an epoch if that one is from within the epoch after. UsageError if
-    there is none.
+    """Choose the checkpoint from which a run goes on that is to end with epoch `most`: the newest
+    one, or the newest one at the end of an epoch if that one is from within the epoch after.
+    UsageError if there is none.
     """
     kept = newest_one.manifest
     if (kept.epoch, kept.turns) <= (most, 0):
@@ -239,13 +241,13 @@ def _not_behind(
 
 
 def states_of(checkpoint: Checkpoint) -> list[Saved]:
-    """The workers' files of a checkpoint, by rank."""
+    """Return the workers' files of a checkpoint, by rank."""
     folder, files = checkpoint.path.absolute(), checkpoint.manifest.shards
     return [Saved(str(folder / file.name), file.digest) for file in files]
 
 
 def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
-    """The manifest of a state of the run that `record` describes."""
+    """Make the manifest of a state of the run that `record` describes."""
     size, sum_ = _records_of(metrics, head.epoch)
     return Manifest(
         epoch=head.epoch,
@@ -264,9 +266,9 @@ def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
 
 
 def _records_of(metrics: Path, epochs: int) -> tuple[int, str]:
-    """Bytes of the records of so many epochs, each a line, and their hash. Training goes on while a
-    checkpoint is written, so there may be more. They are on the disk before the checkpoint is.
-    Raises DiskError.
+    """Return the number of bytes of the records of so many epochs, each a line, and their hash.
+    Training goes on while a checkpoint is written, so there may be more. They are on the disk
+    before the checkpoint is. Raises DiskError.
     """
     lines: list[bytes] = []
     if epochs and metrics.exists():
@@ -278,7 +280,7 @@ def _records_of(metrics: Path, epochs: int) -> tuple[int, str]:
 
 
 def _check_options(options: Mapping[str, Any], where: Path) -> None:
-    """DataError if the options in a run's record are not what a run writes."""
+    """Raise DataError if the options in a run's record are not as a run writes them."""
     missing = [name for name in ("epochs", "workers") if options.get(name) is None]
     wrong = [
         f"the option {name} is {value!r}, not {ALLOWED[name].form}"
@@ -294,8 +296,8 @@ def _check_options(options: Mapping[str, Any], where: Path) -> None:
 
 
 def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
-    """Refused if the record of the run says something else than the checkpoint does, by name: it
-    was changed by hand. Files may have been moved; what is in them is compared later.
+    """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
+    record was changed by hand. Files may have been moved; their content is compared later.
     """
     of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
     for before, now, names in (
@@ -316,8 +318,8 @@ def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
 
 
 def _keep_partitioner(run: Run, kept: Manifest) -> None:
-    """Where the run was to choose a partitioner, it has the one that has cut the checkpoint. Its
-    record has "auto" until it has begun on several workers.
+    """Set the partitioner of a run that was to choose one to the one that has cut the checkpoint.
+    Its record has "auto" until it has begun on several workers.
     """
     if run.options.get("partitioner") == "auto" and "partitioner" in kept.options:
         run.options["partitioner"] = kept.options["partitioner"]
@@ -329,7 +331,7 @@ def _file(path: str | list[str]) -> str | list[str] | None:
 
 
 def _check_place(folder: Path, machines: int, place: Place | None) -> None:
-    """UsageError if a run of so many machines cannot go on at this place."""
+    """Raise UsageError if a run of so many machines cannot go on at this place."""
     if place and place.rank:
         raise UsageError(
             f"machine {place.rank} has no part of the folder {folder}: machine 0 has it",
@@ -348,7 +350,9 @@ def _check_place(folder: Path, machines: int, place: Place | None) -> None:
 
 
 def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
-    """The options of the run, as its record has them, but for those `changed` that are not None."""
+    """Return the options of the run, as its record has them, but for those `changed` that are not
+    None.
+    """
     names = {each.name for each in fields(RunOptions)}
     kept = {name: value for name, value in run.options.items() if name in names}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):

@@ -30,16 +30,14 @@ if TYPE_CHECKING:
 
 FORMS = ("svm", "table", "npz")
 NAMED = ("form", "label", "weight", "labels")
-"""Options of `tux.runs.options.Reading` that say how samples are read."""
+"""Options of `tux.runs.options.Reading` for reading samples."""
 
 
 def read_labelled(
     source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
-    """The samples of a file; with those of training, features keep their indices, labels mean the
-    same, and samples follow those.
-
-    Raises what `tux.io.samples.read_samples` does.
+    """Read the samples of a file; behind those of training, if `train` is given, with the same
+    indices of features and meanings of labels. Raises the errors of `tux.io.samples.read_samples`.
     """
     from tux.io.samples import read_samples
 
@@ -61,28 +59,28 @@ def read_labelled(
 
 
 def is_numeric(program: Program) -> bool:
-    """Whether labels of samples are numbers to the program, and not two classes."""
+    """Return whether labels of samples are numbers to the program, and not two classes."""
     return isinstance(program.input, Samples) and bool(called(program.input, "numeric", program))
 
 
 def is_multiclass(program: Program) -> bool:
-    """Whether labels of samples are any number of classes to the program."""
+    """Return whether labels of samples are any number of classes to the program."""
     return isinstance(program.input, Samples) and bool(called(program.input, "multiclass", program))
 
 
 def labels_are(program: Program) -> dict[str, Any]:
-    """What labels are to the program, as `tux.io.samples.read_samples` is told it."""
+    """Return the kind of labels of the program, as `tux.io.samples.read_samples` takes it."""
     return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
 
 def hash_bits(program: Program) -> int:
-    """By how many bits features are hashed, 0 if they are not."""
+    """Return the number of bits to which features are hashed, 0 if they are not."""
     declared = program.input.hashed if isinstance(program.input, Samples) else ""
     return int(program.parameters[declared]) if declared else 0
 
 
 def check_hashed(program: Program, source: str) -> None:
-    """UsageError where features are to be hashed, but the `source` has them as they are to be."""
+    """Raise UsageError where features are to be hashed, but the `source` has their final ids."""
     if bits := hash_bits(program):
         raise UsageError(
             f"hash {bits} has no effect: the features of {source} keep their ids",
@@ -91,7 +89,7 @@ def check_hashed(program: Program, source: str) -> None:
 
 
 def check_reading(program: Program, reading: Reading) -> None:
-    """UsageError for options that have no use where samples are read."""
+    """Raise UsageError for options that have no use where samples are read."""
     if reading.columns is not None:
         raise UsageError(
             "samples have no columns of edges to name",
@@ -106,8 +104,8 @@ def check_reading(program: Program, reading: Reading) -> None:
 
 
 def classes_of(program: Program, train: EdgeData | None) -> Any:
-    """What labels of -1 and +1 stand for: those of training, or those that the user has named, if
-    there are classes. UsageError for classes that are named where labels are numbers.
+    """Return the classes that labels of -1 and +1 stand for: those of training, or those that the
+    user has named. UsageError for classes that are named where labels are numbers.
     """
     return train.classes if train is not None and train.classes else _classes(program)
 
@@ -116,7 +114,7 @@ def classes_of(program: Program, train: EdgeData | None) -> Any:
 def telling_classes(
     source: Any, classes: Any, train: EdgeData | None, program: Program
 ) -> Iterator[None]:
-    """A label that is none of the classes which the user has named is told as such."""
+    """Explain the error of a label that is none of the classes which the user has named."""
     from tux.io.sample_labels import UnknownLabel
 
     try:
@@ -138,7 +136,7 @@ def telling_classes(
 
 
 def _classes(program: Program) -> tuple[str, ...] | None:
-    """The classes that the user has named, if all are."""
+    """Return the classes that the user has named, if all are; else None."""
     given = program.input if isinstance(program.input, Samples) else Samples()
     multiclass = is_multiclass(program)
     named = class_names(str(program.parameters[given.every])) if given.every else ()
@@ -169,7 +167,7 @@ def _classes(program: Program) -> tuple[str, ...] | None:
 
 
 def groups_file(program: Program) -> str:
-    """The file of groups of features that a program's parameter names, or nothing."""
+    """Return the file of groups of features that a program's parameter names, or ""."""
     declared = program.input.groups if isinstance(program.input, Samples) else ""
     path = str(program.parameters[declared]) if declared else ""
     if path and hash_bits(program):
@@ -183,13 +181,13 @@ def groups_file(program: Program) -> str:
 def in_groups(
     edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: OnBadRow = "stop"
 ) -> EdgeData:
-    """The same edges, their features in the groups of the file that the program names, if any."""
+    """Put features of edges into the groups of the file that the program names, if any."""
     path = groups_file(program)
     return with_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
 
 
 def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
-    """Samples as edges with a program's fields, behind those of training, if these are given."""
+    """Turn samples into edges with a program's fields, behind those of training, if given."""
     kind, edges = program.edge.ends[0], samples.edges
     if train is None and not samples.weight.any():
         raise DataError(
@@ -214,8 +212,8 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
 
 
 def check_labelled(edges: EdgeData, program: Program) -> None:
-    """DataError where samples in memory, which are edges already, have labels or weights that the
-    program does not know: each label is to be as `labelled` has it.
+    """Raise DataError where samples that are edges already have labels or weights that the program
+    does not know: each label is to be as `labelled` has it.
     """
     known = edges.vertex_fields.get(program.edge.ends[0], {})
     given = program.input if isinstance(program.input, Samples) else Samples()
@@ -250,8 +248,8 @@ def check_labelled(edges: EdgeData, program: Program) -> None:
 
 
 def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
-    """What a partitioned folder (`path`) knows of samples, as `labelled` would have it: signs by
-    the classes named, or numbers; weights of 1 if none.
+    """Turn labels of a partitioned folder (`path`) into those that `labelled` makes: signs by the
+    classes named, or numbers; weights of 1 if none.
 
     Raises `DataError` if it has no labels or others than the program reads, `UsageError` if the
     classes are others.
@@ -275,7 +273,7 @@ def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
 def _signs_before(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels of a folder with the classes `stored` as signs, and what these stand for."""
+    """Turn labels of a folder with the classes `stored` into signs. Returns also their classes."""
     from tux.io.sample_labels import MORE
 
     classes = _classes(program) or stored
@@ -299,7 +297,7 @@ def _signs_before(
 def _numbers_before(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The same as numbers: those that the classes are called by, if there are any."""
+    """Turn labels of a folder into numbers: the names of the classes `stored`, if there are any."""
     _classes(program)  # none may be named
     if not stored:
         return label, ()
@@ -317,8 +315,8 @@ def _numbers_before(
 def _places_before(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The same as the numbers of classes from 0, and the classes: those named, or those `stored`,
-    or all numbers that are labels.
+    """Turn labels of a folder into numbers of classes from 0, and return the classes: those named,
+    or those `stored`, or all numbers that are labels.
     """
     from tux.io.sample_labels import SampleLabels, numbered
 
@@ -346,12 +344,11 @@ def with_groups(
     warn: Callable[[str], None],
     on_bad_row: OnBadRow = "stop",
 ) -> EdgeData:
-    """The same edges, of which the vertices of type `kind` have the groups that a file names, as
-    their field `TOGETHER`.
+    """Add to vertices of type `kind` the groups that a file names, as their field `TOGETHER`.
 
     Vertices that the file does not name are groups by themselves. Those that only the file has, and
-    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises what `read_edges`
-    does, and `DataError` if none is known or one is in two groups.
+    with `on_bad_row` "skip" bad rows, are left out; `warn` tells how many. Raises the errors of
+    `read_edges`, and `DataError` if none is known or one is in two groups.
     """
     ids, name = edges.ids[kind], os.path.basename(path)
     read = read_edges(path, (kind, "group"), {}, against={kind: ids}, on_bad_row=on_bad_row)
@@ -390,7 +387,7 @@ def with_groups(
 
 
 def several(edges: EdgeData, kind: str) -> int:
-    """How many groups of two vertices or more a type has."""
+    """Count the groups of two vertices or more of a type."""
     together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
     return (
         0

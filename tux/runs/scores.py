@@ -1,5 +1,5 @@
-"""How well features foretell labels, and how well scores rank: for judging what has been learned
-without labels.
+"""Measures of how well features predict labels, and how well scores rank. They judge models that
+were trained without labels.
 
 Node classification as Perozzi, Al-Rfou and Skiena do it (KDD 2014): one logistic regression for
 each label against the rest,
@@ -50,11 +50,11 @@ def f1_scores(
     seed: int = 0,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
-    """Micro and macro F1 at each share of training vertices, means over shuffles:
+    """Compute micro and macro F1 at each share of training vertices, means over shuffles:
     ``{"micro_f1_10": .., "macro_f1_10": .., ..}``.
 
     `features` (n, d), `member` (n, L) bool. Vertices without a label are left out. A share that
-    leaves nobody to train on, or to test, gives nothing. The same seed gives the same shuffles.
+    leaves no vertex to train on or to test gives no scores. The same seed gives the same shuffles.
     `progress` is told the share of the work that is done, from 0 to 1. Shuffles run side by side on
     all cores.
     """
@@ -85,7 +85,7 @@ def f1_scores(
         try:
             rounds = list(pool.map(one, range(shuffles)))
         finally:
-            stop.set()  # an interrupt does not wait for what is under way
+            stop.set()  # an interrupt does not wait for shuffles under way
             pool.shutdown(cancel_futures=True)
     by_share = dict(zip(sizes, np.mean(rounds, axis=0) if sizes else [], strict=True))
     kinds = ("micro", "macro")
@@ -98,18 +98,18 @@ def f1_scores(
 
 
 def _tested(x: np.ndarray, y: np.ndarray, w: np.ndarray, share: np.ndarray) -> tuple[float, float]:
-    """Micro and macro F1 of weights (d, L), where `share` (L,) of the training vertices had each
-    label.
+    """Compute micro and macro F1 of weights (d, L), where `share` (L,) of the training vertices had
+    each label.
     """
     likely = x @ w
-    # what nobody has, or everybody, is not fitted
+    # a label that no vertex has, or each, is not fitted
     likely[:, share == 0], likely[:, share == 1] = -np.inf, np.inf
     return f1(y, most_likely(likely, y.sum(1)))
 
 
 def most_likely(scores: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Where the `count` (n,) highest scores of each row of (n, L) stand, as (n, L) bool; of
-    equal ones the first.
+    """Mark the `count` (n,) highest scores of each row of (n, L), as (n, L) bool; of equal ones the
+    first.
     """
     rank = np.empty(scores.shape, np.int64)
     np.put_along_axis(
@@ -122,8 +122,8 @@ def most_likely(scores: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def f1(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
-    """Micro and macro F1 of two (n, L) bool: 2 TP / (2 TP + FP + FN) of all, and the mean over
-    labels, 0 where there is nothing.
+    """Compute micro and macro F1 of two (n, L) bool: 2 TP / (2 TP + FP + FN) of all, and the mean
+    over labels, 0 where there is nothing.
     """
     hit, size = (true & predicted).sum(0), true.sum(0) + predicted.sum(0)
     each = np.divide(2 * hit, size, out=np.zeros(len(hit)), where=size > 0)
@@ -131,13 +131,13 @@ def f1(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
 
 
 def decide(x: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """How likely each label is, (n, L), as log-odds."""
+    """Return the log-odds of each label, (n, L)."""
     return np.asarray(x @ weights + offset)
 
 
 def logistic(x: np.ndarray, y: np.ndarray, c: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (d, L) and offsets (L,) of a logistic regression for each label, by `x` (n, d)
-    float64 and `y` (n, L) bool.
+    """Fit a logistic regression for each label, by `x` (n, d) float64 and `y` (n, L) bool. Returns
+    weights (d, L) and offsets (L,).
     """
     axes, basis = _rotated(x)
     weights = basis @ _fit(axes, y, c)
@@ -145,8 +145,8 @@ def logistic(x: np.ndarray, y: np.ndarray, c: float = 1.0) -> tuple[np.ndarray, 
 
 
 def _rotated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d + 1) `x` and a column of ones in the axes of their Gram matrix, and these axes, the
-    columns of (d + 1, d + 1).
+    """Return `x` and a column of ones, (n, d + 1), in the axes of their Gram matrix; and these
+    axes, the columns of (d + 1, d + 1).
     """
     x = np.column_stack([x, np.ones(len(x))])
     basis = np.linalg.eigh(x.T @ x)[1]
@@ -161,8 +161,8 @@ def _fit(
     cells: int = CELLS,
     stop: Event | None = None,
 ) -> np.ndarray:
-    """The minima (d, L), `start` being where they are looked for first. Labels are solved for in
-    groups of `cells` over n.
+    """Return the minima (d, L). The search begins at `start`. Labels are solved for in groups of
+    `cells` over n.
     """
     start = np.zeros((x.shape[1], y.shape[1])) if start is None else start
     group = max(1, cells // max(len(x), 1))
@@ -174,11 +174,11 @@ def _fit(
 
 
 class _Point(NamedTuple):
-    """Where the search for some labels stands."""
+    """The state of the search for some labels."""
 
     w: np.ndarray  # (d, l)
     margin: np.ndarray  # (n, l): y (w.x + b)
-    value: np.ndarray  # (l,) what is minimised
+    value: np.ndarray  # (l,) the sum that is minimised
     gradient: np.ndarray  # (d, l)
     curve: np.ndarray  # (n, l): the second derivative by the margin
 
@@ -186,8 +186,8 @@ class _Point(NamedTuple):
 def _newton(
     x: np.ndarray, y: np.ndarray, c: float, start: np.ndarray, stop: Event | None
 ) -> np.ndarray:
-    """The minima, (d, L). A label's step is halved until its sum gets less, and it is let alone
-    once its gradient is short enough.
+    """Return the minima, (d, L). A label's step is halved until its sum gets less, and it is let
+    alone once its gradient is short enough.
     """
     sign, going, solution = np.where(y, 1.0, -1.0), np.arange(y.shape[1]), start.copy()
     few = np.minimum(y.sum(0), len(y) - y.sum(0))
@@ -216,14 +216,14 @@ def _newton(
 
 
 def _pieces(rows: int, labels: int) -> list[slice]:
-    """Slices of the rows of an array that has so many of both."""
+    """Cut the rows of an array of so many rows and labels into slices."""
     piece = max(256, PIECE // max(labels, 1))
     return [slice(at, at + piece) for at in range(0, rows, piece)]
 
 
 def _point(x: np.ndarray, sign: np.ndarray, w: np.ndarray, margin: np.ndarray, c: float) -> _Point:
-    """The sum, its gradient and its curvature at weights `w`, whose `margin` is known; piece by
-    piece.
+    """Compute the sum, its gradient and its curvature at weights `w`, whose `margin` is known;
+    piece by piece.
     """
     value, gradient, curve = 0.5 * (w * w).sum(0), w.copy(), np.empty(margin.shape)
     for piece in _pieces(*margin.shape):
@@ -239,8 +239,8 @@ def _point(x: np.ndarray, sign: np.ndarray, w: np.ndarray, margin: np.ndarray, c
 def _conjugate(
     x: np.ndarray, curve: np.ndarray, gradient: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """Newton's steps: (I + x' diag(curve) x) step = -gradient for each label, to a tenth of the
-    gradient.
+    """Solve for Newton's steps by conjugate gradients: (I + x' diag(curve) x) step = -gradient for
+    each label, to a tenth of the gradient.
 
     `scale` (d, l): the inverse of the system's diagonal, nearly; the preconditioner.
     """
@@ -266,8 +266,8 @@ def _conjugate(
 
 
 def auc(positive: np.ndarray, negative: np.ndarray) -> float:
-    """How likely a positive's score is above a negative's, a tie counting half; of all pairs,
-    exactly. NaN without any pair.
+    """Return the probability that a positive's score is above a negative's, a tie counting half; of
+    all pairs, exactly. NaN without any pair.
     """
     if not len(positive) or not len(negative):
         return float("nan")

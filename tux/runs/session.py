@@ -1,4 +1,4 @@
-"""One run of a program from data to model: what `tux run` does, and what a notebook does with
+"""One run of a program from data to model: the work of `tux run`, and of a notebook with
 ``run(MF(rank=8), "ratings.csv", options=RunOptions(epochs=3))``.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 BY_HAND = "tux run --resume"
-"""Why a run went on that the user has had go on."""
+"""The reason in the record of a run that the user has had go on."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Result:
 
     @property
     def id_types(self) -> dict[str, str]:
-        """By vertex type, how its ids were given in memory (`tux.arrays.given`)."""
+        """The types in which ids were given in memory, by vertex type (`tux.arrays.given`)."""
         return self.record.id_types if self.record else {}
 
 
@@ -95,9 +95,8 @@ def run(
     options: RunOptions | None = None,
     watch: Watcher | None = None,
 ) -> Result:
-    """Train `program` on files, a partitioned folder, `EdgeData`, what else is in memory
-    (`tux.runs.memory`: tables of any library, matrices, graphs, texts), or small generated
-    data.
+    """Run `program`: train it on files, a partitioned folder, `EdgeData`, other data in memory
+    (`tux.runs.memory`: tables of any library, matrices, graphs, texts), or small generated data.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
     or `options.patience`, the model is that of the epoch which is the best by the program's
@@ -121,14 +120,13 @@ def resume(
     watch: Watcher | None = None,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), or
-    begin it again where it was stopped before its first one, up
-    to `epochs` and on so many `workers`, by default as many as it was to have. A run of several
-    machines goes on at a `place` which is machine 0; the others do what they did at first, by
-    `run`.
+    begin it again where it was stopped before its first one, up to `epochs` and on so many
+    `workers`, by default as many as it was to have. A run of several machines goes on at a `place`
+    which is machine 0; the others are started again by `run`, as at first.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
-    of a run that never stopped; on others it is as good. Raises what `run` does, DataError where
-    all checkpoints are damaged, and Refused where the program, the data or the parameters
+    of a run that never stopped; on others it is as good. Raises the errors of `run`, DataError
+    where all checkpoints are damaged, and Refused where the program, the data or the parameters
     have changed.
     """
     watch = watch or Silent()
@@ -158,7 +156,7 @@ def _run(
     clock: Phases,
     begun: tuple[Stopped, RunFolder] | None = None,
 ) -> Result:
-    """A run, or what follows the checkpoint of one that has stopped, and its folder."""
+    """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
     before, folder = begun or (None, None)
     data, test = held(program, data), held(program, test)
     processes = _has_processes(data, options)
@@ -220,9 +218,7 @@ def _in_this_process(
     clock: Phases,
     states: States,
 ) -> Training:
-    """One worker, at the state from which it goes on; its last state is written when the `stack`
-    is left.
-    """
+    """Make one worker at the state from which it goes on. Leaving `stack` writes its last state."""
     files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
     training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
     if states.resume:
@@ -236,7 +232,7 @@ def _in_this_process(
 
 
 def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scratch | None:
-    """Where the worker of this process writes lists; `files` closes their file."""
+    """Return the place where the worker of this process writes lists; `files` closes their file."""
     if folder is None:
         return None
     if states.keeper is None:
@@ -253,9 +249,7 @@ def _shares(
     watch: Watcher,
     answers: Answers,
 ) -> InShares:
-    """How data are loaded in shares: the folders that this makes are removed when the `stack` is
-    left.
-    """
+    """Make the loading in shares of a run. Leaving `stack` removes the folders that this makes."""
 
     def folders() -> tuple[Path, Path]:
         made = job_folder.make(folder.path if folder else None)
@@ -270,7 +264,7 @@ def _shares(
 
 @contextmanager
 def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
-    """The error of a lost worker or of a disk says how to go on, if there is a checkpoint. What a
+    """Add to the error of a lost worker or of a disk how to go on, if there is a checkpoint. What a
     disk needs first, its error has said.
     """
     try:
@@ -291,9 +285,10 @@ def _going_on(
     inputs: Inputs,
     watch: Watcher,
 ) -> tuple[Stopped | None, list[dict[str, Any]]]:
-    """The run that has stopped, if there is one, with a checkpoint of as many workers as it has
-    now; and the records of the epochs before it. Those behind it are removed. The run's record gets
-    the options, and from where it goes on. Refused where the run is another one now.
+    """Return the run that has stopped, if there is one, with a checkpoint of as many workers as it
+    has now; and the records of the epochs before it. Records behind it are removed. The run's
+    record gets the options, and the place from which it goes on. Refused where the run is another
+    one now.
     """
     record.options, lost = plan.record(), inputs.loaded.lost if inputs.loaded else []
     if before is None or folder is None:
@@ -320,9 +315,7 @@ def _going_on(
 
 
 def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
-    """On machine 0 of several: other machines are told to wait, until the launcher listens, or the
-    `stack` is left.
-    """
+    """Tell other machines, on machine 0, to wait until the launcher listens or `stack` is left."""
     leads = place and not place.rank
     answers = Answers()
     if place and leads:
@@ -333,7 +326,9 @@ def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers
 
 
 def _has_processes(data: Data | None, options: RunOptions) -> bool:
-    """Whether workers are processes of their own; those of a partitioned folder always are."""
+    """Return whether workers are processes of their own; those of a partitioned folder always
+    are.
+    """
     several = options.workers not in (None, 1) or options.place is not None
     return several or (isinstance(data, str | os.PathLike) and is_partitioned(Path(data)))
 
@@ -341,9 +336,9 @@ def _has_processes(data: Data | None, options: RunOptions) -> bool:
 def _check_options(
     program: Program, data: Data | None, options: RunOptions, *, processes: bool
 ) -> None:
-    """UsageError for what the program has no use for, where lost workers are to be started again,
-    and there is only this process; and where a library is missing. Neither this nor an export's
-    mistake, nor too few open files, is left to a time when data have been read.
+    """Raise UsageError for options of which the program has no use, where lost workers are to be
+    started again, and there is only this process; and where a library is missing. Neither this nor
+    an export's mistake, nor too few open files, is left to a time when data have been read.
     """
     workers = stored(options.of(program), cut_folder(data)).all_workers
     if processes:
@@ -360,7 +355,7 @@ def _check_options(
 def _checkpoints(
     plan: Plan, folder: RunFolder | None, before: Stopped | None
 ) -> Checkpoints | None:
-    """What writes the run's checkpoints, if it has any."""
+    """Make the writer of the run's checkpoints, if it has any."""
     if not plan.options.checkpoint_every or folder is None:
         return None
     found = before.found if before else Found(None, [])
@@ -374,7 +369,7 @@ def _states(
     record: Run,
     before: Stopped | None,
 ) -> States:
-    """Which states are kept, and from which the run goes on."""
+    """Return the keeper of the run's states, and the states from which the run goes on."""
     every = Every.read(plan.options.checkpoint_every or "")
     keeper, resume = None, before.states() if before else []
     if checkpoints and folder:
@@ -386,7 +381,7 @@ def _states(
 
 
 def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:
-    """On a machine other than the first: the workers are at work; wait until they have left."""
+    """Wait, on a machine other than the first, until its workers have left."""
     assert (place := options.place) is not None
     clock.watch.say(
         f"machine {place.rank} of {place.machines}: {plural(len(workers.ranks), 'worker')} at "

@@ -1,4 +1,4 @@
-"""What a sink is given of a run, as names and values: its parameters and its results."""
+"""The parameters and results of a run as names and values, for a sink."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tux.runs.folder import Run
 
 
 def parameters(run: Run) -> dict[str, Any]:
-    """What a run was told, by name: the parameters of its program, and as ``run.NAME`` its program,
-    seed, data and options. What was left open is left out.
+    """Return the settings of a run by name: the parameters of its program, and as ``run.NAME`` its
+    program, seed, data and options. Settings that are None are left out.
     """
     about = {"program": run.app.name, "seed": run.seed, "data": run.data.shown}
     if run.test is not None:
@@ -21,7 +21,9 @@ def parameters(run: Run) -> dict[str, Any]:
 
 
 def outcomes(results: Mapping[str, Any], prefix: str = "results") -> dict[str, Any]:
-    """The results of a run as ``results.NAME``, those within others as ``results.best.NAME``."""
+    """Return the results of a run as ``results.NAME``, those within others as
+    ``results.best.NAME``.
+    """
     out: dict[str, Any] = {}
     for name, value in results.items():
         if isinstance(value, Mapping):
@@ -32,5 +34,5 @@ def outcomes(results: Mapping[str, Any], prefix: str = "results") -> dict[str, A
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value has a place in a curve."""
+    """Return whether a value has a place in a curve."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,8 +1,9 @@
-"""Where the curves of a run go besides its folder: ``tux run --log NAME``.
+"""Sinks: the programs besides its folder to which a run writes its curves, by ``tux run --log
+NAME``.
 
-A sink gets what `metrics.jsonl` gets, and the run's parameters and results. It works in a thread of
-its own, so that a slow server does not hold training up. When it fails, that is told once, and the
-run goes on without it.
+A sink gets the records of `metrics.jsonl`, and the run's parameters and results. It works in a
+thread of its own, so that a slow server does not hold training up. When it fails, the run warns of
+it once, and goes on without it.
 """
 
 from __future__ import annotations
@@ -26,27 +27,29 @@ of the sink.
 """
 
 SINK_END_SECONDS = 30.0
-"""Seconds that a run waits at its end for what its sink has not sent yet."""
+"""Seconds that a run waits at its end for records that its sink has not sent yet."""
 
 FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
-"""How a run has ended: well, by an error, by the user."""
+"""The ends of a run: well, by an error, by the user."""
 
 
 class Sink(Protocol):
-    """Who is given a run's records. Each method may take long, and raise whatever it likes."""
+    """A receiver of a run's records. Each method may take long, and raise any error."""
 
     def begin(self, run: Run) -> None:
-        """The run begins, or goes on: its program, parameters, data and options."""
+        """Take the run, which begins or goes on: its program, parameters, data and options."""
 
     def record(self, record: Mapping[str, float]) -> None:
-        """An epoch's record, as `metrics.jsonl` has it."""
+        """Take an epoch's record, as `metrics.jsonl` has it."""
 
     def end(self, results: Mapping[str, Any], state: str) -> None:
-        """The run is over, with what `run.json` has as its results; `state`: how it has ended."""
+        """Take the results of a run that is over, as `run.json` has them; `state`: how it has
+        ended.
+        """
 
 
 def check(name: str | None) -> None:
-    """UsageError if the sink that is called so needs a library that is not installed."""
+    """Raise UsageError if the sink of this name needs a library that is not installed."""
     if name and find_spec(LIBRARIES[name]) is None:
         raise UsageError(
             f"--log {name} needs the library {LIBRARIES[name]}, which is not installed",
@@ -56,7 +59,8 @@ def check(name: str | None) -> None:
 
 @contextmanager
 def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> Iterator[Watcher]:
-    """`watch`, by whom the sink that is called so learns of a run's epochs; None: there is none.
+    """Yield a watcher that passes all on to `watch`, and a run's epochs to the sink of this `name`.
+    None: there is no sink, and `watch` itself is yielded.
 
     `run` is read at the beginning and, for its results, at the end. `folder` is the run's own.
     """
@@ -79,7 +83,7 @@ def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> I
 
 
 def opened(name: str, folder: Path | None) -> Sink:
-    """The sink that is called so, for the run of a folder."""
+    """Open the sink of this name, for the run of a folder."""
     if name == "mlflow":
         from tux.runs.mlflow_sink import MlflowSink
 
@@ -91,8 +95,9 @@ def opened(name: str, folder: Path | None) -> Sink:
 
 
 class Sending:
-    """What a sink is given, one after the other, by a thread that does not keep the process from
-    its end. `open` makes the sink, in the thread too: its library may take seconds to import.
+    """A queue of calls to a sink, carried out one after the other by a thread that does not keep
+    the process from its end. `open` makes the sink, in the thread too: its library may take seconds
+    to import.
     """
 
     def __init__(self, name: str, open: Callable[[], Sink], warn: Callable[[str], None]) -> None:
@@ -103,7 +108,7 @@ class Sending:
         self._thread.start()
 
     def give(self, work: Callable[[Sink], None]) -> None:
-        """Have something done with the sink, later."""
+        """Have a call carried out with the sink, later."""
         if not self._has_failed:
             self._work.put(work)
 
@@ -112,13 +117,13 @@ class Sending:
             sink = self._open()
             while (work := self._work.get()) is not None:
                 work(sink)
-        except Exception as error:  # whatever a foreign library raises: the run goes on
+        except Exception as error:  # any error of a foreign library: the run goes on
             self._has_failed = True
             why = one_line(f"{type(error).__name__}: {error}")
             self._warn(f"--log {self._name} ends here, and the run goes on: {why}")
 
     def finish(self, patience: float) -> None:
-        """Wait until all is done, at most so many seconds; what is not is told."""
+        """Wait until all is done, at most so many seconds; warn if something is not done then."""
         self._work.put(None)
         self._thread.join(patience)
         if self._thread.is_alive():
@@ -128,29 +133,29 @@ class Sending:
 
 
 class Logged:
-    """A watcher that also gives epochs to a sink."""
+    """A watcher that passes all on to another watcher, and epochs to a sink."""
 
     def __init__(self, watch: Watcher, sending: Sending) -> None:
         self._watch, self._sending = watch, sending
 
     def phase(self, name: str) -> None:
-        """What goes on from now."""
+        """Pass on the name of the work that begins now."""
         self._watch.phase(name)
 
     def share(self, done: float) -> None:
-        """How much of it is done."""
+        """Pass on how much of it is done."""
         self._watch.share(done)
 
     def say(self, text: str) -> None:
-        """One line about the run."""
+        """Pass on one line about the run."""
         self._watch.say(text)
 
     def warn(self, text: str) -> None:
-        """One line about what is odd."""
+        """Pass on one line about something odd."""
         self._watch.warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One epoch is done."""
+        """Pass on the record of an epoch, and give it to the sink."""
         self._watch.epoch(record, most)
         kept = finite(record)
         self._sending.give(lambda sink: sink.record(kept))

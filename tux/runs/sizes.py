@@ -1,4 +1,6 @@
-"""What is said of the edges of a run: how many there are of what, and what is odd about them."""
+"""The sizes of a run's data for its messages and its record: counts of vertices and edges, and
+lines about odd edges.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and ab
 
 
 class Counted(NamedTuple):
-    """How many edges a folder holds, and how many of them repeat an earlier one's ends, if that is
-    known.
+    """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
+    is known.
     """
 
     edges: int
@@ -26,8 +28,9 @@ class Counted(NamedTuple):
 def sizes_of(
     train: EdgeData, test: EdgeData | None, stored: Counted | None = None, repeats: str = ""
 ) -> dict[str, Any]:
-    """Vertices of each type known in training, edges, duplicates (unless too many to count), rows
-    skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in `train`.
+    """Count the vertices of each type known in training, edges, duplicates (unless too many to
+    count), rows skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in
+    `train`.
 
     `rows`, where some were skipped: how many the file has. `repeated`, where the column `repeats`
     says how often each edge is there: how many there are so.
@@ -52,14 +55,14 @@ def sizes_of(
 
 
 def _repeated(edges: EdgeData, repeats: str) -> dict[str, int]:
-    """How many edges there are, each as often as it is there; nothing where no column says it."""
+    """Add up how often each edge is there; {} where no column says it."""
     if repeats not in edges.fields:
         return {}
     return {"repeated": int(edges.fields[repeats].sum(dtype="i8"))}
 
 
 def edges_told(sizes: Mapping[str, Any], program: Program | str) -> str:
-    """How many edges there are in words, "" if none. A row that stands for several is counted as
+    """Write the number of edges in words, "" if none. A row that stands for several is counted as
     often; where a folder does not say how often, rows are counted, under another name. `program`:
     or why there is none.
     """
@@ -73,8 +76,8 @@ def edges_told(sizes: Mapping[str, Any], program: Program | str) -> str:
 
 
 def left_out(sizes: Mapping[str, Any]) -> str:
-    """What the end of a run says of bad rows if more than a hundredth of them all were left out,
-    else nothing.
+    """Return the line at the end of a run about bad rows if more than a hundredth of all rows were
+    left out, else "".
     """
     skipped, rows = sizes.get("skipped", 0), sizes.get("rows", 0)
     if skipped <= MANY * rows:
@@ -85,8 +88,8 @@ def left_out(sizes: Mapping[str, Any]) -> str:
 def oddities(
     program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]
 ) -> Iterator[str]:
-    """One line for each thing that is odd about the edges read: bad rows, rows that repeat a
-    pair, ids that only the test has.
+    """Yield one line for each odd thing about the edges read: bad rows, rows that repeat a pair,
+    ids that only the test has.
     """
     for edges, name in read:
         yield from (f"{name}: {note}" for note in (edges.notes if edges is not None else ()))

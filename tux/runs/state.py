@@ -1,5 +1,5 @@
-"""In which state a run is, as its folder tells: whether it runs, has ended, was interrupted or was
-killed, and how it goes on.
+"""The state of a run by its folder: whether it runs, has ended, was interrupted or was killed, and
+how it goes on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tux.runs.options import MEMORY
 
 
 def state(folder: Path, run: Run, epochs: int) -> str:
-    """The state of a run of which so many epochs are recorded, in one line."""
+    """Describe the state of a run of which so many epochs are recorded, in one line."""
     by, done = holder(folder), f"{plural(epochs, 'epoch')} done"
     if by is not None and by.lives:
         return f"running: {by} on {by.host}; {done}"
@@ -37,13 +37,15 @@ def state(folder: Path, run: Run, epochs: int) -> str:
 
 
 def went_on(each: Incarnation) -> str:
-    """From where a run went on, and why."""
+    """Describe from where a run went on, and why."""
     start = f"checkpoint {each.checkpoint}, {place(each.epochs, each.clocks)}"
     others = f", on {plural(each.workers, 'worker')}" if each.workers else ""
     return f"from {start if each.checkpoint else 'the beginning'}{others}: {each.why}"
 
 
 def _can_be_read_again(run: Run) -> bool:
-    """Whether the data of a run are none that were given in memory or by standard input."""
+    """Return whether the data of a run can be read again: they were not given in memory or by
+    standard input.
+    """
     named = (origin.path for origin in (run.data, run.test) if origin is not None)
     return not any(path in (MEMORY, shown(STANDARD)) for path in named)

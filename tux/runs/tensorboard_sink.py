@@ -1,8 +1,8 @@
 """The sink `tensorboard`: a run as files that TensorBoard reads, in `OUT/tensorboard/`. No other
 file imports tensorboardX.
 
-What is written is written at once, without the thread and the queue of tensorboardX, which would
-wait without end for a disk that is full.
+Each entry is written at once, without the thread and the queue of tensorboardX, which would wait
+without end for a disk that is full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = "tensorboard"
 
 
 class TensorboardSink:
-    """One file of events; a run that goes on gets another one beside it."""
+    """A sink that writes one file of events; a run that goes on gets another file beside it."""
 
     def __init__(self, folder: Path) -> None:
         place = folder / FOLDER
@@ -35,22 +35,22 @@ class TensorboardSink:
         self._parameters: dict[str, Any] = {}
 
     def begin(self, run: Run) -> None:
-        """The parameters as a text; as those of an experiment they come at the end."""
+        """Write the parameters as a text; as those of an experiment they come at the end."""
         self._parameters = parameters(run)
         rows = [f"| {name} | {value} |" for name, value in self._parameters.items()]
         self._write(text("parameters", "\n".join(["| name | value |", "|---|---|", *rows])))
         self._file.flush()
 
     def record(self, record: Mapping[str, float]) -> None:
-        """The epoch is the step of each curve."""
+        """Write an epoch's record; the epoch is the step of each curve."""
         self._last = int(record["epoch"])
         for name, value in record.items():
             self._write(scalar(name, float(value)))
         self._file.flush()
 
     def end(self, results: Mapping[str, Any], state: str) -> None:
-        """Numbers as points at the last epoch, which are also what the parameters are compared
-        by.
+        """Write numbers as points at the last epoch. TensorBoard also compares the parameters by
+        them.
         """
         found = {**outcomes(results), "results.state": state}
         numbers = {name: float(value) for name, value in found.items() if is_number(value)}
@@ -67,5 +67,5 @@ class TensorboardSink:
 
 
 def _plain(value: Any) -> Any:
-    """A value as TensorBoard takes it: a number, a truth value or a text."""
+    """Convert a value to a type that TensorBoard takes: a number, a truth value or a text."""
     return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,7 +1,7 @@
 """The best items for each user of a trained model: `tux predict DIR --top N`.
 
-Users are the vertices of a program's first end, items those of its second; how they are called, the
-program says.
+Users are the vertices of a program's first end, items those of its second; the program gives their
+names.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ def top(
     warn: Warn = lambda text: None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Iterator[Columns]:
-    """The `count` items of the highest scores for each user, by the model in a run's folder.
+    """Find the `count` items of the highest scores for each user, by the model in a run's folder.
 
     `users` is a file of ids (`tux.io.vertex_ids`), None: all users of the model. `exclude` is a
     file of pairs that are not found, such as the ratings of training, whose `columns` ("a,b") are
     named if need be. Yields pieces of columns of equal length: the users' ids, under the name of
     their end in UDFs, `rank` from 1, the items' ids, and the scores, float32, under the stage's
-    name. All that is read is read before the first piece.
+    name. All files are read before the first piece.
 
     Raises UsageError for a program whose predictions are no inner products (`product_of`), and
-    DataError for what cannot be read, and if none of the users is known; `warn` names some who are
-    not.
+    DataError for files that cannot be read, and if none of the users is known; `warn` names some
+    who are not.
     """
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")
@@ -93,7 +93,7 @@ def top(
 
 
 def _factors(folder: str | os.PathLike[str], program: Program, product: Product) -> Factors:
-    """The factors of the model in a run's folder."""
+    """Read the factors of the model in a run's folder."""
     fields = {
         kind: read_parquet(model_file(folder, kind), names)
         for kind, names in product.columns.items()
@@ -104,8 +104,8 @@ def _factors(folder: str | os.PathLike[str], program: Program, product: Product)
 def _rows(
     path: str | os.PathLike[str], run: Run, program: Program, known: Ids, warn: Warn
 ) -> np.ndarray:
-    """The places among the ids `known` of the users of a file, each once, in its order; `warn`
-    names some that the model does not have.
+    """Read a file of users, and return their places among the ids `known`, each once, in its order;
+    `warn` names some that the model does not have.
     """
     kind = program.edge.ends[0]
     asked = read_vertex_ids(path, kind, known, trained_columns(run)[:1])
@@ -127,7 +127,7 @@ def _rows(
 
 
 def _some(ids: np.ndarray) -> str:
-    """The first of some ids, as words of a message."""
+    """Write the first of some ids as words of a message."""
     different = [str(each) for each in dict.fromkeys(ids.tolist())]
     return ", ".join(different[:SHOWN]) + ", ..." * (len(different) > SHOWN)
 
@@ -140,7 +140,7 @@ def _seen(
     columns: str | None,
     warn: Warn,
 ) -> Excluded:
-    """The pairs of a file whose vertices the model knows."""
+    """Read the pairs of a file whose vertices the model knows."""
     read = read_pairs(pairs, run, program, ids, columns, warn)
     sizes = [len(ids[kind]) for kind in program.edge.ends]
     known = (read.src < sizes[0]) & (read.dst < sizes[1])

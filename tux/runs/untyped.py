@@ -1,4 +1,6 @@
-"""Files of edges whose vertex types nobody has named: read, and told apart into one type or two."""
+"""Files of edges whose vertex types are not named. They are read, and it is found whether they
+join one type or two.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from tux.io.text import NUMERIC
 
 NAMED_CLASSES = 5  # classes that are named
 ONE, TWO, SAMPLED = ("vertex", "vertex"), ("source", "target"), ("sample", "feature")
-# of the ids between a side's least and largest, those that occur, if it has a numbering of its own
+# share of the ids between a side's least and largest that occur, if it has its own numbering
 DENSE = 0.8
 APART = 0.1  # of the larger of both sides' largest ids: by how much these differ then
 DENSER, FARTHER = 0.9, 0.3  # the same for edges without numbers
@@ -37,14 +39,14 @@ NETWORKS = {
     Format.PAJEK: "the vertices of Pajek's networks are of one type",
     Format.GRAPHML: "the vertices of GraphML graphs are of one type",
 }
-"""Formats of graphs, and what they say of vertices."""
+"""Formats of graphs, and why their vertices are of one type."""
 # whose rows are no cells of a table
 UNTABLED = (*NETWORKS, Format.MAT, Format.MARKET, Format.NPZ, Format.ADJLIST, Format.EDGE_DATA)
 
 
 class Sides(NamedTuple):
-    """The ids of one vertex type (n,), and which of them are sources, and which targets, of edges,
-    (n,) bool.
+    """The ids of one vertex type (n,); and for each whether it is a source, and whether it is a
+    target, of an edge, (n,) bool.
     """
 
     values: np.ndarray
@@ -53,7 +55,7 @@ class Sides(NamedTuple):
 
     @staticmethod
     def of(edges: EdgeData) -> Sides:
-        """Those of edges at hand, whose ends are of one type."""
+        """Make the sides of edges at hand, whose ends are of one type."""
         ids = edges.ids[edges.ends[0]]
         sides = [np.zeros(len(ids), np.bool_) for _ in range(2)]
         sides[0][edges.src], sides[1][edges.dst] = True, True
@@ -61,13 +63,13 @@ class Sides(NamedTuple):
 
     @property
     def both(self) -> int:
-        """How many are sources and targets."""
+        """The number of ids that are sources and targets."""
         return int(np.count_nonzero(self.sources & self.targets))
 
 
 class Graph(NamedTuple):
-    """Edges without numbers, an undirected one once; whether they join two types of vertices, and
-    why that is thought.
+    """A graph of edges without numbers, an undirected one once; whether they join two types of
+    vertices, and why tux decides so.
 
     Those of labelled samples have the numbers and the labels that `tux run` needs.
     """
@@ -80,7 +82,7 @@ class Graph(NamedTuple):
 
     @property
     def sampled(self) -> bool:
-        """Whether the edges are those of labelled samples, which are not to be cut."""
+        """True if the edges are those of labelled samples, which are not to be cut."""
         return self.edges.ends == SAMPLED
 
 
@@ -91,7 +93,7 @@ def read_graph(
     columns: str | None = None,
 ) -> Graph:
     """Read a graph from a file of some format; with `bipartite` None it is found whether there are
-    two types of vertices. Raises what `tux.io.read.read_edges` does.
+    two types of vertices. Raises the errors of `tux.io.read.read_edges`.
     """
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
@@ -112,8 +114,8 @@ def read_graph(
 def check_one_type(
     path: str | os.PathLike[str], format: Format, kind: str, sides: Sides, columns: str | None
 ) -> str:
-    """Why edges read as those between vertices of one type, `kind`, seem to join two, whose equal
-    ids have become one vertex; or nothing.
+    """Return why edges read as edges between vertices of one type, `kind`, seem to join two types,
+    whose equal ids have become one vertex; else "".
 
     Raises `DataError` where the names of the columns say so.
     """
@@ -137,7 +139,9 @@ def joined_types(
     columns: str | None,
     where: str,
 ) -> str:
-    """The same of a table by the `names` of its columns; `numbers`: whether edges have some."""
+    """Do the work of `check_one_type` for a table, by the `names` of its columns; `numbers`:
+    whether edges have some.
+    """
     values, first, second = sides
     if not (both := sides.both):
         return ""
@@ -165,7 +169,7 @@ def joined_types(
 
 
 def of_classes(classes: Sequence[str]) -> str:
-    """Classes in words: by their names if they are few; nothing if there are none."""
+    """Write classes in words: by their names if they are few; "" if there are none."""
     return " or ".join(classes) if len(classes) <= NAMED_CLASSES else f"by {len(classes):,} classes"
 
 
@@ -176,8 +180,8 @@ def read_sampled(
     asked: bool,
     **how: Any,
 ) -> Graph | None:
-    """A file of samples with labels of two kinds, or of others if `how` says so, as a graph; None
-    if it is none that is recognised, or cannot be used as such.
+    """Read a file of samples with labels of two kinds, or of others if `how` says so, as a graph;
+    None if it is not recognised as one, or cannot be used as such.
 
     With `asked`, it is one, to be read as `how` says (`label`, `weight`, `labels`, `numeric`,
     `multiclass`: see `tux.io.samples.read_samples`), or an error. The vertex fields are `label`
@@ -202,7 +206,7 @@ def read_sampled(
 def read_whole(
     path: str | os.PathLike[str], format: Format, bipartite: bool, columns: str | None = None
 ) -> EdgeData:
-    """The same edges as a program reads them: the number of each, if there is one, as field
+    """Read the edges again as a program reads them: the number of each, if there is one, as field
     `value`, and undirected ones both ways.
 
     `columns` of two names leave the number out, those of three name it.
@@ -213,7 +217,7 @@ def read_whole(
 
 
 def numbered(path: str | os.PathLike[str], format: Format) -> bool:
-    """Whether the edges of a file seem to have a number each."""
+    """Return whether the edges of a file seem to have a number each."""
     if format in UNTABLED or format is Format.PARQUET or format.bags is not None:
         try:
             read_edges(path, TWO if format.bags else ONE, {"value": "f4"}, format=format)
@@ -228,7 +232,9 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
 def by_format(
     path: str | os.PathLike[str], format: Format, columns: str | None
 ) -> tuple[bool | None, str]:
-    """What the format or the names of the columns say, if anything."""
+    """Decide by the format or the names of the columns whether there are two types of vertices, and
+    why; None, "" if they do not decide it.
+    """
     match format:
         case _ if format in NETWORKS:
             return False, NETWORKS[format]
@@ -251,13 +257,13 @@ def by_format(
 
 
 def _of_matrix(rows: int, columns: int) -> tuple[bool, str]:
-    """What its sizes say."""
+    """Decide by the sizes of a matrix whether there are two types of vertices, and why."""
     return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
 
 
 def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
-    """Two types where no id stands on both sides, or where edges have numbers and each side
-    counts its ids from end to end.
+    """Decide whether there are two types of vertices, and why: if no id stands on both sides, or if
+    edges have numbers and each side counts its ids from end to end.
     """
     sides = Sides.of(edges)
     if not (both := sides.both):
@@ -270,8 +276,8 @@ def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
 def _counted(
     values: np.ndarray, first: np.ndarray, second: np.ndarray, numbers: bool
 ) -> str | None:
-    """Why each side seems to count its ids by itself, from end to end; edges without numbers
-    must show that more clearly.
+    """Return why each side seems to count its ids by itself, from end to end, or None; edges
+    without numbers must show that more clearly.
     """
     if values.dtype.kind != "i":
         return None
@@ -287,7 +293,7 @@ def _counted(
 
 
 def first_rows(path: str | os.PathLike[str], count: int) -> list[list[str]]:
-    """The cells of the first rows of a text file, cut by the first separator that stands in
+    """Return the cells of the first rows of a text file, cut by the first separator that stands in
     each.
     """
     try:

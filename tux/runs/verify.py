@@ -1,5 +1,5 @@
-"""Whether a program computes the same on several workers, as plain Python, and with the edges of
-its vertices in shares, as on one worker.
+"""A comparison of a program's results on several workers, as plain Python, and with the edges of
+its vertices in shares, with those on one worker.
 
 Every setting trains two epochs, or as few as the program has, on a sample of the data, all workers
 in this process. Fields of vertices and of the context that belong to the model are compared with
@@ -36,7 +36,7 @@ from tux.stages.suspects import Suspect, changed_in_place, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2
-"""At most so many epochs of each run."""
+"""The most epochs of each run."""
 COMPARED = ("value", "shared", "master")
 ROUNDING = {4: 1e-3, 8: 1e-9}
 """By bytes of the program's shortest float: how far results may be apart, relative to the largest
@@ -47,7 +47,7 @@ multiply that difference: factors of `als` are up to 2e-4 apart.
 
 @dataclass(frozen=True)
 class Setting:
-    """How a program is run."""
+    """One way to run a program."""
 
     workers: int = 1
     partitioner: str = "bicut"
@@ -63,7 +63,7 @@ class Setting:
         return f"{self.workers} workers ({self.partitioner}, slack {self.slack})"
 
     def is_of(self, slack: int, jit: bool = True, shares: bool = False) -> bool:
-        """Whether it is one of a group of settings."""
+        """Return whether it is one of a group of settings."""
         return (self.slack, self.jit, self.shares) == (slack, jit, shares)
 
 
@@ -78,8 +78,8 @@ SEVERAL = [
 
 @dataclass(frozen=True)
 class Difference:
-    """A field that one setting leaves with another value than one worker does. `share` is the
-    largest difference, relative to the largest number in the field; infinite for NaN.
+    """A field whose value in one setting differs from that on one worker. `share` is the largest
+    difference, relative to the largest number in the field; infinite for NaN.
     """
 
     setting: Setting
@@ -93,7 +93,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a verification found. `sizes` of the sample in words, and the `epochs` of each run.
+    """The result of a verification. `sizes` of the sample in words, and the `epochs` of each run.
     `fields` were compared, of the settings `compared`; `refused` are those that cannot run the
     program, such as a cut that it does not allow, and `failed` those whose run has failed, with the
     error. `in_place` names the shared fields that stages change in place; `suspects` are lines that
@@ -113,11 +113,11 @@ class Verified:
 
     @property
     def several(self) -> bool:
-        """Whether several workers were compared at all."""
+        """True if several workers were compared at all."""
         return any(setting.workers > 1 for setting in self.compared)
 
     def of(self, slack: int, jit: bool = True, shares: bool = False) -> list[Difference]:
-        """The differences in one group of settings, those of rounding left out."""
+        """Return the differences in one group of settings, those of rounding left out."""
         return [
             each
             for each in self.differences
@@ -136,7 +136,7 @@ def verify(
     all settings, with checks of indices, and compare. `options` say how files are read, and the
     seed.
 
-    Raises what `tux.runs.session.run` raises, of one worker.
+    Raises the errors of `tux.runs.session.run` on one worker.
     """
     options, watch = options or RunOptions(), watch or Silent()
     watch.phase("load")
@@ -188,14 +188,14 @@ def verify(
 
 
 def _sizes(program: Program, train: EdgeData) -> str:
-    """How many vertices and edges there are, in words."""
+    """Write the numbers of vertices and edges in words."""
     sizes = [plural(len(train.ids[name]), name) for name in program.vertices]
     edges = edges_told(sizes_of(train, None, repeats=program.edge.repeats), program)
     return ", ".join([*sizes, *([edges] if edges else [])])
 
 
 def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
-    """The vertices that parameters name, by type: their numbers."""
+    """Return the numbers of the vertices that parameters name, by type."""
     numbers = vertex_numbers(program, lambda name: (train.ids[name], len(train.ids[name])))
     out: dict[str, list[int]] = {}
     for name, number in numbers.items():
@@ -204,7 +204,7 @@ def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
 
 
 def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> list[Training]:
-    """The workers of a setting, prepared. TuxError if they cannot run the program."""
+    """Make the workers of a setting, prepared. TuxError if they cannot run the program."""
     common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
     common |= {"cuts_few": setting.shares}
     if setting.workers == 1:
@@ -219,20 +219,22 @@ def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> l
 
 
 def _train(workers: Sequence[Training], seed: int, epochs: int) -> None:
-    """All epochs."""
+    """Run all epochs of the workers."""
     cluster = SimulatedCluster([each.worker for each in workers], seed)
     cluster.finish({rank: _ended(each, epochs) for rank, each in enumerate(workers)})
 
 
 def _ended(training: Training, epochs: int) -> Iterator[None]:
-    """All epochs; yields where the worker waits for a message."""
+    """Run all epochs of one worker; yield where the worker waits for a message."""
     for record in training.steps(epochs):
         if record is None:
             yield
 
 
 def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, np.ndarray]]:
-    """What all masters hold together, by name: (n, ...) by vertex number; and the context."""
+    """Yield the values that all masters hold together, by name: (n, ...) by vertex number; and the
+    context.
+    """
     program = workers[0].program
     for name, vertex in program.vertices.items():
         for field, declared in vertex.fields.items():
@@ -255,8 +257,8 @@ def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, n
 
 
 def _is_compared(field: Field) -> bool:
-    """Whether a field is the same for any number of workers, in a program that is right. Fields
-    that are not kept may hold what is left of a computation that one worker makes otherwise.
+    """Return whether a field is the same for any number of workers, in a program that is right.
+    Fields that are not kept may hold leftovers of a computation that one worker makes otherwise.
     """
     return field.kind in COMPARED and field.kept is not False
 
@@ -268,7 +270,7 @@ def _compared(
     train: EdgeData,
     rounding: float,
 ) -> Iterator[Difference]:
-    """The fields that differ, each with the place where it differs most."""
+    """Yield the fields that differ, each with the place where it differs most."""
     for field, one in expected.items():
         here = values[field]
         with np.errstate(invalid="ignore"):
@@ -293,7 +295,7 @@ def _compared(
 
 
 def _shortest(program: Program) -> int:
-    """The bytes of the shortest float that any field holds."""
+    """Return the bytes of the shortest float that any field holds."""
     types = (*program.vertices.values(), program.edge, program.context)
     declared = [field.dtype for each in types for field in each.fields.values()]
     return min((each.itemsize for each in declared if each.kind == "f"), default=8)

@@ -30,7 +30,7 @@ Warn = Callable[[str], None]
 
 
 def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
-    """What a partitioned folder knows of vertices, in the shapes that the program declares.
+    """Bring the vertex data of a partitioned folder into the shapes that the program declares.
 
     Raises DataError for a field that the folder does not have, or that has another width.
     """
@@ -61,7 +61,7 @@ def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
 
 
 def _of_samples(program: Program, name: str) -> bool:
-    """Whether a field is one that samples bring with them."""
+    """Return whether a field is one that samples bring with them."""
     return isinstance(program.input, Samples) and name in ("label", "weight")
 
 
@@ -74,13 +74,13 @@ def to_predict(
     warn: Warn,
     on_bad_row: OnBadRow = "stop",
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Data fields of the vertices of `asked`, by type: from `tables`, else from those that the run
-    has read, which are read again.
+    """Read the data fields of the vertices of `asked`, by type: from `tables`, else from those that
+    the run has read, which are read again.
 
-    `known`: the model's ids, by type, which come first. Fields that nothing tells are their
-    defaults, or else 0; `warn` tells if new vertices lack a table that training had. Raises
-    UsageError for a table that was in memory, and DataError for vertices of which a table tells
-    nothing.
+    `known`: the model's ids, by type, which come first. Fields without a value in a table have
+    their defaults, or else 0; `warn` tells if new vertices lack a table that training had. Raises
+    UsageError for a table that was in memory, and DataError for vertices that a table does not
+    have.
     """
     check_types(tables or {}, program.vertices, f"{type(program).__name__} has")
     found = {kind: _defaults(asked, kind, program) for kind in program.vertices}
@@ -114,7 +114,7 @@ def to_predict(
 
 
 def _defaults(asked: EdgeData, kind: str, program: Program) -> dict[str, np.ndarray]:
-    """The data fields of the vertices of a type, where nothing tells them."""
+    """Return the data fields of the vertices of a type with their defaults."""
     declared = {
         name: field.sized(program.parameters)
         for name, field in program.vertices[kind].fields.items()
@@ -127,7 +127,7 @@ def _defaults(asked: EdgeData, kind: str, program: Program) -> dict[str, np.ndar
 
 
 def _again(kind: str, source: str) -> str:
-    """The file of vertices of a type that the run has read, which must be there."""
+    """Return the file of vertices of a type that the run has read, which must be there."""
     do = f"name a table of them: --vertices {kind}=FILE"
     if source == MEMORY:
         raise UsageError(f"the model's {many(kind)} had their data from memory", do=do)
@@ -137,7 +137,9 @@ def _again(kind: str, source: str) -> str:
 
 
 def _asked_for(asked: EdgeData, kind: str, known: int) -> np.ndarray:
-    """Which vertices of a type a prediction looks at, (n,) bool: ends of edges, and new ones."""
+    """Mark the vertices of a type that a prediction looks at, (n,) bool: ends of edges, and new
+    ones.
+    """
     needed = np.zeros(len(asked.ids[kind]), np.bool_)
     needed[known:] = True
     for end, column in zip(asked.ends, (asked.src, asked.dst), strict=True):

@@ -30,7 +30,7 @@ Warn = Callable[[str], None]
 
 
 def check_types(tables: Mapping[str, Any], kinds: Mapping[str, Any], whose: str) -> None:
-    """UsageError for a table of a vertex type that there is not."""
+    """Raise UsageError for a table of a vertex type that does not exist."""
     for kind in tables:
         if kind not in kinds:
             raise UsageError(
@@ -40,7 +40,9 @@ def check_types(tables: Mapping[str, Any], kinds: Mapping[str, Any], whose: str)
 
 
 def wanted_fields(program: Program, kind: str, given: Mapping[str, Any]) -> list[Wanted]:
-    """The data fields of a vertex type that a table is to fill: those that nothing has `given`."""
+    """Return the data fields of a vertex type that a table is to fill: those that are not `given`
+    already.
+    """
     wanted = []
     for name, declared in program.vertices[kind].fields.items():
         if declared.kind != "data" or name in given or name == TOGETHER:
@@ -61,11 +63,11 @@ def with_vertices(
     warn: Warn,
     on_bad_row: OnBadRow = "stop",
 ) -> EdgeData:
-    """The same edges with what `tables` say of their vertices, by type: fields, categories, and
-    vertices without edges, behind those that have some.
+    """Join `tables` with the vertices of edges, by type: fields, categories, and vertices without
+    edges, behind those that have some.
 
-    Raises what `tux.io.vertex_table.read_vertices` does, UsageError for a type that the program
-    does not have, and DataError for vertices of which a table tells nothing.
+    Raises the errors of `tux.io.vertex_table.read_vertices`, UsageError for a type that the program
+    does not have, and DataError for vertices that a table does not have.
     """
     check_types(tables or {}, program.vertices, f"{type(program).__name__} has")
     for kind, source in (tables or {}).items():
@@ -91,8 +93,8 @@ def joined(
     warn: Warn,
     defaults: Mapping[str, float | None],
 ) -> EdgeData:
-    """The edges, whose vertices of type `kind` have the fields of a table; of vertices that it does
-    not have, the `defaults`.
+    """Join the fields of a table with the vertices of type `kind` of edges. Vertices that the table
+    does not have get the `defaults`.
     """
     name, known = named(table.name), edges.ids[kind]
     if table.skipped:
@@ -138,7 +140,7 @@ def joined(
 
 
 def no_row(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
-    """The error about vertices that have edges, but no value of a field."""
+    """Return the error about vertices that have edges, but no value of a field."""
     return DataError(
         f"{plural(len(ids), kind)} of the data {'has' if len(ids) == 1 else 'have'} no row in the "
         f"table of {many(kind)}, such as {ids[0]}",
@@ -151,8 +153,8 @@ def no_row(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
 def read_tables(
     sources: Mapping[str, Any] | None, kinds: Mapping[str, Ids]
 ) -> dict[str, VertexTable]:
-    """Tables of vertices by type, with all their columns: where no program says which it reads.
-    UsageError for a type that is not among `kinds`.
+    """Read tables of vertices by type, with all their columns: where no program says which it
+    reads. UsageError for a type that is not among `kinds`.
     """
     check_types(sources or {}, kinds, "this graph has")
     try:
@@ -162,8 +164,8 @@ def read_tables(
 
 
 def with_tables(edges: EdgeData, tables: Mapping[str, VertexTable], warn: Warn) -> EdgeData:
-    """The same edges with tables that are read already. What the edges know of their vertices is
-    not replaced. DataError for vertices of which a table tells nothing.
+    """Join edges with tables that are read already. Fields that the vertices of the edges have
+    already are not replaced. DataError for vertices that a table does not have.
     """
     for kind, table in tables.items():
         given = edges.vertex_fields.get(kind, {})
@@ -173,15 +175,15 @@ def with_tables(edges: EdgeData, tables: Mapping[str, VertexTable], warn: Warn) 
 
 
 def shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
-    """A field with rows of the shape that the program says, if it says so."""
+    """Reshape the rows of a field to the shape that the program declares, if it declares one."""
     lengths = declared.sized(program.parameters).lengths
     return values.reshape(len(values), *lengths) if math.prod(lengths) and lengths else values
 
 
 def against(test: EdgeData, train: EdgeData) -> EdgeData:
-    """Held-out edges in memory with the indices of the ids that training has, which tables may have
-    added to. What they tell of vertices comes before what training tells. DataError for edges
-    between other types, and for what training tells of no vertex.
+    """Give held-out edges in memory the indices of the ids of training, to which tables may have
+    added ids. Their own vertex data come before those of training. DataError for edges between
+    other types, and for vertex data that training does not have.
     """
     if test.ends != train.ends:
         ends, others = (" to ".join(each.ends) for each in (test, train))
@@ -207,7 +209,7 @@ def against(test: EdgeData, train: EdgeData) -> EdgeData:
 
 
 def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData:
-    """Held-out edges with the data of vertices that training has, and defaults for vertices that
+    """Add to held-out edges the data of vertices that training has, and defaults for vertices that
     only they have. DataError where there is no default.
     """
     fields = {kind: dict(given) for kind, given in test.vertex_fields.items()}
@@ -226,8 +228,8 @@ def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData
 
 
 def fitted(program: Program, edges: EdgeData) -> Program:
-    """The program, whose parameters that are 0 and say the length of a data field of vertices have
-    the length that the data have.
+    """Set the parameters of a program that are 0, and are the length of a data field of vertices,
+    to the length that the data have.
     """
     found = {}
     for kind, vertex in program.vertices.items():

@@ -1,4 +1,4 @@
-"""Who is told how a run goes on, and how long its phases take."""
+"""Watchers of a run, and the seconds that its phases take."""
 
 from __future__ import annotations
 
@@ -10,55 +10,53 @@ from typing import Any, Protocol
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on."""
+    """A receiver of a run's progress and messages."""
 
     def phase(self, name: str) -> None:
-        """What goes on from now: load, layout and compile, epoch 1, save."""
+        """Take the name of the work that begins now: load, layout and compile, epoch 1, save."""
 
     def share(self, done: float) -> None:
-        """How much of it is done, from 0 to 1, where that is known."""
+        """Take the share of it that is done, from 0 to 1, where that is known."""
 
     def say(self, text: str) -> None:
-        """One line about the run."""
+        """Take one line about the run."""
 
     def warn(self, text: str) -> None:
-        """One line about what is odd, but no error."""
+        """Take one line about something odd that is no error."""
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One epoch of at most `most` is done."""
+        """Take the record of an epoch, of at most `most` epochs."""
 
 
 class Silent:
-    """Tells nobody."""
+    """A watcher that shows nothing."""
 
     def phase(self, name: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def share(self, done: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def say(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def warn(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @dataclass
 class Phases:
-    """Seconds by phase, and the watcher told of each."""
+    """The seconds of each phase, and the watcher to which each is told."""
 
     watch: Watcher
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str, told: str = "") -> Iterator[None]:
-        """Add the time of the body to the phase, which the watcher may be `told` by another
-        name.
-        """
+        """Add the time of the body to the phase. `told`: another name of it for the watcher."""
         self.watch.phase(told or name)
         start = time.perf_counter()
         yield

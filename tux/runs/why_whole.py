@@ -1,4 +1,6 @@
-"""Whether a run's data are loaded in shares, by a process for each worker, or whole, by one."""
+"""The decision whether a run's data are loaded in shares, by a process for each worker, or whole,
+by one.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ repeat others.
 
 
 class Asked(NamedTuple):
-    """What is known of a run before its data are looked at. `workers` of all machines;
-    `partitioner` as its user names it. `recut`: it goes on from a checkpoint of other workers.
+    """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
+    as its user names it. `recut`: it goes on from a checkpoint of other workers.
     """
 
     program: Program
@@ -39,9 +41,9 @@ class Asked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is known of a run's files before they are read: their format, None where they can be
-    read only once, the bytes that they have on their disk, and whose `share` of all rows they are,
-    if they are one.
+    """The facts about a run's files before they are read: their format, None where they can be read
+    only once, the bytes that they have on their disk, and whose `share` of all rows they are, if
+    they are one.
     """
 
     format: Format | None
@@ -50,15 +52,15 @@ class Found(NamedTuple):
 
 
 def why_whole(asked: Asked, found: Found | None = None) -> str:
-    """Why the data of a run are loaded whole; "" if they are loaded in shares. Without `found`,
-    this is what can be said before the files are looked at.
+    """Return why the data of a run are loaded whole; "" if they are loaded in shares. Without
+    `found`, only the reasons count that are known before the files are looked at.
     """
     return _of_run(asked) or _of_program(asked) or (_of_files(found) if found else "")
 
 
 def found_of(data: Source) -> Found:
-    """What is known of files before they are read. Raises what `tux.io.input_files.input_files`
-    does, and `DataError` for files that cannot be opened.
+    """Return the facts about files before they are read. Raises the errors of
+    `tux.io.input_files.input_files`, and `DataError` for files that cannot be opened.
     """
     files = listed(data)
     for path, _ in files:
@@ -68,7 +70,9 @@ def found_of(data: Source) -> Found:
 
 
 def cut_by(program: Program, partitioner: str) -> str:
-    """The partitioner of a run: the one that "auto" stands for, if that is known without edges."""
+    """Return the partitioner of a run: the one that "auto" stands for, if that is known without
+    edges.
+    """
     two_types = program.edge.ends[0] != program.edge.ends[1]
     return "aweto" if partitioner == "auto" and (program.edge.whole or two_types) else partitioner
 

@@ -1,8 +1,9 @@
-"""Who may see the page.
+"""Access to the page.
 
-On the loopback interface, whoever is on this machine. A page of another site may have the browser
-of a user ask there too, under the name of that site: so the name must be one of this interface. On
-another interface, whoever has the token, which is the first part of each path.
+On the loopback interface, everyone on this machine may see it. A page of another site may have the
+browser of a user ask there too, under the name of that site: so the name must be one of this
+interface. On another interface, everyone may see it who has the token, which is the first part of
+each path.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import NamedTuple
 
 
 class Access(NamedTuple):
-    """What a request must have: a `token` in its path, or, where that is "", a name of the loopback
-    interface as its host.
+    """The condition for a request: a `token` in its path, or, where that is "", a name of the
+    loopback interface as its host.
     """
 
     token: str
 
     @staticmethod
     def of(host: str) -> Access:
-        """What a server that listens on `host` asks for."""
+        """Return the condition of a server that listens on `host`."""
         return Access("" if is_loopback(host) else secrets.token_urlsafe(24))
 
     @property
@@ -31,7 +32,9 @@ class Access(NamedTuple):
         return f"/{self.token}/" if self.token else "/"
 
     def path(self, asked: str, host: str) -> str | None:
-        """What is asked for below the root; None where that is not allowed. `host`: the header."""
+        """Return the path that is asked for below the root; None where that is not allowed. `host`:
+        the header.
+        """
         if not asked.startswith("/"):
             return None
         if not self.token:
@@ -42,8 +45,8 @@ class Access(NamedTuple):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on, or a name in a Host header, is one of the loopback
-    interface. Of the names only "localhost" is, whatever others stand for.
+    """Return whether an address to listen on, or a name in a Host header, is one of the loopback
+    interface. Of names, only "localhost" is; other names are not looked up.
     """
     if host == "localhost":
         return True
@@ -54,8 +57,8 @@ def is_loopback(host: str) -> bool:
 
 
 def name_of(host: str) -> str:
-    """The name in a Host header, without the port: it may be another one, as a tunnel has one of
-    its own.
+    """Return the name in a Host header, without the port: it may be another one, as a tunnel has
+    one of its own.
     """
     name, colon, port = host.strip().lower().rpartition(":")
     if not colon or not port.isdigit():

@@ -1,10 +1,10 @@
-"""The answer to one request: the page, its files, and what is new of the run. No sockets.
+"""The answer to one request: the page, its files, and the news of the run. No sockets.
 
 There are four paths below the root, all only read:
 
     (nothing)     the page
     static/NAME   one of the files of the page
-    data          what is new of the run: ?state=DIGEST&records=CURSOR&entries=CURSOR
+    data          the news of the run: ?state=DIGEST&records=CURSOR&entries=CURSOR
     spans         spans of threads of some samples: ?places=N,N,..
 """
 
@@ -41,8 +41,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of each answer: the page loads nothing from elsewhere and runs no script but its own, and no
-other page may have it.
+"""The headers of each answer: the page loads nothing from elsewhere and runs no script but its own,
+and no other page may have it.
 """
 
 PLACE = 18
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 @cache
 def static() -> Mapping[str, Answer]:
-    """The files of the page by their paths. Nothing else is served."""
+    """Read the files of the page by their paths. Nothing else is served."""
     found = {}
     for file in sorted((files("tux.watch") / "static").iterdir(), key=lambda each: each.name):
         kind = KINDS.get(f".{file.name.rpartition('.')[2]}")
@@ -69,7 +69,7 @@ def static() -> Mapping[str, Answer]:
 
 
 def answer(access: Access, reader: Reader, target: str, host: str) -> Answer:
-    """The answer to a GET of `target`, with this Host header."""
+    """Answer a GET of `target`, with this Host header."""
     try:
         asked = urlsplit(target)
     except ValueError:

@@ -1,5 +1,5 @@
-"""What a run's folder holds, in pieces that a page asks for: its state, and what has been added to
-`metrics.jsonl` and `timeline.jsonl` since it asked last.
+"""The content of a run's folder, in pieces that a page asks for: its state, and the lines that have
+been added to `metrics.jsonl` and `timeline.jsonl` since it asked last.
 
 Nothing is written, and nothing is kept but the last record of the run. A piece has at most
 `MOST_BYTES` of a file. Spans of threads, most of a timeline, are read only for the samples that the
@@ -24,7 +24,7 @@ from tux.runs.folder import DAMAGED, Run, read_run
 from tux.runs.journal import FILE, Begins, Ends, Works, entries
 
 MOST_BYTES = 1 << 19
-"""Of a file that are read for one answer."""
+"""Bytes of a file that are read for one answer."""
 
 TAIL = 1 << 17
 """Bytes at the end of a timeline in which its last words are looked for."""
@@ -39,8 +39,8 @@ CURSOR = re.compile(r"([0-9.]{1,60})-([0-9]{1,18})", re.ASCII)
 
 
 class Cursor(NamedTuple):
-    """How far a page has read a file; the `generation` changes where lines that it has read are
-    gone.
+    """The place up to which a page has read a file; the `generation` changes where lines that it
+    has read are gone.
     """
 
     generation: str
@@ -48,7 +48,7 @@ class Cursor(NamedTuple):
 
     @staticmethod
     def read(text: str) -> Cursor:
-        """The cursor of a request; the begin of a file for what is none."""
+        """Read the cursor of a request; the beginning of a file if the text is none."""
         found = CURSOR.fullmatch(text)
         return Cursor(found[1], int(found[2])) if found else Cursor("", 0)
 
@@ -57,8 +57,8 @@ class Cursor(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Lines of a file with their places, and how far they go. `again`: they begin the file anew;
-    `more`: there are others already.
+    """Lines of a file with their places, and the cursor behind them. `again`: they begin the file
+    anew; `more`: there are others already.
     """
 
     lines: list[tuple[int, bytes]]
@@ -68,7 +68,7 @@ class Piece(NamedTuple):
 
 
 class Reader:
-    """Reads the folder of one run."""
+    """A reader of the folder of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -76,7 +76,9 @@ class Reader:
         self._ended: tuple[object, Ends | None] = (None, None)
 
     def news(self, state: str, records: str, entries_: str) -> dict[str, Any]:
-        """What is new for a page that has seen a state of this digest, and has these cursors."""
+        """Return the news for a page that has seen a state of this digest, and has these
+        cursors.
+        """
         now, restarts = self.state(), len(self._run[1].incarnations) if self._run[1] else 0
         digest = blake2b(msgspec.json.encode(now), digest_size=8).hexdigest()
         metrics = piece(self.folder / "metrics.jsonl", Cursor.read(records), restarts)
@@ -96,8 +98,8 @@ class Reader:
         }
 
     def spans(self, places: Iterable[int]) -> dict[str, dict[str, list[int]]]:
-        """The spans of the samples at these places of the timeline, as an earlier answer has named
-        them. Places where there is none are left out.
+        """Return the spans of the samples at these places of the timeline, as an earlier answer has
+        named them. Places where there is none are left out.
         """
         out = {}
         for place in [*places][:SHOWN]:
@@ -109,7 +111,7 @@ class Reader:
     # ---- the state
 
     def state(self) -> dict[str, Any]:
-        """What the run is, and how it is going."""
+        """Return the record of the run and its status."""
         run, fault = self._record()
         lock = holder(self.folder)
         locked = lock is not None or (self.folder / LOCK).exists()
@@ -130,7 +132,7 @@ class Reader:
         }
 
     def _record(self) -> tuple[Run | None, str]:
-        """`run.json`, read anew when it has changed; and what is wrong with it."""
+        """Return `run.json`, read anew when it has changed; and the fault in it, or ""."""
         sign = _sign(self.folder / "run.json")
         if sign is None:
             self._run = (None, None, "")
@@ -142,7 +144,7 @@ class Reader:
         return self._run[1], self._run[2]
 
     def _end(self) -> Ends | None:
-        """How the last command of the run has ended, if it has said so."""
+        """Return the entry with which the last command of the run has ended, if there is one."""
         sign = _sign(self.folder / FILE)
         if sign is None:
             return None
@@ -154,8 +156,8 @@ class Reader:
 def status_of(
     lock: Holder | None, run: Run | None, ended: Ends | None, *, locked: bool
 ) -> tuple[str, str]:
-    """How a run is going, and why: "starting", "running", "done", "interrupted", "failed",
-    "killed", or "stopped" where nobody has said so.
+    """Return the status of a run, and the reason: "starting", "running", "done", "interrupted",
+    "failed", "killed", or "stopped" where nothing tells how it has ended.
     """
     if locked:
         if lock is not None and not lock.lives:
@@ -172,7 +174,9 @@ def status_of(
 
 
 def last_end(path: Path) -> Ends | None:
-    """The last entry of a timeline that tells how a command has ended, if no other has begun."""
+    """Return the last entry of a timeline about the end of a command, if no other command has begun
+    after it.
+    """
     try:
         with open(path, "rb") as file:
             size = file.seek(0, 2)
@@ -189,7 +193,7 @@ def last_end(path: Path) -> Ends | None:
 
 
 def piece(path: Path, cursor: Cursor, restarts: int = 0) -> Piece:
-    """What a file of lines has from a cursor on. The generation is that of the file and of the
+    """Read the lines of a file from a cursor on. The generation is that of the file and of the
     `restarts`, each of which may cut it. A last line that is still being written is left out.
     """
     try:
@@ -215,7 +219,7 @@ def piece(path: Path, cursor: Cursor, restarts: int = 0) -> Piece:
 
 
 def _line_at(path: Path, place: int) -> bytes:
-    """The line that begins at a place; nothing where none begins."""
+    """Read the line that begins at a place; b"" where none begins."""
     try:
         with open(path, "rb") as file:
             file.seek(max(place - 1, 0))
@@ -227,7 +231,7 @@ def _line_at(path: Path, place: int) -> bytes:
 
 
 def _sign(path: Path) -> object:
-    """What changes when a file does; None where there is none."""
+    """Return a value that changes when a file does; None where there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -240,7 +244,7 @@ def _paired(lines: list[tuple[int, bytes]]) -> Iterable[tuple[tuple[int, bytes],
 
 
 def _without_spans(entry: Any) -> Any:
-    """An entry, without the spans if it is a sample."""
+    """Return an entry, without the spans if it is a sample."""
     if not isinstance(entry, Works):
         return entry
     sample = msgspec.structs.replace(entry.sample, lanes=dict.fromkeys(entry.sample.lanes, []))
@@ -248,7 +252,7 @@ def _without_spans(entry: Any) -> Any:
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """A record of an epoch; None for what is none."""
+    """Parse a record of an epoch; None if the line is none."""
     try:
         return msgspec.json.decode(line, type=dict[str, int | float])
     except DAMAGED:

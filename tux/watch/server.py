@@ -1,7 +1,7 @@
 """The HTTP server of the page: it listens, and gives each request to `tux.watch.answers`.
 
 It is the standard library's. It has one page, for few people, and only reads: a framework would
-bring many packages for what are a hundred lines.
+bring many packages in place of a hundred lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tux.watch.answers import HEADERS, Answer, answer
 from tux.watch.reading import Reader
 
 PORT = 8170
-"""Where the page is, if that port is free and no other is asked for."""
+"""The port of the page, if it is free and no other is asked for."""
 
 MAX_REQUESTS = 32
 """Requests that are answered at a time; others are turned away."""
@@ -31,7 +31,7 @@ CLIENT_SECONDS = 20.0
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the page of one run's folder. As a context it is closed at the end."""
+    """A server of the page of one run's folder. As a context it is closed at the end."""
 
     daemon_threads = True
     block_on_close = False
@@ -54,14 +54,16 @@ class Server(ThreadingHTTPServer):
 
     @staticmethod
     def on_usual_port(folder: Path, host: str) -> Server:
-        """The server on the usual port, or where another page has it, on any."""
+        """Make the server on the usual port; on any free port where another page has that."""
         try:
             return Server(folder, host, PORT)
         except UsageError:
             return Server(folder, host, 0)
 
     def server_bind(self) -> None:
-        """Listen. The name of the host, which the standard library asks for, may take seconds."""
+        """Listen on the address. The base class would also look up the name of the host, which may
+        take seconds.
+        """
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -75,7 +77,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{shown}:{self.server_port}{self.access.root}"
 
     def answer(self, target: str, host: str) -> Answer:
-        """The answer to a GET; one request reads at a time."""
+        """Answer a GET; one request reads at a time."""
         with self._reading:
             return answer(self.access, self.reader, target, host)
 
@@ -88,8 +90,8 @@ class Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Between requests: hang up on clients that take too long, as those do that send a byte now
-        and then.
+        """Hang up, between requests, on clients that take too long, such as one that sends a byte
+        now and then.
         """
         late = time.monotonic() - CLIENT_SECONDS
         for request, since in [*self._since.items()]:
@@ -98,12 +100,12 @@ class Server(ThreadingHTTPServer):
                     request.shutdown(socket.SHUT_RDWR)
 
     def shutdown_request(self, request: Any) -> None:
-        """A request is answered, or not to be answered."""
+        """Forget a request that is answered, or is not to be answered, and close its connection."""
         self._since.pop(request, None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is no fault; anything else is told as Python does."""
+        """Ignore a client that has gone; show any other error as Python does."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -114,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:  # noqa: N802
-        """Answer."""
+        """Answer with headers and body."""
         self._send(self.server.answer(self.path, self.headers.get("Host", "")))
 
     def do_HEAD(self) -> None:  # noqa: N802
@@ -139,8 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(found.body)
 
     def version_string(self) -> str:
-        """What the answers call the server."""
+        """Return the name of the server in the answers."""
         return "tux"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not told."""
+        """Log no requests."""
