@@ -23,5 +23,5 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> tuple[int, int]:
-        """First row and the row after the last."""
+        """The first row, and the row after the last."""
         return int(self.cuts[self.number]), int(self.cuts[self.number + 1])
