@@ -19,7 +19,9 @@ from tux.protocol.steps import Step
 
 
 class SimulatedCluster:
-    """Workers that exchange messages within this process. `draw` decides the order of events."""
+    """A cluster of workers that exchange messages within this process. `draw` decides the order of
+    events.
+    """
 
     def __init__(self, workers: Sequence[Worker], seed: int = 0) -> None:
         self.workers = list(workers)
@@ -44,7 +46,7 @@ class SimulatedCluster:
             worker.take(message)
 
     def run(self, steps: Callable[[Worker], Sequence[Step]], slack: int | None = None) -> None:
-        """Every worker runs ``steps(worker)``; events come in the order that the seed decides.
+        """Run ``steps(worker)`` on every worker; events come in the order that the seed decides.
         TuxError if all of them wait.
         """
         self.finish(

@@ -273,8 +273,8 @@ class Training:
         marks.finish()
 
     def outline(self) -> Outline:
-        """Return the outline of the clocks of the epoch that follows. It has none of an epoch whose
-        clocks depend on the results of others.
+        """Return the outline of the clocks of the epoch that follows. It exists only if these do
+        not depend on each other's results.
         """
         return outline(self._stages)
 
