@@ -174,8 +174,8 @@ class NotKept(msgspec.Struct, tag="not_kept", frozen=True):
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True):
-    """A worker to the launcher: it ends with an error for the user. Or machine 0, as it answers to
-    Join: it does.
+    """A worker to the launcher, or machine 0 in answer to Join: it ends with an error for the
+    user.
     """
 
     code: int

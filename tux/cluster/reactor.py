@@ -119,9 +119,7 @@ class Reactor:
         self.sockets.send_once(address, encode(message, self.job))
 
     def _fail(self, error: Exception) -> None:
-        """Deliver the error, and handle nothing more. Messages that the worker still sends are
-        sent.
-        """
+        """Deliver the error, and handle nothing more. Messages of the worker are still sent."""
         if isinstance(error, BadMessage):
             self.name_host(error)
         self._deliver(error)

@@ -19,9 +19,7 @@ from tux.protocol.steps import Step
 
 
 class SimulatedCluster:
-    """A cluster of workers that exchange messages within this process. `draw` decides the order of
-    events.
-    """
+    """Workers that exchange messages within this process. `draw` decides the order of events."""
 
     def __init__(self, workers: Sequence[Worker], seed: int = 0) -> None:
         self.workers = list(workers)

@@ -154,7 +154,7 @@ class Peer:
         self.socket_thread.send(pack(control, self.rank, self.launcher))
 
     def receive(self) -> Message:
-        """Receive the next message for the worker; Refused when the launcher says that the job is
+        """Receive the worker's next message; Refused when the launcher says that the job is
         over.
         """
         clock = self.worker.all_clocks if self.worker else 0
@@ -163,9 +163,7 @@ class Peer:
         )
 
     def arrived(self) -> Iterator[Message]:
-        """Return the messages for the worker that have arrived, but for those that only end a
-        wait.
-        """
+        """Return the messages for the worker that have arrived, without control messages."""
         arrived = map(self._unless_over, self.socket_thread.arrived())
         return (message for message in arrived if message.kind is not Kind.CONTROL)
 
@@ -293,17 +291,13 @@ class Peer:
         return last
 
     def _send_lists(self, worker: Worker) -> None:
-        """Flush the lists on disk. They are whole in their file, where the launcher finds it; else
-        send them there.
-        """
+        """Flush the file of lists, where the launcher finds it, or send the lists there."""
         if worker.spool and worker.spool.flushed() and self.job.lists == "sent":
             self.files.send_lists(self.receive)
 
 
 def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
-    """Make the error of a job, or of this incarnation of it, that the launcher has ended before its
-    time.
-    """
+    """Make the error of a job or an incarnation that the launcher has ended before its time."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
         return StartsAgain(f"machine 0 starts all workers again{why}")
@@ -352,9 +346,7 @@ def watch_parent(folder: Path, launcher: int) -> None:
 
 
 def main() -> int:
-    """Run one worker. Return the exit code of its error, which the launcher shows to the user, or
-    0.
-    """
+    """Run one worker. Return 0, or the exit code of its error, which the launcher shows."""
     folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     # while the main thread is in Python and the socket thread serves, they alternate: 5 ms, the
     # default, is as long as several clocks

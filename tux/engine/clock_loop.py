@@ -179,9 +179,7 @@ class ClockLoop:
         self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:
-        """Make the rows hold the deltas and changes that clock `number` has gathered, and no
-        others.
-        """
+        """Put into the rows the deltas and changes of clock `number`, and no others."""
         before, after = self._ran
         with self.worker.timed("send"):
             self._gathered.switch_to(
@@ -203,9 +201,7 @@ class ClockLoop:
         )
 
     def _install(self) -> None:
-        """Put the answers that have arrived into the rows. Messages of a later pass stay in the
-        inbox.
-        """
+        """Put answers that have arrived into the rows. Messages of a later pass stay."""
         worker, later = self.worker, []
         if not worker.inbox:
             return

@@ -244,9 +244,7 @@ def _padded(size: int) -> int:
 
 
 def _opening(head: Head) -> bytes:
-    """Make the bytes before the arrays. ProgramError if JSON does not give back what it is
-    given.
-    """
+    """Make the bytes before the arrays. ProgramError if JSON does not give back their values."""
     line = msgspec.json.encode(head) if _survives(head, Head) else b""
     if not line:
         bad = [name for name, value in head.head.items() if not _survives({name: value}, dict)]

@@ -226,8 +226,8 @@ class Training:
         return State(head, arrays_of(worker) | best)
 
     def resume(self, state: State) -> None:
-        """Go on from a state of the same program, data and partition, on as many workers. Refused
-        if it is of others.
+        """Go on from a state of as many workers. Refused if it is of another program, data or
+        partition.
         """
         worker, head = self.worker, state.head
         put_back(worker, state.arrays)
@@ -371,9 +371,7 @@ class _InEpoch:
         self._training, self.skip = training, skip
 
     def wanted(self) -> bool | None:
-        """Return whether the state at this mark is kept. EndedEarly if the run ends here without
-        one.
-        """
+        """Return whether the state at this mark is kept. EndedEarly if the run ends here."""
         training = self._training
         far = training._is_far()
         if training.marks is None or not training.marks.keeps:

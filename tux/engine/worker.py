@@ -232,9 +232,7 @@ class Worker:
             self.inbox.append(message)
 
     def take_next(self) -> None:
-        """Wait for the next message and take it. The server's work meanwhile does not count as
-        waiting.
-        """
+        """Wait for the next message and take it. The server's work meanwhile is not waiting."""
         start, served = time.perf_counter(), self.server.seconds
         self.take(self.receive())
         end = time.perf_counter()
@@ -303,9 +301,7 @@ class Worker:
         vars(self).clear()
 
     def timed(self, what: str) -> Timed:
-        """Make a context that adds the time of its body to ``seconds[what]``, and notes it as a
-        span.
-        """
+        """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""
         return Timed(self.seconds, what, self.timeline)
 
     def forget_metrics(self) -> None:

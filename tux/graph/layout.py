@@ -79,9 +79,7 @@ def grouped(rows: np.ndarray, n: int) -> Sorting:
 def tiled(
     over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
 ) -> Sorting:
-    """Sort edges by tile: ranges of `over` between `over_cuts`, then of `other` between
-    `other_cuts`.
-    """
+    """Sort edges by tile: ranges of `over` by `over_cuts`, then of `other` by `other_cuts`."""
     tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
     # few bytes an edge: the keys are held while the edges are there twice
     dtype = np.dtype(np.uint16) if tiles <= 1 << 16 else index_dtype(tiles)

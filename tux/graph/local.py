@@ -49,9 +49,7 @@ class Vertices:
         seed: int,
         data: Mapping[str, np.ndarray] | None = None,
     ) -> Vertices:
-        """Put the type's rows into the order that `seed` gives; held-out vertices follow in the
-        order of their indices.
-        """
+        """Put the rows into the order that `seed` gives, and held-out vertices behind them."""
         together = (data or {}).get(TOGETHER)
         first = seeded_order(
             seed, side, n_train, together if together is None else together[:n_train]
@@ -63,9 +61,7 @@ class Vertices:
 
     @staticmethod
     def local(part: TypePart) -> Vertices:
-        """Select the rows of a type that one of several workers holds; `row_of` is -1 for other
-        vertices.
-        """
+        """Select the rows that one of several workers holds; `row_of` is -1 for other vertices."""
         order = part.order[part.rows]
         row_of = np.full(len(part.ids), -1, np.int32)
         row_of[order] = np.arange(len(order), dtype=np.int32)
@@ -117,9 +113,7 @@ class Edges:
         return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
 
     def walk_grouped(self, role: str, n: int) -> Layout:
-        """Lay out the edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one
-        group.
-        """
+        """Lay out the edges grouped by the rows (0..n-1) of `role`; a block is one group, a row."""
         name = ("grouped", role)
         if name not in self.layouts:
             for (kind, *of), layout in self.layouts.items():
@@ -162,10 +156,9 @@ class Edges:
         row_bytes: tuple[int, int],
         columns: np.ndarray | None = None,
     ) -> Layout:
-        """Lay out the edges in tiles; a block consists of the tiles between two neighbouring `cuts`
-        of `role`. `row_bytes`: of `role`, of the other end.
-
-        `columns`: boundaries of the tiles in rows of the other end, if they are given.
+        """Lay out the edges in tiles; a block has the tiles between two neighbouring `cuts` of
+        `role`. `row_bytes`: of `role`, of the other end. `columns`: boundaries of the tiles in rows
+        of the other end, if they are given.
         """
         name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
         if name not in self.layouts:
@@ -191,7 +184,7 @@ class Edges:
         strips: tuple[str, int] | None = None,
     ) -> Layout:
         """Lay out the edges in the order of `sorting`, which is given up. Within a group they are
-        sorted by `strips`: an end, and the number of its rows in a strip.
+        sorted by `strips`: an end, and the rows of a strip.
         """
         bounds = sorting.bounds
         if self.layouts or self.fixed:
@@ -208,9 +201,7 @@ class Edges:
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
     def _arrange(self, sorting: Sorting) -> None:
-        """Put the edges in memory into an order: column by column, so that one at a time is there
-        twice.
-        """
+        """Sort the edges in memory, column by column, so that one at a time is there twice."""
         self.src = sorting.moved(self.src)
         self.dst = sorting.moved(self.dst)
         for name in self.fields:
@@ -219,9 +210,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Graph:
-    """The part of a graph that one worker holds: vertex types by name, edges, and held-out
-    edges.
-    """
+    """The share of one worker in a graph: vertex types by name, edges, and held-out edges."""
 
     vertices: dict[str, Vertices]
     edges: Edges
@@ -236,10 +225,9 @@ class Graph:
         return self.vertices[declared.ends[declared.roles.index(role)]]
 
     def degrees(self, role: str) -> np.ndarray:
-        """Return the number of training edges of each vertex at the end called `role`, over all
-        workers, in the order of positions.
-
-        On several workers an edge that a row repeats counts once: this is enough to balance by it.
+        """Count the training edges of each vertex at the end called `role`, over all workers, in
+        the order of positions. On several workers an edge that a row repeats counts once: it is
+        enough to balance.
         """
         declared = self.edges.declared
         side = declared.roles.index(role)
@@ -280,9 +268,7 @@ class Graph:
 
     @staticmethod
     def of(program: Program, part: Part) -> Graph:
-        """Make the graph of one of several workers from its part. DataError if the part's types are
-        not the program's.
-        """
+        """Make the graph of one worker. DataError if the part's types differ from the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(
                 f"a graph of {' and '.join(part.types)} does not fit edges from "
@@ -352,9 +338,7 @@ def _edges(
 def _repeated(
     program: Program, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
 ) -> Edges:
-    """Repeat edges (m,) of given fields, each as often as its field `repeats` says, if the program
-    has one.
-    """
+    """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
     if (repeats := program.edge.repeats) and len(src):
         if repeats not in columns:
             raise DataError(
@@ -382,9 +366,7 @@ def _repeated(
 
 
 def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
-    """Make the fields of m edges: from `columns` where they are data, else their initial value,
-    which is a constant.
-    """
+    """Make the fields of m edges: from `columns` where they are data, else from their constant."""
     fields = {}
     for name, f in program.edge.fields.items():
         if m and f.kind == "data":

@@ -80,7 +80,7 @@ class Part:
     has_test: bool = False  # whether edges are held out, here or on another worker
 
     def beginning(self, most: int) -> Part:
-        """Keep only the first of its edges and held-out edges, at most so many of each."""
+        """Keep only the first edges and held-out edges, at most so many of each."""
         fields = {name: column[:most] for name, column in self.fields.items()}
         test_fields = {name: column[:most] for name, column in self.test_fields.items()}
         return replace(
@@ -135,8 +135,7 @@ def cut(
     seed: int,
     held_out: str = "",
 ) -> list[Part]:
-    """Cut a graph into k parts, edge i into parts[i], with the held-out edges of `test` (see
-    `hold_out`).
+    """Cut a graph into k parts, edge i into parts[i]. See `hold_out` for the held-out edges `test`.
 
     Workers without edges, types without vertices on a worker, and more workers than edges are all
     fine.
@@ -229,9 +228,7 @@ def _held_out_type(
     order: np.ndarray,
     test: EdgeData,
 ) -> list[TypePart]:
-    """Add to one type on all workers the rows that their held-out edges need: positions `needed`,
-    by worker.
-    """
+    """Add to one type the rows that held-out edges need: positions `needed`, by worker."""
     name, k = parts[0].name, len(parts)
     rows = [
         np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)

@@ -108,9 +108,7 @@ def topology_kind(program: Program) -> str:
 
 
 def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
-    """Make the topology from the edges of all parts of a graph, which know their vertices by
-    position.
-    """
+    """Make the topology from the edges of all parts, which know their vertices by position."""
     name = program.edge.ends[0]
     src, dst = (
         np.concatenate([part.types[name].rows[getattr(part, end)] for part in parts])

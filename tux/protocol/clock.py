@@ -75,9 +75,7 @@ class Clock:
         return None
 
     def ran(self, number: int, answers: int) -> None:
-        """Note that a segment of clock `number` has run, and that so many `answers` will come for
-        it.
-        """
+        """Note that a segment of clock `number` has run, for which so many `answers` will come."""
         clock = self._open[number]
         clock.ran += 1
         clock.waiting = answers
@@ -102,9 +100,7 @@ class Clock:
         return clock.segments - clock.ran if clock else 0
 
     def answered(self, number: int) -> None:
-        """Note that one answer for clock `number` is installed. RuntimeError if it waits for
-        none.
-        """
+        """Note that an answer for clock `number` is installed. RuntimeError if none is awaited."""
         clock = self._open.get(number)
         if clock is None or clock.waiting == 0:
             raise RuntimeError(f"clock {number} got an answer that it did not wait for")

@@ -40,9 +40,7 @@ class Picked(NamedTuple):
     width: int
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """Return `array`, which belongs to a field, in the shape (n, width) whose rows `rows`
-        number.
-        """
+        """View `array`, which belongs to a field, in the shape (n, width) that `rows` number."""
         return array.reshape(array.size // self.width if self.width else len(array), self.width)
 
 

@@ -120,7 +120,7 @@ class Allowance:
         return False if mark < upto else None
 
     def reports(self) -> bool:
-        """Return whether the launcher must hear now at which mark this worker is: once for each
+        """Return whether to tell the launcher now at which mark this worker is: once for each
         word.
         """
         if self._every.epochs or self._asked < self._report_at:

@@ -134,9 +134,7 @@ def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
 
 @compiled
 def read_rows(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Copy `rows` to `out`, and flag their dirty elements in `dirty`. Return the number of
-    these.
-    """
+    """Copy `rows` to `out`, and flag their dirty elements in `dirty`. Return how many are dirty."""
     changes = 0
     for j in range(len(rows)):
         r = rows[j]

@@ -134,9 +134,7 @@ class Server:
             )
 
     def _pass_on_totals(self, message: Message) -> None:
-        """Add this server's share to its own worker's context, and send it to the special
-        worker.
-        """
+        """Add this server's share to its worker's context, and send it to the special worker."""
         sync = self._fold(message)
         if message.source != self.rank or sync.table != "tau":
             raise _misplaced(message)

@@ -61,9 +61,7 @@ class Step(ABC):
 
     @abstractmethod
     def run(self, block: Block | None = None) -> None:
-        """Run the stage for one block of a mini-batch, or for everything (None), on this worker
-        alone.
-        """
+        """Run the stage on this worker, for a block of a mini-batch, or for everything (None)."""
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """Return the table and rows whose gathered deltas and changes this step sends or uses; None
@@ -95,9 +93,7 @@ class Blocks(Step):
 
     @abstractmethod
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """Yield this worker's blocks of this epoch, or of a repetition (`Repeated`), in their
-        order.
-        """
+        """Yield this worker's blocks of this epoch or repetition (see `Repeated`), in order."""
 
 
 class Repeated(Step):
@@ -181,6 +177,4 @@ class Pull(Sync):
 
     @abstractmethod
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """Handle a PULL_REQUEST or a PUSH on the server; return the answers that are possible
-        now.
-        """
+        """Handle a PULL_REQUEST or a PUSH on the server; return the answers that are possible."""

@@ -60,9 +60,7 @@ class Touched(NamedTuple):
 
 
 def told_before() -> Arrays:
-    """Return arrays of a message about the rows that the receiver has already been asked to
-    keep.
-    """
+    """Return arrays of a message about rows that the receiver has been asked to keep before."""
     return [np.array([AGAIN], np.uint8)]
 
 
