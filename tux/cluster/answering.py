@@ -32,7 +32,7 @@ class Answering:
 
     def __init__(self, address: str, secret: bytes | None, *, loaded: bool = False) -> None:
         self.answered = 0
-        self.ended: dict[str, str] = {}  # what machines say that end before they join, by address
+        self.ended: dict[str, str] = {}  # reasons of machines that end before they join, by address
         shared = secret or address.encode()
         self._answers: dict[int, Control] = {
             joining.number(shared, b""): NotYet(),

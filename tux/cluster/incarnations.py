@@ -186,7 +186,7 @@ class Incarnations:
         the `error` where it cannot, or that of a checkpoint that cannot be read, which tells both.
         """
         if not self._launcher.settled():
-            raise error  # the disk hangs: what it may still write is no start
+            raise error  # the disk hangs: a checkpoint that it may still write is no start
         try:
             start = recovery.newest()
         except TuxError as unread:

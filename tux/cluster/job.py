@@ -32,7 +32,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     graph: str  # folder of the parts
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
-    traits: dict[str, str]  # what all machines must have in common
+    traits: dict[str, str]  # the same on all machines
     workers: int
     launcher: str  # its address
     listen: str  # where workers of this machine listen; "{}" stands for the rank

@@ -55,7 +55,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
     restore = handle_ending()
     # The process that removes them starts first: this one may be killed at any moment.
     folder = Path(base) / f"tux-job-{secrets.token_hex(4)}"
-    # a name of its own: who removes an older job's parts may still be at it, or have died with it
+    # a name of its own: the process that removes an older job's parts may still run, or have died
     graph = (room or folder).resolve() / f".parts.{secrets.token_hex(4)}.part"
     if room is None and base != usual:  # there may be little space in `base`
         graph = Path(usual).resolve() / f"{folder.name}.parts"

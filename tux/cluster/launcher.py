@@ -352,7 +352,7 @@ class Launcher(LocalWorkers):
             except DeadlinePassed:
                 self._look_around()
                 before, ended = ended, self.any_ended()
-                if before or not ended:  # what one that has ended had to say is here soon after
+                if before or not ended:  # the last message of one that has ended is here soon
                     self.check()
                 deadline.waited(LOOK)
                 if deadline.left <= 0:

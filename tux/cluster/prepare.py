@@ -118,7 +118,9 @@ def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
 
 
 def crowded(workers: int) -> str:
-    """Warn that this machine has fewer processor cores than workers; "" if it has enough."""
+    """Return a warning that this machine has fewer processor cores than workers; "" if it has
+    enough.
+    """
     if workers <= (here := cores()):
         return ""
     has = f"{here} processor core{'s' * (here > 1)}"

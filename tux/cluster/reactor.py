@@ -56,13 +56,13 @@ class Reactor:
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: remote messages go first
         self._held: list[Message] = []  # for members that cannot be reached yet
-        # connections and messages from outside the job, and what the last one was
+        # connections and messages from outside the job, and the last one in words
         self.refused, self.last_refused = 0, ""
         self.sequences = Sequences(len(addresses))
         self.heartbeat, self.activity = Heartbeat(time.monotonic()), Activity()
         self.sockets = Sockets(addresses[number], largest, secret, self._refuse)
         self._dealers = self.sockets.dealers
-        checksum([b""])  # compiles, or loads, what the first message must not wait for
+        checksum([b""])  # compiles, or loads, the kernel that the first message needs
 
     # ---- in any thread
 

@@ -56,7 +56,7 @@ class Sockets:
     """The sockets of the member that listens at `address`. One thread at a time uses them; a lock
     must be between two of them. `wake` may be called by any thread.
 
-    `largest`: bytes of a frame. `refuse(what)` is called for each connection from outside the job.
+    `largest`: bytes of a frame. `refuse(text)` is called for each connection from outside the job.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Sockets:
         """The address at which this member listens, its port chosen."""
         return self._router.getsockopt(zmq.LAST_ENDPOINT).decode().rstrip("\x00")
 
-    # ---- who may connect
+    # ---- connections
 
     def _open_zap(self) -> Any:
         """Open the socket at which ZeroMQ asks about each connection (ZAP, RFC 27): CURVE alone
@@ -169,7 +169,7 @@ class Sockets:
         """Return the frames of the next message that has arrived; None if there is none."""
         if not _arrived(self._router):
             return None
-        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, who has sent it
+        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, its sender
         while frame.more:
             frame = self._router.recv(_AT_ONCE, copy=False)
             frames.append(frame.buffer)

@@ -145,7 +145,7 @@ class WorkerFiles:
         self, digest: Digest, ask: Callable[[], None], receive: Callable[[], Message]
     ) -> Saved:
         """Fetch the file of the state from which this worker goes on: `ask` asks the launcher,
-        which sends it. DiskError; BadMessage if it is not what was told.
+        which sends it. DiskError; BadMessage if its size is not that of the `digest`.
         """
         incoming, whole = Incoming(self.new_path(), digest.size), False
         self._lacks_state = True

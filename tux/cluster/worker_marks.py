@@ -107,7 +107,7 @@ class WorkerMarks:
     def keep(self, state: State) -> Iterator[None]:
         """Copy the state when the launcher has said where it goes, or write it at once."""
         mark = self._mark
-        self._background.poll()  # raises what is a fault of tux in the last writing
+        self._background.poll()  # raises faults of tux in the last writing
         # none follows the last one, which is not left out
         head = state.head
         is_last = head.epoch == self._last or head.over or self.asked() is not None

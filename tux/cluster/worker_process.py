@@ -377,7 +377,7 @@ def main() -> int:
     if peer:
         if failure and not peer.over:
             peer.say(failure)
-        # once the job is over nobody waits for what is left
+        # once the job is over nobody waits for messages
         peer.socket_thread.close(0.2 if failure and peer.over else 5.0)
     return failure.code if failure else 0
 

@@ -150,7 +150,7 @@ def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
 
 
 def _advice(program: Program, field: Field, bad: float) -> str:
-    """Suggest what may have made a number NaN or infinite."""
+    """Suggest a cause of a number that is NaN or infinite."""
     if "step" in program.params:
         return "the step is too large for these data: try a smaller --step"
     if bad != bad:

@@ -60,7 +60,7 @@ class ClockLoop:
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
         self._ran = (0, 0)  # clock and position of the segment that ran last
-        self._looked = False  # whether what arrived while it ran has been taken
+        self._looked = False  # True if messages that arrived while it ran have been taken
         # the clock of the last answer, by synchronisation and sender
         self._answered: dict[tuple[int, int], int] = {}
 

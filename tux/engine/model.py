@@ -75,7 +75,7 @@ class ModelReceiver:
 
     def install(self, message: Message) -> bool:
         """Take one message; return whether it is the last of its worker. BadMessage if it does not
-        fit the program, or brings again what is here already.
+        fit the program, or brings vertices that are here already.
         """
         part = ModelRows.read(message, self._tables, self._sizes)
         if message.source in self._over:

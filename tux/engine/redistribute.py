@@ -79,7 +79,7 @@ class Redistribution:
             arrays |= self._of_edges(prefix, rank)
         return State(self._head(rank), arrays | self._best(rank))
 
-    # ---- what is refused
+    # ---- states that are refused
 
     def _check_heads(self) -> None:
         """Raise Refused if the states are not of one moment, or have lists on disk."""

@@ -78,7 +78,7 @@ class Spool:
         self.head, self._scratch = Head(over, dict(widths)), scratch
         self.file: BinaryIO | None = None
         self._earlier: list[Segment] = []  # of earlier starts
-        self._size, self._sum = 0, 0  # of what this one has written, if states are kept
+        self._size, self._sum = 0, 0  # of the bytes of this start, if states are kept
         self._lost: DiskError | None = None
 
     @property
@@ -137,8 +137,8 @@ class Spool:
     def sync(self) -> None:
         """Wait until all that has been flushed is on the disk; another thread may write meanwhile.
 
-        DiskError. Then the spool takes no more lists: the system forgets what it could not write,
-        and would not tell so again.
+        DiskError. Then the spool takes no more lists: the system forgets the bytes that it could
+        not write, and reports no second error.
         """
         try:
             with writing(self._place):

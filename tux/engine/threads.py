@@ -75,7 +75,7 @@ class _Job:
             self._board[number * STRIDE] = self.number
 
     def fail(self, error: BaseException) -> None:
-        """Make all threads return: others may wait for what this one was about to do."""
+        """Make all threads return: others may wait for the work that this one has not done."""
         self._stop()
         self.errors.append(error)
 
@@ -125,7 +125,7 @@ class Threads:
     def _start(self) -> None:
         """Start the threads, when they are needed first."""
         if not self._jobs:
-            weakref.finalize(self, _end, self._jobs)  # they do not outlive who gives them work
+            weakref.finalize(self, _end, self._jobs)  # they end with this object
         while len(self._jobs) < self.count - 1:
             number = len(self._jobs) + 1
             jobs: SimpleQueue[_Job | None] = SimpleQueue()

@@ -86,7 +86,7 @@ class Timeline:
         self._due = math.inf
         self._thread, self._before = 0, _Counts({}, 0, [], [], [])
 
-    # ---- what happens
+    # ---- events
 
     def note(self, what: str, start: float, end: float) -> None:
         """Note a span of work of the main thread, by `time.perf_counter`."""

@@ -81,7 +81,7 @@ class Worker:
 
     def _start_counters(self) -> None:
         """Set all counts and times of a run to zero."""
-        self.most_epochs = 1  # of the run, for what depends on how much of it is over
+        self.most_epochs = 1  # of the run, for values that depend on its progress
         self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
         self.repetition: int | None = None  # of the running clock, if its steps are repeated
         self.edges_visited = 0

@@ -315,7 +315,7 @@ class Graph:
         held_out.fixed = True
         topology = topology_of(program, train, seed)
         ends, fields = [train.src, train.dst], train.fields
-        del train  # who calls this may hold it no more
+        del train  # the caller may hold it no more
         edges = _edges(program, vertices, ends, fields)
         return Graph(vertices, edges, held_out, topology=topology, has_test=test is not None)
 

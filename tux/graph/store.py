@@ -62,7 +62,7 @@ class Manifest(Header):
     partitioner: str
     seed: int
     topology: list[str] = []  # arrays of all neighbours
-    classes: list[str] = []  # what labels of -1 and +1, or from 0 on, stand for
+    classes: list[str] = []  # the words for labels of -1 and +1, or from 0 on
     has_test: bool = False
 
 
@@ -104,8 +104,9 @@ def save(
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest
     comes last: with one, all is there.
 
-    `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what
-    labels of vertices stand for, `categories` what numbers of other fields do. Raises DiskError.
+    The manifest gets the `digest` of the edges, the `partitioner` and the `seed` of the cut;
+    `classes`: the words that labels of vertices stand for; `categories`: those that numbers of
+    other fields stand for. Raises DiskError.
     """
     types = [_save_type(folder, parts, name, categories or {}) for name in parts[0].types]
     for name, values in _shared_arrays(parts[0]).items():

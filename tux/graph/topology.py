@@ -126,8 +126,8 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
 
 
 def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None:
-    """Make the topology that a program asks for, with what it computes from it; None if it asks for
-    none, or there are no edges.
+    """Make the topology that a program asks for, with the arrays that it computes from it; None if
+    it asks for none, or there are no edges.
     """
     kind = topology_kind(program)
     if not kind or not len(edges):

@@ -1,4 +1,4 @@
-"""A block of a mini-batch: what its stages work on."""
+"""A block of a mini-batch: the rows and edges that its stages work on."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class TotalsByClock:
     GlobalSync takes them.
 
     Applies of later clocks may run on a server before the GlobalSync of an earlier clock, which
-    must not see what they add.
+    must not see their totals.
     """
 
     def __init__(self, tau: Table) -> None:

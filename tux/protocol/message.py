@@ -1,4 +1,4 @@
-"""Messages between the members of a job: their kinds, and what each of them carries.
+"""Messages between the members of a job: their kinds, and the content of each.
 
 Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
 `tux.protocol.payloads` and, for control messages, in `tux.cluster.control`.
@@ -21,7 +21,7 @@ class Kind(IntEnum):
     CONTRIBUTION = 0
     """A worker to a server: its part of a synchronisation (mirrors' changes and deltas)."""
     ANSWER = 1
-    """A server to a worker: what the masters hold after a synchronisation."""
+    """A server to a worker: the values of the masters after a synchronisation."""
     TOTALS = 2
     """A worker to its own server: its context, to which the server adds before it goes on."""
     EVAL_ROWS = 3

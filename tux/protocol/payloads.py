@@ -99,8 +99,8 @@ class Contribution(NamedTuple):
         weights: np.ndarray | None,
         fields: Arrays,
     ) -> Arrays:
-        """Make the arrays of a message: block, pass and round; which rows of the route are
-        `touched`, if the receiver does not know; weights; what `Mirrors.pack` made.
+        """Make the arrays of a message: block, pass and round; the `touched` rows of the route, if
+        the receiver does not know them; weights; the arrays that `Mirrors.pack` made.
         """
         out: Arrays = [np.array(head, np.int32), *touched]
         out += [weights] if weights is not None else []
@@ -149,8 +149,8 @@ class Answer(NamedTuple):
 
     @staticmethod
     def arrays(numbers: np.ndarray, touched: Arrays, fields: Arrays) -> Arrays:
-        """Make the arrays of a message: ascending numbers of blocks (b,) int32; which rows of the
-        route are `touched`, if the receiver does not know; what `Masters.read` made.
+        """Make the arrays of a message: ascending numbers of blocks (b,) int32; the `touched` rows
+        of the route, if the receiver does not know them; the arrays that `Masters.read` made.
         """
         return [numbers, *touched, *fields]
 

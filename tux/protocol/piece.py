@@ -1,5 +1,5 @@
-"""Pieces of files as messages: what a PIECE and a TAKEN carry. How files travel is in
-`tux.cluster.pieces`, those of messages between loaders in `tux.loading.transfer`.
+"""Pieces of files as messages: the content of a PIECE and of a TAKEN. `tux.cluster.pieces` sends
+files by them, and `tux.loading.transfer` the messages between loaders.
 """
 
 from __future__ import annotations

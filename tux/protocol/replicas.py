@@ -1,5 +1,5 @@
-"""Mirrors and masters of a cut vertex type: what mirrors send to masters, how masters fold it, what
-they answer, and how mirrors install the answer.
+"""Mirrors and masters of a cut vertex type: mirrors send changes to masters, masters fold these and
+answer with new values, and mirrors install the answer.
 
 A mirror shows the master's value plus its own changes that no answer has covered yet. For each
 `shared` field it has
@@ -108,7 +108,8 @@ class Flat(NamedTuple):
 
 
 class Mirrors:
-    """The worker's replicas of one cut type: they pack what goes up and install what comes down.
+    """The worker's replicas of one cut type: they pack changes for the masters, and install the
+    masters' answers.
 
     `rows` arguments are local row numbers, int32 (r,), each at most once. Messages to and from one
     home come and go in order.
@@ -128,7 +129,7 @@ class Mirrors:
         self._flat_down = [self._flat(name, array, field) for name, array, field in self._down]
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
-        # this and what follows compiles, or loads, what training must not wait for
+        # this and the next lines compile, or load, kernels that training must not wait for
         self.pack(NO_ROWS, (-1, -1))
         self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
         for _, _, mirrored in self._flat_up:
@@ -336,7 +337,7 @@ class Masters:
     def changed_by(
         self, body: Callable[[], None], rows: np.ndarray, writes: Container[str] | None = None
     ) -> list[Flagged]:
-        """Do ``with changing(rows, writes): body()``, and return what `flagged` returns of `rows`
+        """Do ``with changing(rows, writes): body()``, and return the result of ``flagged(rows)``
         afterwards. This reads the rows once less.
         """
         rows = frozen(rows.astype(np.int32, copy=False))
@@ -376,7 +377,7 @@ class Masters:
         return fields
 
     def read(self, rows: np.ndarray) -> Arrays:
-        """Make a message of what `flagged` returns."""
+        """Make a message of the result of `flagged`."""
         return pack(self.flagged(rows))
 
     def clear_dirty(self) -> None:

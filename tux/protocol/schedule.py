@@ -185,9 +185,9 @@ def _changed(batches: Sequence[list[Segment]]) -> set[str]:
 
 
 def _ends_blocks(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
-    """Return whether a GlobalSync of `steps` must wait for all blocks: it takes what the blocks
-    gather after their first answers, or at the masters, or may set what an Apply of the blocks
-    reads there.
+    """Return whether a GlobalSync of `steps` must wait for all blocks: it takes totals that the
+    blocks gather after their first answers, or at the masters, or may set a field that an Apply of
+    the blocks reads there.
     """
     folds = [
         sync

@@ -64,7 +64,7 @@ class Server:
         self.rank, self.workers, self.send = rank, workers, send
         self.tables = tables
         self.masters = {name: Masters(table) for name, table in tables.items()}
-        self.tau = taus[0]  # what Apply UDFs read here and add to
+        self.tau = taus[0]  # the context that Apply UDFs read here and add to
         self.totals = TotalsByClock(self.tau)
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.syncs: list[Sync] = []
@@ -182,8 +182,8 @@ class Server:
                 changed.of(array)[changed.rows] = changed.values
 
     def _with_totals(self, sync: Fold[Any], message: Message) -> Arrays:
-        """Combine the worker's context with what this server has added to its own context up to the
-        message's clock. The server's context starts anew.
+        """Combine the worker's context with the totals that this server has added to its own
+        context up to the message's clock. The server's totals start anew.
         """
         columns, out = self.tau.columns(UP), []
         totals = Totals.read(message, [own for _, own, _ in columns])

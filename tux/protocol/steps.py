@@ -1,4 +1,4 @@
-"""Steps: what a worker runs. Each stage of a program is prepared into one step, for one run.
+"""Steps: the units of work that a worker runs. Each stage of a program is prepared into one step, for one run.
 
     Step          runs on this worker alone
     BarrierStep   a barrier: all earlier clocks finish before the following steps run
@@ -54,7 +54,7 @@ class Step(ABC):
     """
 
     measures: frozenset[str] = frozenset()
-    """Vertex types of which it reads what Applies change, and adds to totals of the context."""
+    """Vertex types of which it reads fields that Applies change, to add to totals of the context."""
 
     in_order = False
     """True if, outside mini-batches, its clock starts when all earlier ones are finished."""
@@ -116,7 +116,7 @@ class Sync(Step):
     """A step at which workers exchange changes. It ends a segment.
 
     `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
-    concerns, or "tau". `has_function`: a function of the user's runs on what has been folded.
+    concerns, or "tau". `has_function`: a function of the user's runs on the folded values.
     `reads_masters`: it must not be sent before the Applies next to it are answered. `answer`: the
     kind of its answers.
     """
@@ -154,7 +154,7 @@ class Fold(Sync, Generic[Part]):
 
     @abstractmethod
     def read(self, server: Server, message: Message) -> Part:
-        """Read and check, on the server, what a contribution carries."""
+        """Read, on the server, the payload of a contribution, and check it."""
 
     @abstractmethod
     def serve(
