@@ -1,5 +1,6 @@
-"""Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and the contributions
-that a master waits for. `Clock.may_start` decides that a clock may start. State machines without time or sockets.
+"""Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and the contributions that a
+master waits for. `Clock.may_start` decides that a clock may start. State machines without time or
+sockets.
 
 A clock is one mini-batch, or one run of stages outside mini-batches: segments of steps, each but
 perhaps the last ended by synchronisations whose answers come from the masters. Rules, all of them

@@ -175,7 +175,7 @@ class OneAtATime(Generic[Outcome]):
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._begun: dict[int, tuple[bool, set[int]]] = {}  # by mark: is it kept; the workers that know
+        self._begun: dict[int, tuple[bool, set[int]]] = {}  # by mark: is it kept; who knows
         self._last = [-1] * workers  # the mark that each has reached
         self.mark: int | None = None  # whose state is being written
         self._outcomes: dict[int, Outcome] = {}

@@ -1,4 +1,5 @@
-"""Steps: the units of work that a worker runs. Each stage of a program is prepared into one step, for one run.
+"""Steps: the units of work that a worker runs. Each stage of a program is prepared into one step,
+for one run.
 
     Step          runs on this worker alone
     BarrierStep   a barrier: all earlier clocks finish before the following steps run
@@ -54,7 +55,7 @@ class Step(ABC):
     """
 
     measures: frozenset[str] = frozenset()
-    """Vertex types of which it reads fields that Applies change, to add to totals of the context."""
+    """Vertex types whose fields it reads and Applies change, to add to totals of the context."""
 
     in_order = False
     """True if, outside mini-batches, its clock starts when all earlier ones are finished."""
