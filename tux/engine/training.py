@@ -37,7 +37,7 @@ class Marks(Protocol):
 
     @property
     def keeps(self) -> bool:
-        """True if any state is kept; if not, the object only says at which mark the run ends."""
+        """True if any state is kept; if not, the marks only decide how far the run goes on."""
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
         """Return whether the state at a mark is kept; `epoch`: the one that ends there, if one

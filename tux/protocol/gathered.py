@@ -67,7 +67,7 @@ def bring_back(aside: Aside) -> None:
 
 
 class Gathered:
-    """A guard that keeps in the rows the unsent deltas and changes of the running clock only."""
+    """An object that keeps in the rows only the unsent deltas and changes of the running clock."""
 
     def __init__(self) -> None:
         self._running: int | None = None
