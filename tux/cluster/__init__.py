@@ -5,7 +5,8 @@ incarnations       starts all workers again when one is lost; on machine 0
 restarts           how often that may be, after which errors, and from where
 launcher           leads all workers of one incarnation; on machine 0
 follower_launcher  waits for the workers of another machine, and joins the next incarnation
-joining, missing   how another machine learns the number of a job; who has not joined
+joining            how another machine learns the number of a job
+attendance         which members have come to the launcher
 answering          what machine 0 tells other machines while it has no launcher
 local_workers      the worker processes of this machine: start, watch, pause, end
 worker_process     one worker process

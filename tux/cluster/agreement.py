@@ -1,5 +1,5 @@
-"""What must be the same on all machines of a job: version, program, data and flags. A difference is
-described in one line.
+"""The traits that must be the same on all machines of a job: version, program, data and flags. A
+difference is described in one line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def traits(
     options: Mapping[str, Any],
     digests: Mapping[str, str],
 ) -> dict[str, str]:
-    """What must be equal on all machines, by the name under which the user knows it.
+    """Collect the traits that must be equal on all machines, by the name under which the user knows
+    them.
 
     `program` is its name and `source` the digest of its files; `digests` are those of the data, by
     name.
@@ -42,8 +43,8 @@ def _flag(name: str) -> str:
 
 
 def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """How the traits of another machine differ from those of machine 0, in one line; empty if
-    they don't.
+    """Describe in one line how the traits of another machine differ from those of machine 0; "" if
+    they do not.
     """
     names = [name for name in {**first, **other} if first.get(name) != other.get(name)]
     parts = [
@@ -54,7 +55,7 @@ def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
 
 
 def twice(number: int, role: str) -> Refused:
-    """The error of two processes that are one member; `role`: what it is called."""
+    """Make the error of two processes that are the same member; `role`: the word for a member."""
     return Refused(
         f"two processes say that they are {role} {number}",
         do="give each machine its own --node-rank, and start each once",

@@ -1,5 +1,6 @@
-"""What machine 0 tells other machines while it has no launcher: at its start, while it reads data,
-and between two incarnations, while it reads a checkpoint. They wait on, however long that takes.
+"""The answers of machine 0 to other machines while it has no launcher: at its start, while it reads
+data, and between two incarnations, while it reads a checkpoint. The others wait on, however long
+that takes.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ WORKING_SECONDS = 0.001
 
 
 class Answering:
-    """Answers those who ask to join at an `address` of this machine, until it is closed: there is
-    no launcher yet, but one is being prepared. Nothing is answered while this process hangs, as on
-    a disk, so that nobody waits for it for ever.
+    """A thread that answers machines that ask to join at an `address` of this machine, until it is
+    closed: there is no launcher yet, but one is being prepared. While this process hangs, as on a
+    disk, it does not answer, so that nobody waits for it for ever.
 
     `loaded`: loaders of several machines have met already, or do not; machines that want to load
     their shares are told to read all. Refused if nobody can listen there.
@@ -31,7 +32,7 @@ class Answering:
 
     def __init__(self, address: str, secret: bytes | None, *, loaded: bool = False) -> None:
         self.answered = 0
-        self.ended: dict[str, str] = {}  # what machines say that end before they join, by address
+        self.ended: dict[str, str] = {}  # reasons of machines that end before they join, by address
         shared = secret or address.encode()
         self._answers: dict[int, Control] = {
             joining.number(shared, b""): NotYet(),
@@ -70,7 +71,7 @@ class Answering:
                     self.answered += 1
 
     def _look(self) -> None:
-        """See, once a heartbeat, whether the other threads have computed since the last look."""
+        """Check, once a heartbeat, whether the other threads have computed since the last check."""
         now = time.monotonic()
         if now - self._looked >= heartbeat.HEARTBEAT:
             spent = time.process_time() - time.thread_time()
@@ -79,9 +80,10 @@ class Answering:
 
 
 class Answers:
-    """What is told at an `address` of this machine while it has no launcher. Nothing is done where
-    all workers are of this machine. Where somebody else listens there, only a warning is given, as
-    that may not last. `warn(text)` also tells, at the end, of machines that have ended meanwhile.
+    """The answers at an `address` of this machine while it has no launcher. Nothing is done where
+    all workers are of this machine. Where another process listens there, only a warning is given,
+    as that may not last. `warn(text)` also tells, at the end, of machines that have ended
+    meanwhile.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class Answers:
         self._answering: Answering | None = None
 
     def begin(self, *, loaded: bool = False) -> None:
-        """Answer from now on, as `Answering` does."""
+        """Begin to answer, as `Answering` does."""
         self.end()
         if self._address.startswith("tcp://"):
             try:
@@ -104,7 +106,7 @@ class Answers:
                     self._warn(f"{error.what}; if this lasts, the run ends when its data are read")
 
     def end(self) -> None:
-        """Free the address, if it is answered there."""
+        """Stop answering, and free the address."""
         if self._answering:
             self._answering.close()
             for why in self._answering.ended.values():

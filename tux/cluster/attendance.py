@@ -1,4 +1,4 @@
-"""Who of the members of a job has come to its launcher: the start of workers, and of loaders."""
+"""The members of a job that have come to its launcher: the start of workers, and of loaders."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ JOIN = (
 
 
 class NotJoined(DeadlinePassed):
-    """A machine has not joined: no worker was lost (exit code 5)."""
+    """An error: a machine has not joined. No worker was lost (exit code 5)."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what, where="the launcher", do=JOIN)
 
 
 class Left(PeerLost):
-    """A machine has left by itself, so the job cannot be started again with it (exit code 4)."""
+    """An error: a machine has left by itself, so the job cannot be started again with it (exit code
+    4).
+    """
 
 
 class Attendance:
-    """Which of the `members` have said hello. Each machine has as many as there are `here`, on this
-    one. `traits`: what all must have in common; `launcher`: the address where they come; `role`:
-    what a member is called.
+    """The list of the `members` that have said hello. Each machine has as many members as this one,
+    whose members are `here`. `traits`: those that all must have in common; `launcher`: the address
+    where they come; `role`: the word for a member.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Attendance:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all are ready."""
+        """True if all are ready."""
         return not self.missing
 
     def receive(
@@ -57,9 +59,9 @@ class Attendance:
         deadline: float,
         phase: Callable[[str], None],
     ) -> Message:
-        """The next message, while members are missing: `receive` gets the seconds that it may take,
-        and what is waited for. Those of this machine are watched, so the wait for them may be long.
-        NotJoined after the `deadline` of another machine.
+        """Receive the next message, while members are missing: `receive` gets the seconds that it
+        may take, and the reason for the wait. Members of this machine are watched, so the wait for
+        them may be long. NotJoined after the `deadline` of another machine.
         """
         if late := self.missing & self._here:
             waiting_for = f"{self._role}{_plural(late)} {numbers(late)} to start"
@@ -73,7 +75,7 @@ class Attendance:
             raise NotJoined(passed.what) from None
 
     def _machines(self) -> str:
-        """The machines of the members that are missing, and these, in words."""
+        """Describe the machines of the members that are missing, and these."""
         machines = {number // len(self._here) for number in self.missing}
         return (
             f"machine{_plural(machines)} {numbers(machines)} ({self._role}{_plural(self.missing)} "
@@ -81,8 +83,8 @@ class Attendance:
         )
 
     def came(self, number: int, hello: Hello, addresses: list[str]) -> None:
-        """A member has said hello; its address is noted. Refused if it does not fit, or if there
-        are two of this number.
+        """Note the hello of a member, and its address. Refused if it does not fit, or if there are
+        two of this number.
         """
         if number not in self.missing:
             raise agreement.twice(number, self._role)
@@ -93,8 +95,8 @@ class Attendance:
             self.missing.discard(number)
 
     def foreign(self, thread: SocketThread, message: Message) -> None:
-        """A message to the launcher's `thread` from a process that is no member: its machine has
-        other numbers of machines or workers, or another process has the same number.
+        """Answer a message to the launcher's `thread` from a process that is no member: its machine
+        has other numbers of machines or workers, or another process has the same number.
 
         Before all have come, this ends the job. Later, only that process is told.
         """
@@ -108,7 +110,7 @@ class Attendance:
             thread.inbox.put(error)
 
     def _difference(self, number: int, hello: Hello) -> Refused | None:
-        """The error of a member that does not fit; None if it does."""
+        """Return the error of a member that does not fit; None if it does."""
         if not (differences := agreement.differences(self._traits, hello.traits)):
             return None
         return Refused(

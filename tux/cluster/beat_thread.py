@@ -17,7 +17,8 @@ MOST_WAITING = 10
 
 
 class BeatThread:
-    """Sends what `beat()` returns to the `partners` whose addresses are known, once an interval.
+    """A thread that sends the result of `beat()` to the `partners` whose addresses are known, once
+    an interval.
 
     The heartbeats of each member are numbered apart from its other messages: they travel by
     connections of their own, and may be lost.
@@ -40,7 +41,7 @@ class BeatThread:
         self._thread = threading.Thread(target=self._loop, name="tux heartbeats", daemon=True)
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start the thread."""
         self._thread.start()
 
     def send_now(self) -> None:

@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 
 class Join(msgspec.Struct, tag="join", frozen=True):
-    """The command of another machine asks for the nonce of the job. `address`: where it listens.
-    `lost` says how it has lost the workers of the incarnation with the `nonce`, if it had any.
-    `leaves`: it asks for nothing any more, and ends.
+    """A question of the command of another machine, which asks for the nonce of the job. `address`:
+    where it listens. `lost` says how it has lost the workers of the incarnation with the `nonce`,
+    if it had any. `leaves`: it asks for nothing any more, and ends.
     """
 
     address: str
@@ -37,8 +37,8 @@ class Join(msgspec.Struct, tag="join", frozen=True):
 
 
 class Welcome(msgspec.Struct, tag="welcome", frozen=True):
-    """The answer to Join. `resume`: the workers' states, by rank, of the checkpoint that the job
-    goes on from; the launcher has their files.
+    """The answer to Join. `resume`: the digests of the workers' states, by rank, of the checkpoint
+    that the job goes on from; the launcher has their files.
     """
 
     nonce: bytes
@@ -46,11 +46,11 @@ class Welcome(msgspec.Struct, tag="welcome", frozen=True):
 
 
 class Hello(msgspec.Struct, tag="hello", frozen=True):
-    """A worker is ready: its program is loaded, its part is laid out, its kernels are compiled, and
-    it has the state that it goes on from.
+    """A worker to the launcher: it is ready. Its program is loaded, its part is laid out, its
+    kernels are compiled, and it has the state that it goes on from.
 
-    One that is not `ready` lacks this state alone: it is sent there in pieces, and another Hello
-    follows.
+    A worker that is not `ready` lacks this state alone: it is sent there in pieces, and another
+    Hello follows.
     """
 
     traits: dict[str, str]  # of its job, as `tux.cluster.agreement` has them
@@ -61,7 +61,9 @@ class Hello(msgspec.Struct, tag="hello", frozen=True):
 
 
 class Go(msgspec.Struct, tag="go", frozen=True):
-    """All workers are ready, so training starts. `addresses` are theirs, by rank."""
+    """The launcher to all workers: all are ready, so training starts. `addresses` are theirs, by
+    rank.
+    """
 
     addresses: list[str]
 
@@ -81,20 +83,20 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, tag="record", frozen=True):
-    """One epoch of one worker."""
+    """The record of one epoch of one worker."""
 
     fields: dict[str, int | float]
 
 
 class Worked(msgspec.Struct, tag="worked", frozen=True):
-    """What a worker has done since it said so last. Nobody waits for it."""
+    """The work that a worker has done since its last sample. Nobody waits for it."""
 
     sample: Sample
 
 
 class Trained(msgspec.Struct, tag="trained", frozen=True):
-    """A worker has run its last epoch, which the user may have chosen. Its share of the model
-    follows.
+    """A worker to the launcher: it has run its last epoch, which the user may have chosen. Its
+    share of the model follows.
     """
 
     seconds: float
@@ -103,37 +105,41 @@ class Trained(msgspec.Struct, tag="trained", frozen=True):
 
 
 class Pass(msgspec.Struct, tag="pass", frozen=True):
-    """How far workers may go on, and where the next state is kept: a `tux.protocol.marks.Word`."""
+    """The launcher to workers: they may go on up to a mark, and the next state is kept there or
+    not: a `tux.protocol.marks.Word`.
+    """
 
     upto: int
     keep: bool
 
 
 class End(msgspec.Struct, tag="end", frozen=True):
-    """The user has asked to end: workers tell in which epochs they are (`tux.cluster.ending`)."""
+    """The launcher to workers: the user has asked to end. They tell in which epochs they are
+    (`tux.cluster.ending`).
+    """
 
 
 class At(msgspec.Struct, tag="at", frozen=True):
-    """A worker that has heard `End` is in `epoch`."""
+    """The answer of a worker to `End`: it is in `epoch`."""
 
     epoch: int
 
 
 class Until(msgspec.Struct, tag="until", frozen=True):
-    """The job ends with `epoch`: no worker has gone beyond it."""
+    """The launcher to workers: the job ends with `epoch`, and no worker has gone beyond it."""
 
     epoch: int
 
 
 class Passed(msgspec.Struct, tag="passed", frozen=True):
-    """Worker 0 has passed half of the marks that it may pass."""
+    """Worker 0 to the launcher: it has passed half of the marks that it may pass."""
 
     mark: int
 
 
 class Reached(msgspec.Struct, tag="reached", frozen=True):
-    """A worker is at a mark at which its state is kept. `last`: none follows, so this one is not
-    left out.
+    """A worker to the launcher: it is at a mark at which its state is kept. `last`: none follows,
+    so this one is not left out.
     """
 
     mark: int
@@ -141,8 +147,8 @@ class Reached(msgspec.Struct, tag="reached", frozen=True):
 
 
 class Keep(msgspec.Struct, tag="keep", frozen=True):
-    """The worker writes its state to the file `path`, or `sends` it, if it is on another machine;
-    with neither it goes on.
+    """The launcher to a worker at a mark: it writes its state to the file `path`, or `sends` it, if
+    it is on another machine; with neither it goes on.
     """
 
     mark: int
@@ -151,8 +157,8 @@ class Keep(msgspec.Struct, tag="keep", frozen=True):
 
 
 class Kept(msgspec.Struct, tag="kept", frozen=True):
-    """A worker's state is on the disk; that of a worker which sends it follows in pieces. `head`:
-    worker 0's.
+    """A worker to the launcher: its state is on the disk; that of a worker which sends it follows
+    in pieces. `head`: worker 0's.
     """
 
     mark: int
@@ -161,14 +167,16 @@ class Kept(msgspec.Struct, tag="kept", frozen=True):
 
 
 class NotKept(msgspec.Struct, tag="not_kept", frozen=True):
-    """A worker's state could not be written."""
+    """A worker to the launcher: its state could not be written."""
 
     mark: int
     why: str
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True):
-    """A worker ends with an error for the user; or machine 0 does, as it answers to Join."""
+    """A worker to the launcher, or machine 0 in answer to Join: it ends with an error for the
+    user.
+    """
 
     code: int
     what: str
@@ -178,9 +186,9 @@ class Failed(msgspec.Struct, tag="failed", frozen=True):
 
 
 class Bye(msgspec.Struct, tag="bye", frozen=True):
-    """The job is over, and the receiver ends. `why` says why a job ends early. `again`: the
-    launcher starts all workers or loaders again, and other machines do so too. `interrupted`: the
-    user has ended the job.
+    """The launcher to a worker: the job is over, and the receiver ends. `why` says why a job ends
+    early. `again`: the launcher starts all workers or loaders again, and other machines do so too.
+    `interrupted`: the user has ended the job.
     """
 
     why: str = ""
@@ -193,16 +201,16 @@ class NotYet(msgspec.Struct, tag="not_yet", frozen=True):
 
 
 class HasRead(msgspec.Struct, tag="has_read", frozen=True):
-    """A loader has read its share of the input."""
+    """A loader to the launcher: it has read its share of the input."""
 
 
 class HasLoaded(msgspec.Struct, tag="has_loaded", frozen=True):
-    """A loader has done all its work, and waits for Bye."""
+    """A loader to the launcher: it has done all its work, and waits for Bye."""
 
 
 class ReadWhole(msgspec.Struct, tag="read_whole", frozen=True):
-    """Machine 0 to a machine that loads its share, or asks to: not all machines do so, as one of
-    them has its parts already, or machine 0 has. So each of the others reads the whole input.
+    """Machine 0 to a machine that loads its share, or asks to: it must read the whole input. Not
+    all machines load shares, as one of them has its parts already, or machine 0 has.
     """
 
 
@@ -235,22 +243,22 @@ _beat = msgspec.msgpack.Decoder(Beat)
 
 
 def pack(control: Control, source: int, dest: int) -> Message:
-    """`control` as a message."""
+    """Make a message of `control`."""
     return Message(Kind.CONTROL, source, dest, arrays=_packed(control))
 
 
 def pack_beat(beat: Beat, number: int, source: int, dest: int) -> Message:
-    """A heartbeat as a message; `number` counts those of the source."""
+    """Make a message of a heartbeat; `number` counts those of the source."""
     return Message(Kind.BEAT, source, dest, arrays=_packed(beat), sequence=number)
 
 
 def unpack(message: Message) -> Control:
-    """The control that a control message carries; BadMessage if its bytes are none."""
+    """Decode the control that a control message carries; BadMessage if its bytes are none."""
     return _unpacked(message, _control)
 
 
 def beat_in(message: Message) -> Beat:
-    """The heartbeat that a message carries; BadMessage if its bytes are none."""
+    """Decode the heartbeat that a message carries; BadMessage if its bytes are none."""
     return _unpacked(message, _beat)
 
 
@@ -268,13 +276,13 @@ def _unpacked(message: Message, decoder: msgspec.msgpack.Decoder[T]) -> T:
 
 
 def control_in(message: Message) -> Control | None:
-    """The control that a message carries; None if the message is of another kind."""
+    """Decode the control that a message carries; None if the message is of another kind."""
     return unpack(message) if message.kind is Kind.CONTROL else None
 
 
 def epoch_of(message: Message, record: Record, last: int) -> int:
-    """The number of the epoch in a record that a message carries; BadMessage unless it is the one
-    after `last`, and all its costs are there.
+    """Return the number of the epoch in a record that a message carries; BadMessage unless it is
+    the one after `last`, and all its costs are there.
     """
     missing = [name for name in COSTS if name not in record.fields]
     if missing:
@@ -287,7 +295,7 @@ def epoch_of(message: Message, record: Record, last: int) -> int:
 
 
 def failed(error: TuxError) -> Failed:
-    """An error as a message to the launcher, with its traceback. Very long texts are cut."""
+    """Make a message to the launcher of an error, with its traceback. Very long texts are cut."""
     trace = "".join(traceback.format_exception(error))
     return Failed(
         error.exit_code,
@@ -299,7 +307,7 @@ def failed(error: TuxError) -> Failed:
 
 
 def as_error(failure: Failed) -> TuxError:
-    """The error that a Failed describes. Its class is the one with the same exit code."""
+    """Make the error that a Failed describes. Its class is the one with the same exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)

@@ -1,5 +1,5 @@
-"""How the workers of a job agree on the epoch with which it ends, when the user has asked to end.
-State machines without sockets.
+"""The agreement of the workers of a job on the epoch with which it ends, when the user has asked to
+end. State machines without sockets.
 
     End      launcher to workers: tell in which epoch you are
     At       worker to launcher: in this one; the worker passes no further mark without an answer
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 
 class WorkerEnding:
-    """A worker's part. `heard_end` may be called by another thread."""
+    """A worker's part. Another thread may set its attributes."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -21,7 +21,7 @@ class WorkerEnding:
 
     @property
     def holds(self) -> bool:
-        """Whether the next mark may not be passed yet."""
+        """True if the next mark may not be passed yet."""
         return self.asked and self.until is None
 
 
@@ -34,8 +34,8 @@ class LauncherEnding:
         self._epochs: dict[int, int] = {}  # by worker
 
     def at(self, rank: int, epoch: int) -> int | None:
-        """A worker is in `epoch`; the epoch with which the job ends, when all have told. ValueError
-        if nobody has asked it, or it has told before.
+        """Note that a worker is in `epoch`. Return the epoch with which the job ends, when all have
+        told. ValueError if nobody has asked it, or it has told before.
         """
         if not self.asked or rank in self._epochs:
             raise ValueError("nobody has asked where it is")

@@ -66,8 +66,8 @@ class FollowerLauncher(LocalWorkers):
         """Do nothing: the launcher of machine 0 would treat stopped workers as lost."""
 
     def wait(self) -> None:
-        """Until all have left. The error of the first that failed, when the others cannot go on
-        without it.
+        """Wait until all have left. Raise the error of the first that failed, when the others
+        cannot go on without it.
         """
         while True:
             try:
@@ -87,7 +87,9 @@ class FollowerLauncher(LocalWorkers):
         self._phase("train with machine 0")
 
     def _watch(self) -> None:
-        """Until all workers of an incarnation have left. The error of the first that failed."""
+        """Wait until all workers of an incarnation have left. Raise the error of the first that
+        failed.
+        """
         while running := [process for process in self.processes.values() if process.poll() is None]:
             check_ending()
             self.check_folders()
@@ -98,7 +100,7 @@ class FollowerLauncher(LocalWorkers):
         self.check_left()
 
     def check_left(self) -> None:
-        """The error of a process that has ended; PeerLost with its exit code where it has not
+        """Raise the error of a process that has ended; PeerLost with its exit code where it has not
         left one.
         """
         for rank, process in self.processes.items():

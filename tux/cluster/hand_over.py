@@ -1,11 +1,11 @@
-"""Which thread of a member uses its sockets: the socket thread, or the main thread while it has
-nothing to compute. Knows no sockets.
+"""The turns of the two threads of a member that may use its sockets: the socket thread, and the
+main thread while it has nothing to compute. Knows no sockets.
 
 A main thread that waits for messages takes the sockets, so that no message has to go from thread to
 thread. It keeps them while it computes for a short time, since two changes of threads would take
 longer. Before it computes for a long time it hands them over, so that messages are served
-meanwhile. A main thread that has not told how long it will be away loses them to the socket
-thread after `IDLE_SOCKET_SECONDS`.
+meanwhile. A main thread that has not told how long it will be away loses them to the socket thread
+after `IDLE_SOCKET_SECONDS`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ use.
 
 
 class Absence:
-    """How long the main thread will compute: as long as the longest of the last times, each of
-    which counts half as much as the next one.
+    """An estimate of the time for which the main thread will compute: the longest of the last
+    times, each of which counts half as much as the next one.
     """
 
     def __init__(self) -> None:
@@ -35,23 +35,23 @@ class Absence:
 
     @property
     def is_short(self) -> bool:
-        """Whether messages may wait for its end."""
+        """True if messages may wait for its end."""
         return self._expected < WAITING_COMPUTE_SECONDS
 
     def begin(self, now: float) -> None:
-        """The main thread computes from now on."""
+        """Note that the main thread computes from now on."""
         self._since = now
 
     def end(self, now: float) -> None:
-        """It does so no longer."""
+        """Note that the main thread computes no longer."""
         if self._since is not None:
             self._expected = max(now - self._since, self._expected / 2)
             self._since = None
 
 
 class HandOver:
-    """A lock that is held by whoever uses the sockets, and whose turn it is. `wake` ends the
-    socket thread's poll.
+    """A lock that is held by the thread that uses the sockets, and the turn of one of the threads.
+    `wake` ends the socket thread's poll.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -80,11 +80,11 @@ class HandOver:
         return self._is_mains and self._lock.acquire(blocking=False)
 
     def leave(self) -> None:
-        """The round is over. The main thread keeps its turn."""
+        """End a round. The main thread keeps its turn."""
         self._lock.release()
 
     def hand_over(self) -> None:
-        """It is the socket thread's turn."""
+        """Give the socket thread the turn."""
         if self._is_mains:
             with self._changed:
                 self._is_mains = False

@@ -1,4 +1,4 @@
-"""Heartbeats: when one is due, how long a member has been silent, and how long a wait may take
+"""Heartbeats: the times when one is due, the silence of members, and the time that a wait may take
 while others work. State machines; the time is an argument.
 """
 
@@ -12,7 +12,7 @@ SILENCE = 8.0
 
 
 class Heartbeat:
-    """What one member has heard of the others, and when its messages to them were last marked."""
+    """The times at which one member has last heard the others, and has last sent them a probe."""
 
     def __init__(self, now: float) -> None:
         self.heard: dict[int, float] = {}  # when each member was last heard, of those that were
@@ -21,7 +21,7 @@ class Heartbeat:
         self._last_beat = self._last_round = now - HEARTBEAT
 
     def due(self, now: float) -> bool:
-        """Whether a probe is due; the thread asks in every round.
+        """Return whether a probe is due; the thread asks in every round.
 
         Between rounds that are far apart, this process was stopped or a handler was busy. The
         others are not to blame for that time.
@@ -36,24 +36,24 @@ class Heartbeat:
         return True
 
     def is_new(self, member: int, number: int) -> bool:
-        """Whether no heartbeat of a member had this number or a larger one; now one has."""
+        """Return whether no heartbeat of a member had this number or a larger one; now one has."""
         if number <= self._beats.get(member, -1):
             return False
         self._beats[member] = number
         return True
 
     def forgive(self, now: float) -> None:
-        """A silence had a reason: it begins anew for all."""
+        """Let the silence of all members begin anew, as it had a reason."""
         self.heard = dict.fromkeys(self.heard, now)
 
     def silence(self, member: int, now: float) -> float:
-        """Seconds since a member was last heard; 0 if it never was: it has not begun."""
+        """Return the seconds since a member was last heard; 0 if it never was: it has not begun."""
         return now - self.heard.get(member, now)
 
 
 class Activity:
-    """Whether a member works, as its heartbeats tell the others: since the last one it has handled
-    messages, or its main thread has not waited for any.
+    """The activity of a member, which its heartbeats tell the others. A member works if, since its
+    last heartbeat, it has handled messages, or its main thread has not waited for any.
     """
 
     def __init__(self) -> None:
@@ -62,23 +62,23 @@ class Activity:
         self._waits = self._waited = False
 
     def begin_wait(self) -> None:
-        """The main thread waits for a message."""
+        """Note that the main thread waits for a message."""
         self._waited = self._waits = True
 
     def end_wait(self) -> None:
-        """It does so no longer."""
+        """Note that the main thread waits no longer."""
         self._waits = False
 
     def works(self) -> bool:
-        """Whether the member has worked since the last call."""
+        """Return whether the member has worked since the last call."""
         handled, idle = self.handled, self._waits or self._waited
         changed, self._told, self._waited = handled != self._told, handled, False
         return changed or handled % 2 == 1 or not idle
 
 
 class Deadline:
-    """How long a wait may still take: `seconds` in which no other member works. It is for silence,
-    not for work, which may take hours.
+    """The time that is left for a wait: `seconds` in which no other member works. It limits
+    silence, not work, which may take hours.
     """
 
     def __init__(self, seconds: float, heartbeat: Heartbeat) -> None:
@@ -86,8 +86,8 @@ class Deadline:
         self._heartbeat, self._work = heartbeat, heartbeat.work
 
     def waited(self, seconds: float) -> None:
-        """So many seconds more have passed. They are counted by those who wait, not by a clock,
-        which also runs while this process is stopped.
+        """Count so many seconds of waiting. The caller counts them, and not a clock, which also
+        runs while this process is stopped.
         """
         if self._heartbeat.work == self._work:
             self.left -= seconds

@@ -67,7 +67,7 @@ class Incarnations:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training."""
+        """The seconds of training."""
         return self._launcher.seconds
 
     @property
@@ -77,12 +77,12 @@ class Incarnations:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the user has ended it."""
+        """True if the user has ended it."""
         return self._launcher.ended_early
 
     @property
     def has_model(self) -> bool:
-        """Whether the worker holds a model at the end."""
+        """True if the worker holds a model at the end."""
         return self._launcher.has_model
 
     def end_when(
@@ -99,15 +99,16 @@ class Incarnations:
         self._launcher.end_when(asked, tell)
 
     def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
-        """Have `tell` called with the rank and the sample whenever a worker sends one."""
+        """Let `tell` be called with the rank and the sample whenever a worker sends one."""
         self._sampled = tell
         self._launcher.sample_to(tell)
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The records of the job's epochs, all workers' in one, then the model into `worker`. The
-        arguments are those of the job. After a restart, those of epochs after its start come again.
+        """Yield the records of the job's epochs, all workers' in one, then put the model into
+        `worker`. The arguments are those of the job. After a restart, those of epochs after its
+        start come again.
         """
         while True:
             try:
@@ -121,11 +122,11 @@ class Incarnations:
             self._phase(f"epoch {self._from.epochs + 1}")
 
     def lists(self) -> SpooledLists | None:
-        """The lists that no stage uses."""
+        """Return the lists that no stage uses."""
         return self._launcher.lists()
 
     def edges(self) -> Pieces:
-        """The edges trained on."""
+        """Return the edges trained on."""
         return self._launcher.edges()
 
     # ---- start, restart, end
@@ -158,8 +159,8 @@ class Incarnations:
                 self._replace(error)
 
     def _replace(self, error: TuxError) -> None:
-        """End all workers, and make the launcher of those that go on. The error itself, if they are
-        not started again.
+        """End all workers, and make the launcher of the next incarnation. Raise the error itself,
+        if the workers are not started again.
         """
         recovery = self._recovery
         if recovery is None or not self._is_retried(error, recovery):
@@ -181,11 +182,11 @@ class Incarnations:
             self._launcher.sample_to(self._sampled)
 
     def _prepare(self, error: TuxError, recovery: Recovery) -> None:
-        """Choose where the next incarnation goes on, and write its job. Raises the `error` where it
-        cannot, or that of a checkpoint that cannot be read, which tells both.
+        """Choose the checkpoint from which the next incarnation goes on, and write its job. Raises
+        the `error` where it cannot, or that of a checkpoint that cannot be read, which tells both.
         """
         if not self._launcher.settled():
-            raise error  # the disk hangs: what it may still write is no start
+            raise error  # the disk hangs: a checkpoint that it may still write is no start
         try:
             start = recovery.newest()
         except TuxError as unread:
@@ -207,11 +208,11 @@ class Incarnations:
 
     @property
     def _is_ending(self) -> bool:
-        """Whether the user has asked to end."""
+        """True if the user has asked to end."""
         return self._ending is not None and self._ending[0]() is not None
 
     def _is_retried(self, error: TuxError, recovery: Recovery) -> bool:
-        """Whether the workers are started again; an error after the last restart says so."""
+        """Return whether the workers are started again; an error after the last restart says so."""
         if not self._job.restarts or self._is_ending:
             return False
         if self._restarts.lost(error, recovery.latest()):
@@ -222,8 +223,8 @@ class Incarnations:
 
 
 def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
-    """The job of another incarnation: a new nonce, and new names of sockets on this machine, since
-    the closing of an old one removes its file.
+    """Make the job of another incarnation: a new nonce, and new names of sockets on this machine,
+    since the closing of an old one removes its file.
     """
     changed: dict[str, Any] = {"nonce": secrets.token_bytes(16), "resume": [*start.states]}
     if job.launcher.startswith("ipc://"):
@@ -235,7 +236,7 @@ def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
 
 def forget_lists(job: Job) -> None:
     """Remove the lists that the workers of an incarnation have written or sent, unless they are a
-    part of states: then who keeps these removes the rest. DiskError.
+    part of states: then the keeper of the states removes the rest. DiskError.
     """
     if job.lists_folder:
         return

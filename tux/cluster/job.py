@@ -26,13 +26,13 @@ STARTING = 120.0
 
 
 class Job(msgspec.Struct, dict=True, kw_only=True):
-    """What a worker must know: `job.json` in the job's folder."""
+    """The facts that a worker must know: `job.json` in the job's folder."""
 
     nonce: bytes  # drawn by machine 0 at each start; b"": machine 0 has to be asked for it
     graph: str  # folder of the parts
     app: str  # as `tux.program.sources.find` takes it
     parameters: dict[str, Any]
-    traits: dict[str, str]  # what all machines must have in common
+    traits: dict[str, str]  # the same on all machines
     workers: int
     launcher: str  # its address
     listen: str  # where workers of this machine listen; "{}" stands for the rank
@@ -48,10 +48,10 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     keep_best: bool  # the model is that of the best epoch, not of the last
     deadline: float  # seconds that a wait may take
     threads: int = 1  # of each worker on this machine
-    # whether the launcher is a process of this machine, the parent of its workers
+    # True if the launcher is a process of this machine, the parent of its workers
     launcher_here: bool = True
-    # what becomes of lists that no stage uses: "spooled" to `list_file`, "sent" to the launcher of
-    # machine 0 too, or nothing ("")
+    # lists that no stage uses are "spooled" to `list_file`, "sent" to the launcher of machine 0
+    # too, or dropped ("")
     lists: str = ""
     lists_folder: str = ""  # on machine 0, where lists are a part of the states that are kept
     workers_here: int = 1  # of this machine
@@ -64,7 +64,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
 
     @staticmethod
     def read(folder: Path) -> Job:
-        """The job of a folder."""
+        """Read the job of a folder."""
         return msgspec.json.decode((folder / "job.json").read_bytes(), type=Job)
 
     def write(self, folder: Path) -> None:
@@ -73,7 +73,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
 
     @cached_property
     def number(self) -> int:
-        """64 bits that every frame carries."""
+        """The 64 bits that every frame carries."""
         return joining.number(self._shared, self.nonce)
 
     @property
@@ -88,22 +88,22 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
 
     @property
     def again(self) -> str:
-        """What is done after a loss, in words."""
+        """The word for what is done after a loss, in messages."""
         return "started the workers again"
 
     @property
     def _shared(self) -> bytes:
-        """What all machines of the job know."""
+        """The bytes that all machines of the job know."""
         return self.secret or self.launcher.encode()
 
     @cached_property
     def source(self) -> sources.Source:
-        """The program and where it is."""
+        """The program and its place."""
         return sources.find(self.app)
 
     def worker(self, rank: int, most: int | None = None) -> Worker:
-        """The worker of one part, its rows initialised; with the first of its edges, at most so
-        many, unless a column says how often each of them is there.
+        """Make the worker of one part, its rows initialised. With `most`, it gets only the first of
+        its edges, at most so many, unless a column says how often each of them is there.
         """
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
@@ -123,32 +123,36 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return worker
 
     def _scratch(self, rank: int) -> Scratch:
-        """Where a worker writes its lists."""
+        """Make the scratch to which a worker writes its lists."""
         if self.lists_folder:
             return Scratch.kept(Path(self.lists_folder), rank, self.nonce)
         path, name = self.list_file(rank), name_of(rank, self.nonce)
         return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
 
     def holder(self, bare: EdgeData) -> Worker:
-        """A worker without edges that holds every vertex, to receive the model."""
+        """Make a worker without edges that holds every vertex, to receive the model."""
         program = self.source.program(**self.parameters)
         return Worker(
             program, Graph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
         )
 
     def state_file(self, rank: int) -> Path:
-        """The file of a state that goes to the launcher of another machine, or comes from there."""
+        """Return the path of a state that goes to the launcher of another machine, or comes from
+        there.
+        """
         return Path(self.graph, f"state-{rank}")
 
     def list_file(self, rank: int) -> Path:
-        """The file to which a worker of this machine, or its launcher for it, writes lists."""
+        """Return the path to which a worker of this machine, or its launcher for it, writes
+        lists.
+        """
         if self.lists_folder:
             return Path(self.lists_folder, name_of(rank, self.nonce))
         return Path(self.graph, f"lists-{rank}")
 
     def all_lists(self, earlier: Mapping[int, Sequence[Segment]], here: int) -> SpooledLists | None:
-        """The lists of all workers at the end, if there are any and they are wanted; `earlier` as
-        for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
+        """Open the lists of all workers at the end, if there are any and they are wanted; `earlier`
+        as for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
         """
         parts = [self.lists_of(rank, earlier.get(rank, [])) for rank in range(self.workers)]
         if not self.lists or not any(parts):
@@ -158,8 +162,8 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return SpooledLists.of(parts, orders)
 
     def lists_of(self, rank: int, earlier: Sequence[Segment]) -> list[tuple[Path, int]]:
-        """The files of a worker's lists at the end, and how many bytes of each; `earlier`: those of
-        the state from which it went on.
+        """List the files of a worker's lists at the end, and the number of bytes of each;
+        `earlier`: the segments of the state from which it went on.
         """
         parts = [(Path(self.lists_folder, each.name), each.size) for each in earlier]
         if (path := self.list_file(rank)).exists():

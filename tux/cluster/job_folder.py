@@ -36,10 +36,10 @@ _jobs: dict[Path, tuple[subprocess.Popen[bytes], Path, Callable[[], None]]] = {}
 
 
 def make(room: Path | None) -> tuple[Path, Path]:
-    """A new folder that only the user may enter, and one for the parts, in it or in `room`; both
-    are removed when this process has ended, whatever ended it. What stays behind in `room` when the
-    machine loses its power has a name that `tux.base.disk.remove_parts` knows. What older jobs have
-    left is removed (`tux.cluster.left_folders`).
+    """Make a new folder that only the user may enter, and one for the parts, in it or in `room`;
+    both are removed when this process has ended, whatever ended it. A folder that stays in `room`
+    when the machine loses its power has a name that `tux.base.disk.remove_parts` knows. Folders
+    that older jobs have left are removed (`tux.cluster.left_folders`).
 
     From now to `remove`, the signals that ask to end are handled as `tux.base.signals` says.
     UsageError within another job; TuxError if there is no folder for sockets; DiskError.
@@ -55,7 +55,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
     restore = handle_ending()
     # The process that removes them starts first: this one may be killed at any moment.
     folder = Path(base) / f"tux-job-{secrets.token_hex(4)}"
-    # a name of its own: who removes an older job's parts may still be at it, or have died with it
+    # a name of its own: the process that removes an older job's parts may still run, or have died
     graph = (room or folder).resolve() / f".parts.{secrets.token_hex(4)}.part"
     if room is None and base != usual:  # there may be little space in `base`
         graph = Path(usual).resolve() / f"{folder.name}.parts"
@@ -90,7 +90,7 @@ def _make_both(folder: Path, graph: Path) -> None:
 
 
 def _for_sockets(usual: str) -> str:
-    """The `usual` temporary folder, or one with a shorter name if sockets need that."""
+    """Return the `usual` temporary folder, or one with a shorter name if sockets need that."""
     rest = len("/tux-job-xxxxxxxx/launcher")
     for base in (usual, *SHORT_FOLDERS):
         if len(os.fsencode(base)) + rest <= LONGEST_SOCKET and os.access(base, os.W_OK | os.X_OK):
@@ -112,8 +112,8 @@ def remove(folder: Path) -> None:
 
 
 def check(*folders: Path) -> None:
-    """DiskError if one of a job's folders was removed by somebody else: workers would wait for
-    sockets and files in it.
+    """Raise DiskError if one of a job's folders was removed by somebody else: workers would wait
+    for sockets and files in it.
     """
     for folder in folders:
         if not folder.is_dir():

@@ -1,9 +1,9 @@
-"""How another machine learns the number of a job, and whether it goes on from a checkpoint: its
-command asks the launcher of machine 0, and then starts its workers.
+"""The way in which another machine learns the number of a job, and whether it goes on from a
+checkpoint: its command asks the launcher of machine 0, and then starts its workers.
 
-Every message of a job has the job's number. It is a hash of what all machines share and of a nonce
-that machine 0 draws for each incarnation; so what is left of an older one, or of an older job with
-the same key, is refused. A machine that has no nonce yet asks under a number without one.
+Every message of a job has the job's number. It is a hash of bytes that all machines share and of a
+nonce that machine 0 draws for each incarnation; so messages of an older one, or of an older job
+with the same key, are refused. A machine that has no nonce yet asks under a number without one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ LOOK = 0.1
 """Seconds for which answers are waited for at a time."""
 
 TELLS = 3
-"""How often machine 0 is told, once a heartbeat, that this machine ends."""
+"""The number of times that machine 0 is told, once a heartbeat, that this machine ends."""
 
 ANY = 2**32 - 1
 """The largest number of a member that a frame can have."""
@@ -70,8 +70,9 @@ ABSENT = (
 
 
 def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
-    """The number in every frame of a job whose machines share some bytes, or, before it, of the
-    loaders of its data (`loading`); without a nonce (b""), the one under which machines ask for it.
+    """Compute the number in every frame of a job whose machines share some bytes, or, before it, of
+    the loaders of its data (`loading`). Without a nonce (b""), it is the number under which
+    machines ask for it.
     """
     person = b"tux load" if loading else b"tux job"
     digest = hashlib.blake2b(shared, digest_size=8, key=nonce, person=person).digest()
@@ -79,8 +80,8 @@ def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
 
 
 def heard(frames: list[object], meeting: int) -> Control | None:
-    """The control message that frames carry under the number without a nonce; None if they carry
-    none.
+    """Decode the control message that frames carry under the number without a nonce; None if they
+    carry none.
     """
     with suppress(Refused):
         message = decode(frames, meeting, ANY)
@@ -90,19 +91,19 @@ def heard(frames: list[object], meeting: int) -> Control | None:
 
 
 def told(control: Control, meeting: int) -> list[object]:
-    """`control` as frames under the number without a nonce."""
+    """Encode `control` as frames under the number without a nonce."""
     return encode(pack(control, NOWHERE, NOWHERE), meeting)
 
 
 def answer(sockets: Sockets, join: Join, control: Control, meeting: int) -> None:
-    """Answer a machine that asks, if what it says is an address."""
+    """Answer a machine that asks, if its message has a valid address."""
     with suppress(Refused):
         sockets.send_once(join.address, told(control, meeting))
 
 
 def turn_away(sockets: Sockets, frames: list[object], job: Job) -> bool:
-    """Whether frames are the question of a machine that wants to load its share of the data, when
-    there are workers already; it is told to read all of it.
+    """Return whether frames are the question of a machine that wants to load its share of the data,
+    when there are workers already; it is told to read all of it.
     """
     if not isinstance(join := heard(frames, job.loading), Join):
         return False
@@ -123,8 +124,8 @@ def leave(job: Job | Meeting, why: str) -> None:
 
 @contextmanager
 def telling_machine_0(place: Place | None) -> Iterator[None]:
-    """Where `place` is another machine than machine 0: if the body, before this machine has joined,
-    ends by the user or by an error that would come again, machine 0 is told why.
+    """Tell machine 0 why the body has ended, where `place` is another machine: by the user, or by
+    an error that would come again, before this machine has joined.
     """
     try:
         yield
@@ -158,13 +159,13 @@ def _tell(place: Place, why: str) -> None:
 
 
 def welcome(job: Job) -> Welcome:
-    """What the launcher of machine 0 tells a machine that joins."""
+    """Make the answer of the launcher of machine 0 to a machine that joins."""
     return Welcome(job.nonce, [each.digest for each in job.resume])
 
 
 def joined(job: Job, answer: Welcome) -> Job:
-    """The job of a machine that machine 0 has welcomed. The launcher has the files of the states
-    from which it goes on.
+    """Make the job of a machine that machine 0 has welcomed. The launcher has the files of the
+    states from which it goes on.
     """
     resume = [Saved("", digest) for digest in answer.resume]
     if len(resume) != job.workers:  # none, or of other numbers of workers, which Hello tells
@@ -173,9 +174,9 @@ def joined(job: Job, answer: Welcome) -> Job:
 
 
 def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
-    """What the launcher of machine 0 tells this machine, which joins. Waits as long as the deadline
-    of the job, and while machine 0 is at work to start: the launcher may not be there yet, or an
-    older one may be.
+    """Ask the launcher of machine 0 to join, and return its answer. Wait as long as the deadline of
+    the job, and while machine 0 is at work to start: the launcher may not be there yet, or an older
+    one may be.
 
     MustReadWhole to loaders, where not all machines load. Refused if the job has had all workers
     for the seconds of `patience`: where lost ones are started again, machine 0 may not know yet
@@ -207,10 +208,10 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
 
 
 def ask_again(job: Job | Meeting, lost: str) -> Welcome:
-    """What a machine must know to join the next incarnation of a job, or its data's next loading.
-    It has ended its workers of the one before, whose launcher may still be there, with the same
-    nonce, and is told why they are `lost`. PeerLost if there is no other within `job.rejoin`
-    seconds in which machine 0 is not at work to start one.
+    """Ask to join the next incarnation of a job, or the next loading of its data, and return the
+    answer. This machine has ended its workers of the one before, whose launcher may still be there,
+    with the same nonce, and is told why they are `lost`. PeerLost if there is no other within
+    `job.rejoin` seconds in which machine 0 is not at work to start one.
 
     MustReadWhole to loaders, where the others have loaded. The error of machine 0 if it ends.
     """
@@ -231,8 +232,8 @@ def ask_again(job: Job | Meeting, lost: str) -> Welcome:
 
 
 def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Control | None]:
-    """Ask machine 0, once a heartbeat; its answers as they come, and None in between, so that the
-    caller can look at its processes. Ends after so many seconds, which begin anew each time that
+    """Ask machine 0, once a heartbeat; yield its answers as they come, and None in between, so that
+    the caller can look at its processes. End after so many seconds, which begin anew each time that
     machine 0 says that it is at work.
     """
     sockets = Sockets(job.listen, MAX_FRAME_BYTES, job.secret, lambda what: None)

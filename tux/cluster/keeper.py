@@ -29,34 +29,38 @@ LEFT_OUT = (
 
 
 class Keeper(Protocol):
-    """Who makes checkpoints of the workers' files, one at a time. `finish` or `abandon`, perhaps on
-    another thread, ends what `begin` has begun.
+    """An object that makes checkpoints of the workers' files, one at a time. `finish` or `abandon`,
+    perhaps on another thread, ends the checkpoint that `begin` has begun.
     """
 
     def has_one(self) -> bool:
-        """Whether the run has a checkpoint already."""
+        """Return whether the run has a checkpoint already."""
 
     @property
     def lists(self) -> Path:
         """The folder of lists on disk, which the states name. It may not be there yet."""
 
     def begin(self) -> None:
-        """A checkpoint will be written. DiskError."""
+        """Begin a checkpoint. DiskError."""
 
     def shard_path(self, rank: int) -> Path:
-        """Where the state of a worker is written: a place that is removed, unless `finish` ends
-        well.
+        """Return the path to which the state of a worker is written. It is removed, unless `finish`
+        ends well.
         """
 
     def finish(self, head: Head, digests: Sequence[Digest]) -> None:
-        """All states are written: `digests` by rank; `head` is worker 0's. DiskError."""
+        """Finish the checkpoint, as all states are written: `digests` by rank; `head` is worker
+        0's. DiskError.
+        """
 
     def abandon(self) -> None:
-        """A worker has not written: remove what is there."""
+        """Remove the files of the checkpoint, as a worker has not written its state."""
 
 
 class States(NamedTuple):
-    """Whether the states of a job's workers are kept, and from which states it goes on."""
+    """The plan for the states of a job's workers: whether they are kept, and from which the job
+    goes on.
+    """
 
     every: Every | None = None  # the same on all machines
     keeper: Keeper | None = None  # on machine 0
@@ -64,15 +68,15 @@ class States(NamedTuple):
 
     @property
     def traits(self) -> dict[str, str]:
-        """What all machines must have in common. Whether the job goes on from a checkpoint, machine
-        0 tells the others.
+        """The traits that all machines must have in common. Machine 0 tells the others whether the
+        job goes on from a checkpoint.
         """
         return {"checkpoint_every": str(self.every or "none")}
 
 
 class Checkpointing:
-    """Answers the workers' messages about marks. `say(control, rank)` sends to a worker. What waits
-    for the disk is done in the `background`, as workers wait for answers.
+    """The launcher's answers to the workers' messages about marks. `say(control, rank)` sends to a
+    worker. Work that waits for the disk is done in the `background`, as workers wait for answers.
 
     `remote`: the workers of other machines, whose states come in pieces.
     """
@@ -97,11 +101,11 @@ class Checkpointing:
         self._keeping: OneAtATime[Kept | NotKept] = OneAtATime(workers)
 
     def start(self, now: float) -> None:
-        """Training begins."""
+        """Start to measure the pace, as training begins."""
         self._pace = Pace(self._every.seconds, now)
 
     def handle(self, rank: int, control: Passed | Reached | Kept | NotKept, now: float) -> None:
-        """A message of a worker. ValueError if it is not its turn to send it."""
+        """Handle a message of a worker. ValueError if it is not its turn to send it."""
         self._settle()
         match control:
             case Passed(mark):
@@ -124,7 +128,7 @@ class Checkpointing:
         self.look()
 
     def _arrives(self, rank: int, kept: Kept) -> None:
-        """The state of a worker on another machine follows in pieces."""
+        """Prepare for the state of a worker on another machine, which follows in pieces."""
         self._keeping.check(rank, kept.mark)
         if rank in self._arriving:
             raise ValueError("its state is on its way already")
@@ -132,8 +136,9 @@ class Checkpointing:
         self._arriving[rank] = kept, Incoming(path, kept.digest.size)
 
     def take(self, rank: int, piece: np.ndarray) -> bool:
-        """A piece of the state of a worker on another machine; whether the worker may go on
-        sending: not where the disk is full. ValueError if none is waited for, or not so much.
+        """Take a piece of the state of a worker on another machine. Return whether the worker may
+        go on sending: it may not where the disk is full. ValueError if none is waited for, or not
+        so much.
 
         It goes to the system's cache; `_damage` waits for the disk.
         """
@@ -152,25 +157,27 @@ class Checkpointing:
 
     @property
     def receives(self) -> bool:
-        """Whether the state of a worker on another machine is on its way."""
+        """True if the state of a worker on another machine is on its way."""
         return bool(self._arriving)
 
     def _ended(self, rank: int, outcome: Kept | NotKept) -> None:
-        """A worker's state is in its file here, or will not be."""
+        """Take the result of a worker, whose state is in its file here, or will not be. After the
+        last, finish the checkpoint.
+        """
         outcomes = self._keeping.ended(rank, outcome.mark, outcome)
         if outcomes is not None:
             self._background.start(lambda: self._finish(outcomes))
 
     def look(self) -> None:
-        """See whether the last checkpoint has become whole; if so, workers at their last mark are
-        answered.
+        """Check whether the last checkpoint has become whole; if so, answer workers at their last
+        mark.
         """
         self._settle()
         if self._at_end:
             self._answer_last()
 
     def _answer(self, rank: int, mark: int) -> None:
-        """Tell a worker at a mark where it writes its state, or to send it."""
+        """Tell a worker at a mark to which path it writes its state, or to send it."""
         before = self._keeping.left_out
         kept = self._keeping.reached(rank, mark, self._begin)
         if before == 0 < self._keeping.left_out:
@@ -187,9 +194,9 @@ class Checkpointing:
                 self._answer(rank, mark)
 
     def end(self, seconds: float) -> bool:
-        """No worker writes any more: wait for so many seconds until the last checkpoint is whole,
-        and remove one that cannot become so. What the disk has not taken by then is left. Returns
-        whether nothing is.
+        """Wait, when no worker writes any more, for so many seconds until the last checkpoint is
+        whole, and remove one that cannot become so. A checkpoint that the disk has not taken by
+        then is left. Return whether none is.
         """
         if not self._background.wait(time.monotonic() + seconds):
             return False
@@ -201,7 +208,7 @@ class Checkpointing:
         return True
 
     def _begin(self) -> bool:
-        """Whether a checkpoint is begun."""
+        """Begin a checkpoint, and return whether that was possible."""
         try:
             self._keeper.begin()
         except DiskError as error:
@@ -210,7 +217,9 @@ class Checkpointing:
         return True
 
     def _finish(self, outcomes: Sequence[Kept | NotKept]) -> str:
-        """All workers have tried to write their states. Returns why there is no checkpoint."""
+        """Make the checkpoint when all workers have tried to write their states. Return why there
+        is none, or "".
+        """
         kept = [each for each in outcomes if isinstance(each, Kept)]
         if len(kept) < len(outcomes):
             self._keeper.abandon()
@@ -228,7 +237,7 @@ class Checkpointing:
 
     def _damage(self, kept: Sequence[Kept]) -> str:
         """Wait until the states of workers on other machines are on the disk, with their lists.
-        Returns what is wrong with one; "" if all are whole.
+        Return the fault of one; "" if all are whole.
         """
         for rank, each in enumerate(kept):
             if rank in self._remote:
@@ -255,7 +264,7 @@ class Checkpointing:
                 sync(path)
 
     def _settle(self) -> None:
-        """If a checkpoint has become whole, or has not, the next may be written."""
+        """Allow the next checkpoint if the last one has become whole, or has failed."""
         if outcome := self._background.poll():
             self._keeping.done()
             if why := outcome.error.what if outcome.error else outcome.result:

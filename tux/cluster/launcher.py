@@ -68,7 +68,9 @@ LONGER = "all wait for a message; if the network is slow, give it longer: --time
 
 
 class Launcher(LocalWorkers):
-    """The workers of the first or only machine, and the lead of all. `worker` gets the model."""
+    """The workers of the first or only machine, and the leader of the workers of all machines.
+    `worker` gets the model.
+    """
 
     def __init__(
         self,
@@ -120,9 +122,9 @@ class Launcher(LocalWorkers):
         return True
 
     def _outside(self, frames: list[Any]) -> bool:
-        """Frames that are not of this job. If they are the command of another machine, which asks
-        for the nonce, it is answered; whether they are. If it has lost workers of this incarnation,
-        all are lost; if it ends before it has joined, the user is told.
+        """Answer frames that are not of this job, if they are the command of another machine, which
+        asks for the nonce; return whether they are. If it has lost workers of this incarnation, all
+        are lost; if it ends before it has joined, the user is told.
         """
         sockets = self.socket_thread.reactor.sockets
         if joining.turn_away(sockets, frames, self.job):
@@ -150,9 +152,9 @@ class Launcher(LocalWorkers):
         """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused
         or DeadlinePassed if they don't.
 
-        Those of this machine are watched, so the wait for them may be long. The wait for those of
-        the others begins when all of this one are there, anew with each that comes, and ends when
-        none has worked for the job's deadline.
+        Workers of this machine are watched, so the wait for them may be long. The wait for workers
+        of other machines begins when all of this one are there, begins anew with each that comes,
+        and ends when none has worked for the job's deadline.
         """
         super().start()
         self.socket_thread.start()
@@ -175,20 +177,20 @@ class Launcher(LocalWorkers):
     # ---- epochs
 
     def end_when(self, asked: Callable[[], float | None], tell: Callable[[], None]) -> None:
-        """Have the workers end with the epoch under way once `asked` gives seconds since a wish to
+        """Let the workers end with the epoch under way once `asked` gives seconds since a wish to
         end; `tell` is called once then.
         """
         self._asked, self._tell = asked, tell
 
     def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
-        """Have `tell` called with the rank and the sample whenever a worker sends one."""
+        """Let `tell` be called with the rank and the sample whenever a worker sends one."""
         self._sampled = tell
 
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The records of the job's epochs, all workers' in one, then the model into `worker`.
-        The arguments are those of the job.
+        """Yield the records of the job's epochs, all workers' in one, then put the model into
+        `worker`. The arguments are those of the job.
         """
         self._tell_all(Go(self._addresses[: self.job.workers]))
         if self._checkpointing:
@@ -203,7 +205,7 @@ class Launcher(LocalWorkers):
         self._refusals.warn(self.socket_thread.reactor, end=True)
 
     def _records(self, first: int) -> Iterator[dict[str, Any]]:
-        """The records of the epochs from the `first`, which is 0 in a run of none, until all
+        """Yield the records of the epochs from the `first`, which is 0 in a run of none, until all
         workers have sent their share of the model, and their states.
         """
         records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
@@ -236,14 +238,16 @@ class Launcher(LocalWorkers):
                         training.discard(message.source)
 
     def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
-        """What a worker says about its state."""
+        """Handle the message of a worker about its state."""
         if self._checkpointing is None:
             raise BadMessage(message, "no states are kept")
         with checking(message):
             self._checkpointing.handle(message.source, control, time.monotonic())
 
     def _take_data(self, message: Message) -> bool:
-        """A part of the model or of a file; True if it is the last of the model of its worker."""
+        """Take a part of the model or of a file; return True if it is the last of the model of its
+        worker.
+        """
         match message.kind:
             case Kind.MODEL_ROWS:
                 return self._model.install(message)
@@ -253,12 +257,14 @@ class Launcher(LocalWorkers):
         raise BadMessage(message, "it is not for the launcher")
 
     def lists(self) -> SpooledLists | None:
-        """The lists that no stage uses, of all workers, if there are any and they are wanted."""
+        """Return the lists that no stage uses, of all workers, if there are any and they are
+        wanted.
+        """
         return self.job.all_lists(self._earlier, self.ranks[0])
 
     def edges(self) -> Pieces:
-        """The edges trained on, read when they are asked for; none where other machines have
-        some of them.
+        """Return the edges trained on, which are read when they are asked for; none where other
+        machines have some of them.
         """
         if len(self.ranks) < self.job.workers:
             return ()
@@ -303,7 +309,7 @@ class Launcher(LocalWorkers):
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
 
     def settled(self) -> bool:
-        """Whether nothing of a checkpoint is being written any more; waits for the disk."""
+        """Wait for the disk; return whether nothing of a checkpoint is being written any more."""
         return self._checkpointing is None or self._checkpointing.end(DISK_SECONDS)
 
     # ---- messages
@@ -312,8 +318,9 @@ class Launcher(LocalWorkers):
         self.socket_thread.send(pack(control, self.job.workers, rank))
 
     def _look_around(self) -> None:
-        """See what no message tells: whether a checkpoint has become whole, and whether the user
-        has asked to end. Then the workers end, or KeyboardInterrupt if none trains yet.
+        """Check two things that no message tells: whether a checkpoint has become whole, and
+        whether the user has asked to end. Then the workers end, or KeyboardInterrupt if none trains
+        yet.
         """
         check_ending()
         if self._checkpointing:
@@ -331,11 +338,11 @@ class Launcher(LocalWorkers):
             self._say(control, rank)
 
     def _receive(self, seconds: float, waiting_for: str) -> Message:
-        """The next message; PeerLost as soon as a worker process ends, the error of a worker that
-        fails.
+        """Receive the next message; PeerLost as soon as a worker process ends, the error of a
+        worker that fails.
 
-        DeadlinePassed after `seconds` in which no worker has worked; the time that this process
-        was stopped does not count.
+        DeadlinePassed after `seconds` in which no worker has worked; the time that this process was
+        stopped does not count.
         """
         ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
         while True:
@@ -345,7 +352,7 @@ class Launcher(LocalWorkers):
             except DeadlinePassed:
                 self._look_around()
                 before, ended = ended, self.any_ended()
-                if before or not ended:  # what one that has ended had to say is here soon after
+                if before or not ended:  # the last message of one that has ended is here soon
                     self.check()
                 deadline.waited(LOOK)
                 if deadline.left <= 0:

@@ -32,7 +32,7 @@ class Owner(msgspec.Struct):
 
 
 def sign(folder: Path, parts: Path) -> None:
-    """Write down whose a job's folder is. OSError."""
+    """Write the owner of a job's folder into it. OSError."""
     me = this()
     owner = Owner(me.number, me.host, me.space, str(parts), me.start)
     (folder / OWNER).write_bytes(msgspec.json.encode(owner))
@@ -40,7 +40,7 @@ def sign(folder: Path, parts: Path) -> None:
 
 def remove_left(base: str) -> None:
     """Remove the folders of jobs in the temporary folder `base` that this user has made, and whose
-    process of this machine is dead. What cannot be read or removed stays.
+    process of this machine is dead. A folder that cannot be read or removed stays.
     """
     for folder in Path(base).glob(NAMES):
         with suppress(OSError, msgspec.DecodeError):
@@ -51,7 +51,7 @@ def remove_left(base: str) -> None:
             if owner.process <= 0 or not maker.is_near or maker.lives:
                 continue
             parts = Path(owner.parts)
-            # those in a run's folder are removed when that run goes on
+            # parts in a run's folder are removed when that run goes on
             with suppress(OSError):  # they may be gone already
                 if parts.name == f"{folder.name}.parts" and _is_own(parts):
                     shutil.rmtree(parts, ignore_errors=True)
@@ -59,7 +59,9 @@ def remove_left(base: str) -> None:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether it is a folder, and no link to one, of this user that nobody else may enter."""
+    """Return whether it is a folder, and no link to one, of this user that nobody else may
+    enter.
+    """
     found = os.lstat(folder)
     private = not stat.S_IMODE(found.st_mode) & 0o077
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and private

@@ -27,7 +27,7 @@ ANEW = "the job cannot go on without it; start it anew"
 
 
 def how_ended(code: int) -> str:
-    """What became of a process, by its exit code as `subprocess` gives it."""
+    """Describe the end of a process, by its exit code as `subprocess` gives it."""
     if code >= 0:
         return f"ended with exit code {code}"
     names = {each.value: each.name for each in signal.Signals}
@@ -35,7 +35,7 @@ def how_ended(code: int) -> str:
 
 
 def crash_advice(code: int) -> str:
-    """What to do about a process that crashed; nothing of another."""
+    """Advise what to do about a process that crashed; "" for another."""
     return ADVICE if -code in CRASHES else ""
 
 
@@ -49,7 +49,7 @@ class LocalWorkers:
         self._pausing = ExitStack()
 
     def start(self) -> None:
-        """Start the processes. What those before them have left is removed."""
+        """Start the processes. Failures that older ones have left are removed."""
         self.stopped.clear()
         # -P: files in the user's folder hide no modules
         command = [sys.executable, "-P", "-m", "tux.cluster.worker_process", str(self.folder)]
@@ -62,7 +62,7 @@ class LocalWorkers:
             )
 
     def check(self) -> None:
-        """PeerLost if a process has ended, or is stopped for long.
+        """Raise PeerLost if a process has ended, or is stopped for long.
 
         If it has left its reason in the folder, that is raised; DiskError if the folder is gone.
         """
@@ -78,8 +78,8 @@ class LocalWorkers:
         self.check_stopped()
 
     def check_stopped(self) -> None:
-        """PeerLost if a process is stopped for long. One that is only starting sends no heartbeats
-        to be missed, and one that is stopped cannot leave.
+        """Raise PeerLost if a process is stopped for long. A process that is only starting sends no
+        heartbeats to be missed, and one that is stopped cannot leave.
         """
         for rank, process in self.processes.items():
             if process.returncode is not None or not is_stopped(process.pid):
@@ -91,15 +91,15 @@ class LocalWorkers:
                 )
 
     def any_ended(self) -> bool:
-        """Whether a process has ended."""
+        """Return whether a process has ended."""
         return any(process.poll() is not None for process in self.processes.values())
 
     def check_folders(self) -> None:
-        """DiskError if a folder of the job is gone."""
+        """Raise DiskError if a folder of the job is gone."""
         job_folder.check(self.folder, Path(self.job.graph))
 
     def raise_reason(self, rank: int) -> None:
-        """The error of a worker that has ended, if it has left one."""
+        """Raise the error of a worker that has ended, if it has left one."""
         if (failure := failure_of(self.folder, rank)) is not None:
             raise as_error(failure)
 
@@ -117,7 +117,7 @@ class LocalWorkers:
                 process.send_signal(number)
 
     def end(self, leaving: Container[int] | None = None, patience: float = 2.0) -> None:
-        """End the workers. Those of `leaving` (None: all) have `patience` seconds to leave by
+        """End the workers. The `leaving` (None: all) have `patience` seconds to leave by
         themselves.
         """
         limit = time.monotonic() + patience

@@ -1,9 +1,9 @@
-"""What the loaders of several machines must know to meet: they load the data of a job before its
-workers start.
+"""The facts that the loaders of several machines must know to meet: they load the data of a job
+before its workers start.
 
-They meet as workers do: machine 0 listens at the address of the job, draws a nonce, compares what
-all machines must have in common, and tells the addresses. Their number is another one than that of
-the job, so no message of one is taken for one of the other.
+They meet as workers do: machine 0 listens at the address of the job, draws a nonce, compares the
+traits of all machines, and tells the addresses. Their number differs from that of the job, so no
+message of one is taken for one of the other.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tux.cluster.place import REJOIN, Place
 
 
 class Meeting(msgspec.Struct, kw_only=True, frozen=True):
-    """What a loader must know of the others, `workers` of all machines and `workers_here` of each.
-    The other fields are those of `tux.cluster.job.Job`.
+    """The facts that a loader must know of the others, `workers` of all machines and `workers_here`
+    of each. The other fields are those of `tux.cluster.job.Job`.
     """
 
     workers: int
@@ -31,7 +31,9 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
 
     @staticmethod
     def at(place: Place, workers: int, traits: dict[str, str], deadline: float) -> Meeting:
-        """The meeting of so many loaders of all machines, of which this one has its `place`."""
+        """Make the meeting of so many loaders of all machines, of which this one has its
+        `place`.
+        """
         return Meeting(
             workers=workers,
             workers_here=workers // place.machines,
@@ -45,7 +47,7 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def number(self) -> int:
-        """64 bits that every frame carries."""
+        """The 64 bits that every frame carries."""
         return joining.number(self.shared, self.nonce, loading=True)
 
     @property
@@ -55,25 +57,27 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def training(self) -> int:
-        """The number under which they ask for that of the job, when they have its parts."""
+        """The number under which machines ask for the nonce of the job, when they have its
+        parts.
+        """
         return joining.number(self.shared, b"")
 
     @property
     def shared(self) -> bytes:
-        """What all machines know."""
+        """The bytes that all machines know."""
         return self.secret or self.launcher.encode()
 
     @property
     def again(self) -> str:
-        """What is done after a loss, in words."""
+        """The word for what is done after a loss, in messages."""
         return "begun to load the data again"
 
     @property
     def joiners(self) -> range:
-        """One loader of each machine, by which it gets what all parts share."""
+        """The loaders, one of each machine, by which it gets the data that all parts share."""
         return range(0, self.workers, self.workers_here)
 
     def near(self, loader: int) -> range:
-        """The loaders of the same machine."""
+        """Return the loaders of the same machine."""
         first = loader - loader % self.workers_here
         return range(first, first + self.workers_here)

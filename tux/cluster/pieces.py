@@ -38,8 +38,8 @@ class Outgoing:
         self.end: int | None = None
 
     def next(self) -> np.ndarray | None:
-        """The next piece, at most (PIECE,) uint8; None behind the last, also if the file is gone
-        then. DataError if the file cannot be read.
+        """Read the next piece, at most (PIECE,) uint8; None behind the last, also if the file is
+        gone then. DataError if the file cannot be read.
         """
         if self._at == self.end:
             return None
@@ -63,14 +63,14 @@ class Incoming:
     """
 
     def __init__(self, path: Path, size: int) -> None:
-        """ValueError for a file without bytes, of which no piece would come."""
+        """Begin a file. ValueError for a file without bytes, of which no piece would come."""
         if not size:
             raise ValueError("its file has no bytes")
         self.path, self._left = path, size
 
     def take(self, piece: np.ndarray) -> bool:
-        """Write a piece; whether it is the last. ValueError if there are more bytes than the file
-        was to have; DiskError.
+        """Write a piece; return whether it is the last. ValueError if there are more bytes than the
+        file was to have; DiskError.
         """
         if len(piece) > self._left:
             raise ValueError(f"its file has {len(piece) - self._left:,} more bytes than was told")

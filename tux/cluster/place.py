@@ -1,4 +1,4 @@
-"""Where in a job of several machines this command runs: from flags, or from the environment of
+"""The place of this command in a job of several machines: from flags, or from the environment of
 torchrun, Slurm or Open MPI.
 """
 
@@ -16,12 +16,13 @@ from typing import NamedTuple
 from tux.base.errors import DataError, UsageError
 
 PORT = 29400
-"""Where machine 0 listens when nothing says so."""
+"""The port at which machine 0 listens when nothing names another."""
 
 
 class Names(NamedTuple):
-    """How a tool that starts processes calls its variables: of how many there are, the first that
-    is set; of this one's number; of where they meet, if it says that.
+    """The names that a tool that starts processes gives to its variables: for the number of
+    processes (the first that is set counts), for the number of this one, and for the place where
+    they meet, if it has that.
     """
 
     machines: tuple[str, ...]
@@ -47,9 +48,9 @@ REJOIN = 60.0
 
 @dataclass(frozen=True)
 class Place:
-    """Machine `rank` of `machines`, which meet at `host`:`port` on machine 0. `secret` (32
-    bytes) encrypts the job; None: plaintext. `said` tells which variables of the environment say
-    so, "" if flags do.
+    """The place of machine `rank` of `machines`, which meet at `host`:`port` on machine 0. `secret`
+    (32 bytes) encrypts the job; None: plaintext. `said` tells which variables of the environment
+    say so, "" if flags do.
     """
 
     machines: int
@@ -66,7 +67,7 @@ class Place:
         return f"tcp://{self.host}:{self.port}"
 
     def own(self) -> str:
-        """The address of this machine as the others see it: of the interface that leads to
+        """Return the address of this machine as the others see it: of the interface that leads to
         machine 0. Workers bind any port of it.
         """
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -90,10 +91,10 @@ def find(
     rejoin: float | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Place | None:
-    """The place that the flags name, or else the environment; None for a job on one machine.
+    """Find the place that the flags name, or else the environment; None for a job on one machine.
 
-    Raises UsageError for what does not fit together, or where there is no key and the address is
-    not this machine's own.
+    Raises UsageError for flags that do not fit together, or where there is no key and the address
+    is not this machine's own.
     """
     launched = _environment(environment) if machines is None else None
     if launched is None:
@@ -133,7 +134,7 @@ def _found(
     insecure: bool,
     rejoin: float | None,
 ) -> Place | None:
-    """The place of a machine whose numbers are known; see `find`."""
+    """Make the place of a machine whose numbers are known; see `find`."""
     if machines is None:
         _refuse_flags_of_several(rank, meeting, key_file, insecure=insecure, rejoin=rejoin)
         return None
@@ -170,7 +171,7 @@ def _refuse_flags_of_several(
     insecure: bool,
     rejoin: float | None,
 ) -> None:
-    """UsageError where flags of several machines are set for a job on one."""
+    """Raise UsageError where flags of several machines are set for a job on one."""
     values = {
         "--node-rank": rank,
         "--rdzv": meeting,
@@ -186,7 +187,7 @@ def _refuse_flags_of_several(
 
 
 def _address(meeting: str | None) -> tuple[str, int]:
-    """The numeric address and the port of HOST:PORT, where machine 0 listens."""
+    """Return the numeric address and the port of HOST:PORT, where machine 0 listens."""
     if not meeting:
         raise UsageError(
             "no meeting point is named",
@@ -204,7 +205,7 @@ def _address(meeting: str | None) -> tuple[str, int]:
 
 
 def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | None:
-    """32 bytes from the key file, or from $TUX_JOB_KEY; None if there is neither."""
+    """Read 32 bytes from the key file, or from $TUX_JOB_KEY; None if there is neither."""
     try:
         raw = (
             Path(key_file).read_bytes() if key_file else environment.get("TUX_JOB_KEY", "").encode()
@@ -220,8 +221,8 @@ def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | Non
 
 
 class Launched(NamedTuple):
-    """What a tool that starts one process a machine says of this one; `said` tells by which
-    variables of the environment.
+    """The place of this process according to a tool that starts one process a machine; `said` names
+    the variables of the environment that tell it.
     """
 
     machines: int
@@ -231,8 +232,8 @@ class Launched(NamedTuple):
 
 
 def _environment(environment: Mapping[str, str]) -> Launched | None:
-    """What torchrun, Slurm or Open MPI has set for this process. UsageError for a variable that is
-    missing or is no number.
+    """Read the place that torchrun, Slurm or Open MPI has set for this process; None if none of
+    them has. UsageError for a variable that is missing or is no number.
     """
     for sign, names in LAUNCHERS:
         if all(name in environment for name in sign):
@@ -241,7 +242,9 @@ def _environment(environment: Mapping[str, str]) -> Launched | None:
 
 
 def _launched(environment: Mapping[str, str], names: Names, sign: str) -> Launched:
-    """The same, of one tool, whose variables are called so; `sign` tells that it was this tool."""
+    """Read the place that one tool has set, whose variables have these `names`; `sign` is the
+    variable that tells that it was this tool.
+    """
     machines = next((name for name in names.machines if name in environment), names.machines[-1])
     host, port = (environment.get(name, "") if name else "" for name in (names.host, names.port))
     meeting = f"{host}:{port}" if port and host else "" if names.port else host
@@ -259,7 +262,7 @@ def _launched(environment: Mapping[str, str], names: Names, sign: str) -> Launch
 
 
 def _number(environment: Mapping[str, str], name: str, sign: str) -> int:
-    """A whole number of the environment."""
+    """Read a whole number of the environment."""
     text = environment.get(name)
     if text is not None and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)

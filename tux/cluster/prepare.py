@@ -96,7 +96,9 @@ def prepare(
 
 
 def _kept(states: States) -> dict[str, Any]:
-    """Which states the job keeps, where its lists are kept, and from which it goes on."""
+    """Return the fields of a job about its states: whether it keeps them, where its lists are kept,
+    and from which states it goes on.
+    """
     lists = str(states.keeper.lists) if states.keeper else ""
     return {
         "lists_folder": lists,
@@ -106,8 +108,8 @@ def _kept(states: States) -> dict[str, Any]:
 
 
 def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
-    """Compile the kernels of all workers, as one of them does. A few edges are enough: the workers
-    lay all out again.
+    """Compile the kernels of all workers, in this process. A few edges are enough: the workers lay
+    all out again.
     """
     phase("layout and compile")
     worker = job.worker(rank, COMPILED_EDGES)
@@ -116,7 +118,9 @@ def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
 
 
 def crowded(workers: int) -> str:
-    """A warning that this machine has fewer processor cores than workers; "" if it has enough."""
+    """Return a warning that this machine has fewer processor cores than workers; "" if it has
+    enough.
+    """
     if workers <= (here := cores()):
         return ""
     has = f"{here} processor core{'s' * (here > 1)}"
@@ -132,14 +136,14 @@ def _traits(
     options: dict[str, Any],
     digests: dict[str, str],
 ) -> dict[str, str]:
-    """What all machines of the job must have in common."""
+    """Collect the traits that all machines of the job must have in common."""
     name = app.rpartition(os.sep)[2]
     return agreement.traits(name, find(app).digest, parameters, options, digests)
 
 
 def _meeting(place: Place | None, folder: Path) -> dict[str, Any]:
-    """The job's nonce, the addresses of the launcher and of this machine's workers, the secret, and
-    how long this machine tries to join again.
+    """Return the fields of a job about its meeting: its nonce, the addresses of the launcher and of
+    this machine's workers, the secret, and for how long this machine tries to join again.
     """
     launcher, listen, secret = (
         (place.launcher, place.own(), place.secret)

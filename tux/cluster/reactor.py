@@ -22,16 +22,16 @@ from tux.protocol.message import BadMessage, Kind, Message
 
 
 class Reactor:
-    """Of one member of a job: workers 0 .. n - 1, and the launcher as number n.
+    """The reactor of one member of a job: workers 0 .. n - 1, and the launcher as number n.
 
     `handle(message)` is called for each message that arrives; it returns True to keep the message
     from `deliver`, which otherwise gets it. `deliver` also gets the errors of rounds. `partners`
     are the members whose silence is delivered as PeerLost, unless `excused(member, seconds)`: a
     silence of so many seconds has a reason. They get a probe once an interval, by which they find
     that a message before it was lost. `largest`: bytes of a frame. `foreign(message)` gets the
-    messages of this job that are not between its members as this one counts them,
-    `outside(frames)` what is not of this job; it returns True for what is not to be counted as
-    refused. `role`: what messages call a member.
+    messages of this job that are not between its members as this one counts them; `outside(frames)`
+    gets frames that are not of this job, and returns True for those that are not counted as
+    refused. `role`: the word for a member in messages.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Reactor:
         self.outbox: deque[Message] = deque()
         self._own: deque[Message] = deque()  # to this member itself: remote messages go first
         self._held: list[Message] = []  # for members that cannot be reached yet
-        # connections and messages from outside the job, and what the last one was
+        # connections and messages from outside the job, and the last one in words
         self.refused, self.last_refused = 0, ""
         self.sequences = Sequences(len(addresses))
         self.heartbeat, self.activity = Heartbeat(time.monotonic()), Activity()
         self.sockets = Sockets(addresses[number], largest, secret, self._refuse)
         self._dealers = self.sockets.dealers
-        checksum([b""])  # compiles, or loads, what the first message must not wait for
+        checksum([b""])  # compiles, or loads, the kernel that the first message needs
 
     # ---- in any thread
 
@@ -72,18 +72,18 @@ class Reactor:
 
     @property
     def queued(self) -> bool:
-        """Whether messages wait for a round."""
+        """True if messages wait for a round."""
         return bool(self.outbox or self._own)
 
     def name_host(self, error: BadMessage) -> None:
-        """Give the error what the message's sender is called, and its host."""
+        """Add the name of the message's sender, and its host, to the error."""
         error.name(f"{self._role} {error.source}", self._place(error.source))
 
     # ---- with the sockets
 
     def round(self, milliseconds: int) -> None:
-        """Send what is queued, wait at most so long until messages arrive, handle them, and send
-        the answers.
+        """Send all queued messages, wait at most so long until messages arrive, handle them, and
+        send the answers.
         """
         try:
             self._send_all()
@@ -98,14 +98,14 @@ class Reactor:
             self._fail(error)
 
     def flush(self) -> None:
-        """Send what is queued for other members."""
+        """Send all queued messages to other members."""
         try:
             self._send_all()
         except Exception as error:
             self._fail(error)
 
     def settle(self) -> None:
-        """Send what is queued, and handle this member's messages to itself."""
+        """Send all queued messages, and handle this member's messages to itself."""
         try:
             self._send_all()
             self._handle_own()
@@ -119,7 +119,7 @@ class Reactor:
         self.sockets.send_once(address, encode(message, self.job))
 
     def _fail(self, error: Exception) -> None:
-        """Nothing more is handled, but what the worker still sends is sent."""
+        """Deliver the error, and handle nothing more. Messages of the worker are still sent."""
         if isinstance(error, BadMessage):
             self.name_host(error)
         self._deliver(error)
@@ -154,8 +154,8 @@ class Reactor:
         self._dealers.send(dest, encode(self.sequences.numbered(message), self.job))
 
     def _take(self) -> None:
-        """All messages that have arrived. What is not of this job is counted and dropped; the
-        job goes on.
+        """Handle all messages that have arrived. Frames that are not of this job are counted and
+        dropped; the job goes on.
         """
         while (frames := self.sockets.receive()) is not None:
             try:
@@ -174,7 +174,7 @@ class Reactor:
                 self._dispatch(message)
 
     def _checked(self, message: Message) -> Message:
-        """The message, if it is for this member and from another one; else it is shown to
+        """Return the message, if it is for this member and from another one; else it is shown to
         `foreign`, and Refused.
         """
         if (
@@ -189,14 +189,16 @@ class Reactor:
         )
 
     def _is_from_member(self, message: Message) -> bool:
-        """Whether the source is a member, and the number not that of a second process."""
+        """Return whether the source is a member, and the number not that of a second process."""
         if message.kind is not Kind.BEAT:
             return self.sequences.is_from_member(message)
         source = message.source
         return source < len(self.addresses) and self.heartbeat.is_new(source, message.sequence)
 
     def _dispatch(self, message: Message) -> None:
-        """Handle a message. What it brings about for others leaves at once: they wait for it."""
+        """Handle a message. Messages to others that this causes leave at once: they are waited
+        for.
+        """
         self.activity.handled += 1
         if not self.handle(message):
             self._deliver(message)
@@ -208,7 +210,7 @@ class Reactor:
         self.refused, self.last_refused = self.refused + 1, what
 
     def _probe(self) -> None:
-        """If a probe is due, send it to the partners, and check that they have been heard."""
+        """Send a probe to the partners, if one is due, and check that they have been heard."""
         now = time.monotonic()
         if not self.heartbeat.due(now):
             return
@@ -226,7 +228,7 @@ class Reactor:
                 )
 
     def _place(self, number: int) -> str:
-        """A member and its host, as far as they are known."""
+        """Name a member and its host, as far as they are known."""
         address = self.addresses[number] if number < len(self.addresses) else ""
         host = address.removeprefix("tcp://").rpartition(":")[0]
         if not address.startswith("tcp://"):
@@ -234,5 +236,5 @@ class Reactor:
         return f"{self.name(number)} on {host}"
 
     def name(self, number: int) -> str:
-        """How messages call a member."""
+        """Return the name of a member in messages."""
         return "the launcher" if number == len(self.addresses) - 1 else f"{self._role} {number}"

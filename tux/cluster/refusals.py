@@ -15,18 +15,18 @@ INTERVAL = 60.0
 
 
 MOST_ENDED = 100
-"""How many of the machines that ended before they joined are remembered."""
+"""The number of machines, of those that ended before they joined, that are remembered."""
 
 AGAIN = "it is waited for: correct this, and start it there again"
-"""What to do about a machine that has ended before it joined."""
+"""The advice about a machine that has ended before it joined."""
 
 
 class Refused(Protocol):
-    """What a member has refused."""
+    """The refusals of one member."""
 
     @property
     def refused(self) -> int:
-        """How many connections and messages."""
+        """The number of connections and messages."""
 
     @property
     def last_refused(self) -> str:
@@ -34,9 +34,9 @@ class Refused(Protocol):
 
 
 class Refusals:
-    """What the launcher knows of the refusals of all workers, from their heartbeats.
+    """The refusals of all workers as the launcher knows them, from their heartbeats.
 
-    `warn(text)` shows a warning to the user. `role`: what it calls a member.
+    `warn(text)` shows a warning to the user. `role`: the word for a member.
     """
 
     def __init__(self, warn: Callable[[str], None], role: str = "worker") -> None:
@@ -47,20 +47,20 @@ class Refusals:
         self._gone: deque[str] = deque(maxlen=MOST_ENDED)
 
     def note(self, worker: int, beat: Beat) -> None:
-        """A heartbeat, with what the worker has refused so far."""
+        """Note a heartbeat, with the refusals of the worker so far."""
         self._beats[worker] = beat
 
     def ended(self, why: str, address: str) -> None:
-        """Another machine, whose command was at that address, has ended before it joined, and says
-        why. It may say so several times.
+        """Note that another machine, whose command was at that address, has ended before it joined,
+        and why. It may say so several times.
         """
         if address not in self._gone:
             self._gone.append(address)
             self._ended.append(one_line(why))
 
     def warn(self, own: Refused, *, end: bool = False) -> None:
-        """Warn of what was refused by the launcher itself, its `own`, and by the workers: of the
-        first at once, of more every minute and at the end. Warn of machines that have ended.
+        """Warn of refusals by the launcher itself, its `own`, and by the workers: of the first at
+        once, of more every minute and at the end. Warn of machines that have ended.
         """
         while self._ended:
             self._warn(f"{self._ended.popleft()}; {AGAIN}")

@@ -31,8 +31,8 @@ class RemoteFiles:
         self._given: dict[int, Outgoing] = {}  # states that the job goes on from, by worker
 
     def take(self, message: Message) -> None:
-        """A piece of a file of a worker, which then sends the next. BadMessage if it is none, or
-        nobody waits for it; DiskError.
+        """Take a piece of a file of a worker, which then sends the next. BadMessage if it is none,
+        or nobody waits for it; DiskError.
         """
         rank, piece = message.source, Piece.read(message, PIECE)
         with checking(message):
@@ -55,8 +55,8 @@ class RemoteFiles:
         append(path, piece.content)
 
     def give(self, message: Message) -> None:
-        """A worker has said that it lacks the state from which it goes on: send the first piece.
-        BadMessage if it lacks none.
+        """Send the first piece of a state to a worker that has said that it lacks it. BadMessage if
+        it lacks none.
         """
         rank = message.source
         with checking(message):
@@ -66,8 +66,8 @@ class RemoteFiles:
         self._next(rank)
 
     def taken(self, message: Message) -> None:
-        """A worker has taken a piece of its state: send the next, if there is one. BadMessage if no
-        piece is on its way there.
+        """Send the next piece of a state, if there is one, to a worker that has taken the one
+        before. BadMessage if no piece is on its way there.
         """
         with checking(message):
             if content_of(message) is not Content.STATE or message.source not in self._given:

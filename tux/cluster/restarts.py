@@ -1,4 +1,5 @@
-"""When the workers of a job are started again, and from where. No sockets, no processes.
+"""The rules for starting the workers of a job again: after which errors, how often, and from where.
+No sockets, no processes.
 
 A worker that is lost takes with it a part of the state that no other has. So all workers are
 started again, together, from the same checkpoint or from the beginning of the run: an incarnation
@@ -18,7 +19,9 @@ from tux.engine.state import place
 
 
 class Start(NamedTuple):
-    """From where the workers of an incarnation go on: a checkpoint, or number 0, the beginning."""
+    """The point from which the workers of an incarnation go on: a checkpoint, or number 0, the
+    beginning.
+    """
 
     checkpoint: int = 0
     epochs: int = 0  # that have ended
@@ -26,40 +29,42 @@ class Start(NamedTuple):
     states: Sequence[Saved] = ()  # the workers' files, by rank
 
     def __str__(self) -> str:
-        """In words, after "goes on from"."""
+        """Describe it in words, after "goes on from"."""
         if not self.checkpoint:
             return "the beginning"
         return f"checkpoint {self.checkpoint}, {place(self.epochs, self.clocks)}"
 
 
 class Recovery(Protocol):
-    """Who knows the checkpoints of a run and its records."""
+    """An object that knows the checkpoints of a run and its records."""
 
     def latest(self) -> int:
-        """The number of the newest checkpoint, be it whole or damaged; 0 if there is none."""
+        """Return the number of the newest checkpoint, be it whole or damaged; 0 if there is
+        none.
+        """
 
     def newest(self) -> Start:
-        """The newest checkpoint that is whole, or the beginning. All its bytes are read."""
+        """Find the newest checkpoint that is whole, or the beginning. All its bytes are read."""
 
     def go_on(self, start: Start, why: str, count: str) -> None:
-        """All workers go on from `start`: later records are removed, and it is told: `why`, and
-        which restart this is.
+        """Prepare for all workers to go on from `start`: remove later records, and tell the user
+        `why`, and which restart this is.
         """
 
 
 class Restarts:
-    """How often the workers may be started again: `allowed` times, and as often again after each
-    new checkpoint.
+    """A count of restarts: the workers may be started again `allowed` times, and as often again
+    after each new checkpoint.
     """
 
     def __init__(self, allowed: int, begun: int = 0) -> None:
-        """`begun`: the number of the checkpoint that the job goes on from."""
+        """Begin to count. `begun`: the number of the checkpoint that the job goes on from."""
         self.allowed, self.used = allowed, 0
         self._begun = begun
 
     def lost(self, error: TuxError, latest: int) -> bool:
-        """Whether workers are started again after an error; `latest` is the number of the newest
-        checkpoint.
+        """Decide whether workers are started again after an error, and count it if so; `latest` is
+        the number of the newest checkpoint.
         """
         if latest > self._begun:
             self._begun, self.used = latest, 0
@@ -69,8 +74,8 @@ class Restarts:
         return True
 
     def goes_on(self, checkpoint: int) -> None:
-        """The workers that were lost go on from a checkpoint. It may be one before a damaged one,
-        or one that has become whole since they were lost.
+        """Note the checkpoint from which the workers that were lost go on. It may be one before a
+        damaged one, or one that has become whole since they were lost.
         """
         if checkpoint > self._begun:
             self.used = 1
@@ -78,7 +83,7 @@ class Restarts:
 
     @property
     def none_left(self) -> str:
-        """What is added to an error after the last restart."""
+        """The text that is added to an error after the last restart."""
         are = "are" if self.allowed > 1 else "is"
         used_up = f"; the {plural(self.allowed, 'restart')} of --restarts {are} used up"
         return used_up if self.allowed else ""
@@ -88,7 +93,8 @@ class Restarts:
 
 
 def is_loss(error: BaseException) -> bool:
-    """Whether an error says that a worker died, hangs or is cut off: then the same job may succeed
-    when it is started again. Errors of data, program, usage, version and disk would come again.
+    """Return whether an error says that a worker died, hangs or is cut off: then the same job may
+    succeed when it is started again. Errors of data, program, usage, version and disk would come
+    again.
     """
     return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(error, NotJoined | Left)

@@ -9,14 +9,16 @@ from tux.protocol.message import Message
 
 
 class Sequences:
-    """Numbers the messages that one member sends to each other, and checks those that arrive."""
+    """The numbers of the messages that one member sends to each other, and of those that arrive,
+    which it checks.
+    """
 
     def __init__(self, members: int) -> None:
         self.next = [0] * members  # by member, of the next message to it
         self.expected = [0] * members  # by member, of the next message from it
 
     def numbered(self, message: Message) -> Message:
-        """The message with its number."""
+        """Give a message its number."""
         number = self.next[message.dest]
         self.next[message.dest] += 1
         return Message(
@@ -30,14 +32,16 @@ class Sequences:
         )
 
     def is_from_member(self, message: Message) -> bool:
-        """Whether the source is a member. A second process with the same number is not: its
+        """Return whether the source is a member. A second process with the same number is not: its
         messages are numbered from 0 again.
         """
         source = message.source
         return source < len(self.expected) and message.sequence >= self.expected[source]
 
     def accept(self, message: Message, where: str) -> None:
-        """A member's message has arrived; PeerLost if one before it is missing."""
+        """Check the number of a member's message that has arrived; PeerLost if one before it is
+        missing.
+        """
         expected = self.expected[message.source]
         if message.sequence != expected:
             raise PeerLost(

@@ -44,7 +44,7 @@ class SimulatedCluster:
             worker.take(message)
 
     def run(self, steps: Callable[[Worker], Sequence[Step]], slack: int | None = None) -> None:
-        """Every worker runs ``steps(worker)``; events come in the order that the seed decides.
+        """Run ``steps(worker)`` on every worker; events come in the order that the seed decides.
         TuxError if all of them wait.
         """
         self.finish(

@@ -27,11 +27,10 @@ from tux.protocol.message import BadMessage, Message
 
 
 class Round:
-    """A round of the thread that has taken the sockets: its body. `thread` is the number of the
+    """A round of the thread that has taken the sockets: a context. `thread` is the number of the
     thread that runs one, or 0.
 
-    A class, as it is entered several times a clock: what contextlib makes of a generator takes
-    longer.
+    It is a class, as it is entered several times a clock: a generator with contextlib takes longer.
     """
 
     __slots__ = ("_hand_over", "thread")
@@ -95,11 +94,11 @@ class SocketThread:
         self._beats.send_now()
 
     def resume(self) -> None:
-        """It goes on."""
+        """End the pause."""
         self._paused = False
 
     def _beat(self) -> Beat:
-        """The heartbeat that is due now."""
+        """Make the heartbeat that is due now."""
         return Beat(
             paused=self._paused,
             works=self.reactor.activity.works(),
@@ -108,7 +107,7 @@ class SocketThread:
         )
 
     def meet(self, addresses: list[str]) -> None:
-        """The addresses of all workers are known."""
+        """Set the addresses of all workers, which are known now."""
         self.addresses[: len(addresses)] = addresses
         self.reactor.sockets.wake()
 
@@ -129,8 +128,8 @@ class SocketThread:
         self.reactor.sockets.wake()
 
     def receive(self, seconds: float, waiting_for: str) -> Message:
-        """The next message for the main thread. DeadlinePassed, naming what was waited for, after
-        `seconds`; errors of rounds as they are.
+        """Receive the next message for the main thread. DeadlinePassed, with the reason for the
+        wait, after `seconds`; errors of rounds are raised as they are.
         """
         # counted by short waits, not by the clock, which also runs while this process is stopped
         left = seconds
@@ -147,8 +146,8 @@ class SocketThread:
             self.reactor.activity.end_wait()
 
     def serve(self, seconds: float, waiting_for: str) -> Message:
-        """As `receive`, but this thread runs the rounds meanwhile, and keeps the sockets. The
-        deadline is one for silence: it begins anew while other members work.
+        """Receive a message as `receive` does, but run the rounds in this thread meanwhile, and
+        keep the sockets. The deadline limits silence: it begins anew while other members work.
         """
         self._absence.end(time.thread_time())
         if self.inbox.empty():
@@ -174,7 +173,9 @@ class SocketThread:
             deadline.waited(min(time.monotonic() - start, heartbeat.HEARTBEAT))
 
     def arrived(self) -> Iterator[Message]:
-        """The messages for the main thread that are there; errors of rounds as they are."""
+        """Yield the messages for the main thread that have arrived; errors of rounds are raised as
+        they are.
+        """
         self._absence.end(time.thread_time())
         if self._hand_over.take_if_free():
             with self._round:
@@ -183,8 +184,8 @@ class SocketThread:
             yield _unless_error(self.inbox.get())
 
     def computes(self) -> None:
-        """The main thread computes from now on: if it is likely to be long, the socket thread
-        serves meanwhile.
+        """Note that the main thread computes from now on: if it is likely to be long, the socket
+        thread serves meanwhile.
         """
         if not self._absence.is_short:
             self._hand_over.hand_over()
@@ -192,7 +193,7 @@ class SocketThread:
 
     @contextmanager
     def naming_hosts(self) -> Iterator[None]:
-        """A BadMessage of the body gets the sender's number and host as its `where`."""
+        """Give a BadMessage of the body the sender's number and host as its `where`."""
         try:
             yield
         except BadMessage as error:
@@ -200,7 +201,7 @@ class SocketThread:
             raise
 
     def close(self, flush: float = 5.0) -> None:
-        """Send what is left, for at most `flush` seconds, and end the thread.
+        """Send the messages that are left, for at most `flush` seconds, and end the thread.
 
         A thread that is in the midst of a handler then goes on, and closes the sockets when it is
         over: nobody may close them while they are used.
@@ -216,7 +217,7 @@ class SocketThread:
             self._thread.join(2 * flush + 1)
 
     def closed(self, seconds: float) -> bool:
-        """After `close`: whether the sockets are closed, perhaps after some seconds."""
+        """Wait, after `close`, at most so many seconds; return whether the sockets are closed."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()

@@ -1,11 +1,11 @@
-"""The sockets of one member of a job, over ZeroMQ, and who may connect to them. The one file that
-imports zmq.
+"""The sockets of one member of a job, over ZeroMQ, and the admission of connections. The one file
+that imports zmq.
 
 A member binds one ROUTER socket, to which the others connect, and connects one DEALER to each of
 them; so messages from one member arrive in the order in which they were sent. With a job's secret,
 connections are encrypted (CURVE), and only those that hold the job's key are admitted (ZAP).
 
-Buffers are sent without a copy. That is sound because whoever sends a message gives its arrays
+Buffers are sent without a copy. That is sound because the sender of a message gives its arrays
 away: they were made for it and are not written again.
 """
 
@@ -43,7 +43,7 @@ _AT_ONCE, _EVENTS, _READABLE = int(zmq.DONTWAIT), int(zmq.EVENTS), int(zmq.POLLI
 
 
 def key_pair(secret: bytes, role: str) -> tuple[bytes, bytes]:
-    """The CURVE key pair (public, secret; Z85) by which all members of a job "listen" or
+    """Make the CURVE key pair (public, secret; Z85) by which all members of a job "listen" or
     "connect"; all know its secret.
     """
     own = zmq.utils.z85.encode(
@@ -56,7 +56,7 @@ class Sockets:
     """The sockets of the member that listens at `address`. One thread at a time uses them; a lock
     must be between two of them. `wake` may be called by any thread.
 
-    `largest`: bytes of a frame. `refuse(what)` is called for each connection from outside the job.
+    `largest`: bytes of a frame. `refuse(text)` is called for each connection from outside the job.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class Sockets:
         """The address at which this member listens, its port chosen."""
         return self._router.getsockopt(zmq.LAST_ENDPOINT).decode().rstrip("\x00")
 
-    # ---- who may connect
+    # ---- connections
 
     def _open_zap(self) -> Any:
-        """The socket at which ZeroMQ asks about each connection (ZAP, RFC 27): CURVE alone would
-        accept any client that knows our key.
+        """Open the socket at which ZeroMQ asks about each connection (ZAP, RFC 27): CURVE alone
+        would accept any client that knows our key.
         """
         zap = self._context.socket(zmq.REP)
         zap.setsockopt(zmq.LINGER, 0)
@@ -119,7 +119,7 @@ class Sockets:
         return zap
 
     def _admit(self) -> None:
-        """Admit a connection that holds the key of a member of this job."""
+        """Admit a connection that holds the key of a member of this job, and refuse others."""
         version, request, _, address, _, mechanism, *credentials = self._zap.recv_multipart()
         is_member = (
             mechanism == b"CURVE"
@@ -134,8 +134,8 @@ class Sockets:
         self._zap.send_multipart([version, request, *answer, b"", b""])
 
     def _count_failed_handshakes(self) -> None:
-        """Count the connections that ended before they had shown who they are. An unread monitor
-        would block all connections.
+        """Count the connections that ended before they had shown their key. An unread monitor would
+        block all connections.
         """
         while self._monitor.poll(0):
             recv_monitor_message(self._monitor)
@@ -152,8 +152,8 @@ class Sockets:
                 self._wake.send(b"", _AT_ONCE)
 
     def poll(self, milliseconds: int) -> bool:
-        """Wait until something happens, and admit or refuse who has connected. Whether frames have
-        arrived.
+        """Wait until something happens, and admit or refuse new connections. Return whether frames
+        have arrived.
         """
         ready = dict(self._poller.poll(milliseconds))
         if self._woken in ready:
@@ -166,22 +166,24 @@ class Sockets:
         return self._router in ready
 
     def receive(self) -> list[Any] | None:
-        """The frames of the next message that has arrived; None if there is none."""
+        """Return the frames of the next message that has arrived; None if there is none."""
         if not _arrived(self._router):
             return None
-        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, who has sent it
+        frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, its sender
         while frame.more:
             frame = self._router.recv(_AT_ONCE, copy=False)
             frames.append(frame.buffer)
         return frames
 
     def stop_receiving(self) -> None:
-        """Nothing is received any more; what is to be sent still is."""
+        """Stop to receive. Messages that are still to be sent are sent."""
         if self._router in self._poller:
             self._poller.unregister(self._router)
 
     def more_dealers(self, most_waiting: int = 0) -> Dealers:
-        """Sockets to other members for one more thread, which has to close them before `close`."""
+        """Make sockets to other members for one more thread, which has to close them before
+        `close`.
+        """
         return Dealers(self._context, self._keys, most_waiting)
 
     def send_once(self, address: str, frames: Sequence[Any]) -> None:
@@ -198,7 +200,7 @@ class Sockets:
         dealer.close(1000)
 
     def close(self, flush: float) -> None:
-        """Send what is left, for at most `flush` seconds, and close all sockets."""
+        """Send the messages that are left, for at most `flush` seconds, and close all sockets."""
         with self._wake_lock:
             self._wake.close(0)
         self._woken.close(0)
@@ -225,8 +227,8 @@ class Dealers:
         self._by_member: dict[int, Any] = {}
 
     def connect(self, member: int, address: str) -> bool:
-        """Whether there is a socket for a member, made now if need be; False while the process may
-        open no more files.
+        """Connect to a member, if there is no socket for it yet. Return whether there is one now:
+        there is none while the process may open no more files.
 
         Idle connections of strangers take files too, until their handshake is over; then it works.
         """
@@ -239,7 +241,7 @@ class Dealers:
         return member in self._by_member
 
     def dealer(self, address: str) -> Any:
-        """A new socket, connected to a member. Refused if `address` is no address."""
+        """Make a new socket, connected to a member. Refused if `address` is no address."""
         dealer = self._context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, 5000)
         dealer.setsockopt(zmq.SNDHWM, self._most_waiting)
@@ -268,11 +270,11 @@ class Dealers:
             self._by_member[member].send_multipart(frames, _AT_ONCE)
 
     def close(self, flush: float) -> None:
-        """Send what is left, for at most `flush` seconds after this call."""
+        """Send the messages that are left, for at most `flush` seconds after this call."""
         for dealer in self._by_member.values():
             dealer.close(int(flush * 1000))
 
 
 def _arrived(socket: Any) -> bool:
-    """Whether a socket has a message: to ask is cheaper than to fail."""
+    """Return whether a socket has a message. To ask takes less time than a failing call."""
     return bool(int(socket.getsockopt(_EVENTS)) & _READABLE)

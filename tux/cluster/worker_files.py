@@ -4,7 +4,7 @@ pieces (`tux.cluster.pieces`). `tux.cluster.remote_files` is the launcher's side
 A state that is kept is first written to a file of this machine, as a worker of machine 0 does with
 its own. The file goes to the launcher while the worker trains, and is removed when the last piece
 has been taken. So a state on its way takes no memory, and the launcher's copy has the same bytes.
-What is new of the lists on disk goes before each state, which is nothing without them.
+New lists on disk go before each state, which is nothing without them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class WorkerFiles:
     One thread writes a state to `new_path` and calls `begin`; another calls `handle`, which sends
     the rest. The launcher wants the next state when it has taken the last one whole, or has given
     it up. So of states they never meet; of lists they may at the end, when the main thread sends
-    what is left of them.
+    the rest of them.
     """
 
     def __init__(self, job: Job, rank: int, post: Callable[[Message], None]) -> None:
@@ -52,11 +52,13 @@ class WorkerFiles:
 
     @property
     def path(self) -> Path:
-        """Where the state is that goes to the launcher, or comes from it."""
+        """The path of the state that goes to the launcher, or comes from it."""
         return self._job.state_file(self._rank)
 
     def handle(self, message: Message) -> bool:
-        """A PIECE or TAKEN; False if the main thread waits for it. BadMessage if nobody does."""
+        """Handle a PIECE or TAKEN; return False if the main thread waits for it. BadMessage if
+        nobody does.
+        """
         if message.source != self._launcher:
             raise BadMessage(message, "the sender is not the launcher")
         if message.kind is Kind.PIECE:
@@ -75,8 +77,8 @@ class WorkerFiles:
         return True
 
     def new_path(self) -> Path:
-        """`path`, where no file is any more: it may be that of a state which the launcher has given
-        up, or the part that an earlier start of the workers has left.
+        """Return `path`, after removing a file there: it may be that of a state which the launcher
+        has given up, or the part that an earlier start of the workers has left.
         """
         self.clear()
         return self.path
@@ -84,8 +86,8 @@ class WorkerFiles:
     # ---- states that are kept
 
     def begin(self, mark: int) -> None:
-        """The state at a mark has been written: send the lists so far, if they go there at all, and
-        the state.
+        """Send the state at a mark, which has been written, and before it the lists so far, if they
+        go there at all.
         """
         with self._lock:
             self._mark, self._state, self._state_waits = mark, Outgoing(self.path), True
@@ -142,8 +144,8 @@ class WorkerFiles:
     def fetch(
         self, digest: Digest, ask: Callable[[], None], receive: Callable[[], Message]
     ) -> Saved:
-        """The file of the state from which this worker goes on, when the launcher, which is asked
-        by `ask`, has sent it. DiskError; BadMessage if it is not what was told.
+        """Fetch the file of the state from which this worker goes on: `ask` asks the launcher,
+        which sends it. DiskError; BadMessage if its size is not that of the `digest`.
         """
         incoming, whole = Incoming(self.new_path(), digest.size), False
         self._lacks_state = True
@@ -158,9 +160,7 @@ class WorkerFiles:
         return Saved(str(self.path), digest)
 
     def send_lists(self, receive: Callable[[], Message]) -> None:
-        """Send what is left of the file of lists, which is complete. DataError if it cannot be
-        read.
-        """
+        """Send the rest of the file of lists, which is complete. DataError if it cannot be read."""
         with self._lock:
             self._main_waits = True
             self._extend()

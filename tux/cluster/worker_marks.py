@@ -56,7 +56,9 @@ class WorkerMarks:
         epoch: Callable[[], int] = lambda: 0,
         send: Callable[[int], None] = lambda mark: None,
     ) -> None:
-        """`last`: the run's last epoch; `epoch()`: the one that has ended last."""
+        """Begin with mark 0. `last`: the run's last epoch; `epoch()`: the one that has ended
+        last.
+        """
         self._rank, self._say, self._write, self._copied = rank, say, write, copied
         self._send = send
         self._allowance = Allowance(every, last) if every else None
@@ -67,7 +69,9 @@ class WorkerMarks:
         self._background: Background[None] = Background()
 
     def heard(self, control: Pass | Keep | End | Until) -> bool:
-        """The launcher has said this; whether it makes sense. Another thread may call this."""
+        """Take a control message of the launcher; return whether it makes sense. Another thread may
+        call this.
+        """
         match control:
             case Pass(upto, keep) if self._allowance:
                 self._allowance.given(Word(upto, keep))
@@ -83,12 +87,14 @@ class WorkerMarks:
         return True
 
     def asked(self) -> float | None:
-        """Whether the run ends at the end of the epoch that has just ended: 0 if it does."""
+        """Return 0 if the run ends at the end of the epoch that has just ended, else None."""
         until = self._ending.until
         return 0.0 if until is not None and self._epoch() >= until else None
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
-        """Whether the state at a mark is kept; None: another word of the launcher must come."""
+        """Return whether the state at a mark is kept; None: another word of the launcher must
+        come.
+        """
         if self._ending.holds:
             return None
         if self._allowance is None:
@@ -101,7 +107,7 @@ class WorkerMarks:
     def keep(self, state: State) -> Iterator[None]:
         """Copy the state when the launcher has said where it goes, or write it at once."""
         mark = self._mark
-        self._background.poll()  # raises what is a fault of tux in the last writing
+        self._background.poll()  # raises faults of tux in the last writing
         # none follows the last one, which is not left out
         head = state.head
         is_last = head.epoch == self._last or head.over or self.asked() is not None
@@ -116,7 +122,7 @@ class WorkerMarks:
 
     @property
     def keeps(self) -> bool:
-        """Whether any state is kept."""
+        """True if any state is kept."""
         return self._allowance is not None
 
     def finish(self) -> None:
@@ -136,8 +142,8 @@ class WorkerMarks:
 
 
 def copied_if_small(state: State, workers: int) -> State:
-    """A copy, unless those of so many workers of this machine would take more than a `SHARE` of
-    the free memory; then the state itself.
+    """Copy the state, unless the copies of so many workers of this machine would take more than a
+    `SHARE` of the free memory; then return the state itself.
     """
     free = memory.free()
     size = sum(array.nbytes for array in state.arrays.values())

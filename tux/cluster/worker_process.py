@@ -87,8 +87,8 @@ class Peer:
         )
 
     def _handle(self, message: Message) -> bool:
-        """In a round of the reactor: heartbeats end here, the server's messages at the server; the
-        rest is the worker's, but not before Go.
+        """Handle a message in a round of the reactor: heartbeats end here, the server's messages at
+        the server; the rest is the worker's, but not before Go.
         """
         if message.kind is Kind.CONTROL:
             return self._handle_control(message)
@@ -110,13 +110,15 @@ class Peer:
         return True
 
     def _hear_launcher(self, beat: Beat) -> None:
-        """A heartbeat of the launcher. Whom it has just continued may be heard a little later."""
+        """Take a heartbeat of the launcher. After a pause, members that it has just continued may
+        be heard a little later.
+        """
         if self._paused and not beat.paused:
             self.socket_thread.reactor.heartbeat.forgive(time.monotonic())
         self._paused = beat.paused
 
     def _handle_control(self, message: Message) -> bool:
-        """A control message; True if the worker does not need it."""
+        """Handle a control message; return True if the worker does not need it."""
         control = control_in(message)
         if message.source != self.launcher:
             raise BadMessage(message, "the sender is not the launcher")
@@ -137,7 +139,7 @@ class Peer:
         return True
 
     def _excused(self, member: int, seconds: float) -> bool:
-        """Whether a member is silent because the user has stopped the launcher, by Ctrl-Z or
+        """Return whether a member is silent because the user has stopped the launcher, by Ctrl-Z or
         SIGSTOP; Ctrl-Z stops the workers of its machine too.
 
         A launcher on another machine has sent a message before it, and is waited for no longer than
@@ -152,14 +154,16 @@ class Peer:
         self.socket_thread.send(pack(control, self.rank, self.launcher))
 
     def receive(self) -> Message:
-        """The next message for the worker; Refused when the launcher says that the job is over."""
+        """Receive the worker's next message; Refused when the launcher says that the job is
+        over.
+        """
         clock = self.worker.all_clocks if self.worker else 0
         return self._unless_over(
             self.socket_thread.serve(self.job.deadline, f"clock {clock} to be answered")
         )
 
     def arrived(self) -> Iterator[Message]:
-        """The messages for the worker that are there already, but for what ends a wait."""
+        """Return the messages for the worker that have arrived, without control messages."""
         arrived = map(self._unless_over, self.socket_thread.arrived())
         return (message for message in arrived if message.kind is not Kind.CONTROL)
 
@@ -170,7 +174,7 @@ class Peer:
         return message
 
     def _meet(self) -> list[str]:
-        """The addresses of all workers, when the launcher has heard of each."""
+        """Return the addresses of all workers, when the launcher has heard of each."""
         match control_in(self._from_launcher("the launcher")):
             case Go(addresses) if len(addresses) == self.job.workers:
                 return addresses
@@ -179,8 +183,8 @@ class Peer:
         raise ended(Bye())
 
     def _from_launcher(self, waiting_for: str, seconds: float = math.inf) -> Message:
-        """The launcher's next message before training: a piece of a state, or that all are ready.
-        DeadlinePassed after `seconds`.
+        """Receive the launcher's next message before training: a piece of a state, or that all are
+        ready. DeadlinePassed after `seconds`.
 
         Once the launcher has heard Hello, it sends heartbeats, and decides how long the others are
         waited for: this worker waits as long as the launcher lives. PeerLost where none comes: the
@@ -210,8 +214,8 @@ class Peer:
                     raise DeadlinePassed(text, where=where) from None
 
     def run(self) -> None:
-        """Load, say hello, train when all are ready, send the rows of the masters, and stay until
-        the launcher has them.
+        """Run the worker: load, say hello, train when all are ready, send the rows of the masters,
+        and stay until the launcher has them.
         """
         job, thread = self.job, self.socket_thread
         worker = self.worker = job.worker(self.rank)
@@ -241,8 +245,8 @@ class Peer:
         self.say(Hello(self.job.traits, os.getpid(), *where, ready))
 
     def _state_before(self, saved: Saved, part: str) -> State:
-        """The state from which this worker goes on; where the launcher has its file, it is asked
-        for a copy, which takes space on the disk no longer than the state is used.
+        """Return the state from which this worker goes on. Where the launcher has its file, ask for
+        a copy, which takes space on the disk no longer than the state is used.
         """
         if saved.path:
             return load(saved, part)
@@ -261,7 +265,7 @@ class Peer:
 
     def _keep_states(self, training: Training) -> int:
         """Go on from the checkpoint of the job, if there is one, and keep states where it says so.
-        Returns the run's last epoch.
+        Return the run's last epoch.
         """
         job, last = self.job, self.job.epochs
         states = job.resume or job.checkpoint_every
@@ -287,13 +291,13 @@ class Peer:
         return last
 
     def _send_lists(self, worker: Worker) -> None:
-        """Lists on disk: whole in their file, where the launcher finds it; or sent there."""
+        """Flush the file of lists, where the launcher finds it, or send the lists there."""
         if worker.spool and worker.spool.flushed() and self.job.lists == "sent":
             self.files.send_lists(self.receive)
 
 
 def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
-    """The launcher has ended the job before its time, or this incarnation of it."""
+    """Make the error of a job or an incarnation that the launcher has ended before its time."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
         return StartsAgain(f"machine 0 starts all workers again{why}")
@@ -302,7 +306,7 @@ def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
 
 
 def failure_of(folder: Path, rank: int) -> Failed | None:
-    """Why a worker has failed, as it has left it in the job's folder."""
+    """Read why a worker has failed, as it has left it in the job's folder."""
     try:
         return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failed)
     except (OSError, msgspec.DecodeError):
@@ -311,7 +315,7 @@ def failure_of(folder: Path, rank: int) -> Failed | None:
 
 def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
     """Write down why this worker has failed, for the command that has started it. Several threads
-    may do so, of which one then ends the process: what they leave is whole all the same.
+    may do so, of which one then ends the process: the file is whole all the same.
     """
     part = folder / f"failed-{rank}.{threading.get_ident()}.part"
     with suppress(OSError):  # the folder is gone: then the command knows why
@@ -320,7 +324,7 @@ def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
 
 
 def forget_failure(folder: Path, rank: int) -> None:
-    """Remove what a worker of an older incarnation has left."""
+    """Remove the failure that a worker of an older incarnation has left."""
     with suppress(OSError):
         (folder / f"failed-{rank}.json").unlink()
 
@@ -342,7 +346,7 @@ def watch_parent(folder: Path, launcher: int) -> None:
 
 
 def main() -> int:
-    """Run one worker; its exit code is that of the error, which the launcher shows to the user."""
+    """Run one worker. Return 0, or the exit code of its error, which the launcher shows."""
     folder, rank, launcher = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     # while the main thread is in Python and the socket thread serves, they alternate: 5 ms, the
     # default, is as long as several clocks
@@ -373,7 +377,7 @@ def main() -> int:
     if peer:
         if failure and not peer.over:
             peer.say(failure)
-        # once the job is over nobody waits for what is left
+        # once the job is over nobody waits for messages
         peer.socket_thread.close(0.2 if failure and peer.over else 5.0)
     return failure.code if failure else 0
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
-    """ProgramError where a vertex type has a delta and none of `stages`, all of the program's,
-    is an Apply for it.
+    """Raise ProgramError where a vertex type has a delta and none of `stages`, all of the
+    program's, is an Apply for it.
     """
     applied = _synchronised(stages)
     for name, vertex in worker.program.vertices.items():
@@ -36,8 +36,8 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
 def refuse_dependence(
     program: Program, training: Sequence[Stage], judging: Sequence[Stage]
 ) -> None:
-    """ProgramError where a result would depend on the number of workers, or a total is not taken:
-    by the stages of set-up and of an epoch, or by those that evaluate.
+    """Raise ProgramError where a result would depend on the number of workers, or a total is not
+    taken: by the stages of set-up and of an epoch, or by those that evaluate.
     """
     _refuse_held_out(training)
     for stage in (*training, *judging):
@@ -57,7 +57,7 @@ def refuse_dependence(
 
 
 def _refuse_held_out(training: Sequence[Stage]) -> None:
-    """ProgramError for a stage of training that visits held-out edges."""
+    """Raise ProgramError for a stage of training that visits held-out edges."""
     for stage in training:
         if stage.held_out:
             raise ProgramError(
@@ -69,8 +69,8 @@ def _refuse_held_out(training: Sequence[Stage]) -> None:
 
 
 def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
-    """ProgramError where a type that is cut has fields that are synchronised, and none of `stages`
-    is an Apply for it.
+    """Raise ProgramError where a type that is cut has fields that are synchronised, and none of
+    `stages` is an Apply for it.
     """
     applied, end = _synchronised(stages), worker.program.edge.whole
     if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
@@ -106,7 +106,9 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
 
 
 def _whole_by_bicut(worker: Worker) -> str:
-    """The type that bicut leaves whole: the end with more vertices; "" if both have one type."""
+    """Return the type that bicut leaves whole: the end with more vertices; "" if both have one
+    type.
+    """
     first, second = worker.program.edge.ends
     if first == second:
         return ""
@@ -114,8 +116,8 @@ def _whole_by_bicut(worker: Worker) -> str:
 
 
 def check_finite(worker: Worker) -> None:
-    """DataError naming the first vertex, field and value that is NaN, or infinite where it must not
-    be.
+    """Raise DataError for the first vertex, field and value that is NaN, or infinite where it must
+    not be.
     """
     for name, vertices in worker.graph.vertices.items():
         table = worker.masters(name)
@@ -138,7 +140,9 @@ def check_finite(worker: Worker) -> None:
 
 
 def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
-    """Whether there is surely no NaN, and if `finite` no infinity: one pass, and no memory."""
+    """Return whether there is surely no NaN, and if `finite` no infinity. This passes over the
+    array once, and takes no memory.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         if finite:
             return bool(np.isfinite(np.sum(array, dtype=np.float64)))
@@ -146,7 +150,7 @@ def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
 
 
 def _advice(program: Program, field: Field, bad: float) -> str:
-    """What may have made a number NaN or infinite."""
+    """Suggest a cause of a number that is NaN or infinite."""
     if "step" in program.params:
         return "the step is too large for these data: try a smaller --step"
     if bad != bad:
@@ -156,7 +160,7 @@ def _advice(program: Program, field: Field, bad: float) -> str:
 
 
 def _synchronised(stages: Sequence[Stage]) -> set[str]:
-    """The types whose replicas one of `stages` synchronises."""
+    """Collect the types whose replicas one of `stages` synchronises."""
     return {stage.gathers for stage in stages}.union(
         *(_synchronised(stage.inside) for stage in stages)
     )

@@ -1,8 +1,7 @@
 """Runs the clocks of one pass over a program's steps: starts them as the slack allows, runs their
 segments, sends contributions, and installs answers.
 
-Whether a clock may start is `tux.protocol.clock`'s to say; what clocks there are,
-`tux.protocol.schedule`'s.
+`tux.protocol.clock` decides whether a clock may start; `tux.protocol.schedule` makes the clocks.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ if TYPE_CHECKING:
 
 
 class Cuts(Protocol):
-    """Who may keep the state of the worker between two clocks of a pass."""
+    """An object that may keep the state of the worker between two clocks of a pass."""
 
     skip: int
     """Clocks of the pass that have ended before, of which nothing is left to do."""
 
     def wanted(self) -> bool | None:
-        """Whether the state between the last clock and the next is kept; None: that is known when
-        another message has been taken. Asked until it is known.
+        """Return whether the state between the last clock and the next is kept; None: it is known
+        when another message has been taken. The loop asks until it is known.
         """
 
     def keep(self, loop: ClockLoop) -> Iterator[None]:
-        """Keep the state, which is that after ``loop.turns`` clocks of the pass; yields while
-        messages must be taken.
+        """Keep the state after ``loop.turns`` clocks of the pass; yield while messages must be
+        taken.
         """
 
 
 class ClockLoop:
-    """One pass over `steps` on one worker. Rows change only while `run` goes on, between
-    segments, never while a kernel reads them.
+    """One pass over `steps` on one worker. Rows change only during `run`, between segments, never
+    while a kernel reads them.
 
     With `cuts`, the worker's state may be kept between two clocks. Then all clocks so far are
-    finished first, and what they have pushed to masters is folded there.
+    finished first, and all that they have pushed to masters is folded there.
     """
 
     def __init__(
@@ -61,19 +60,20 @@ class ClockLoop:
         self._over = False  # the schedule has no more clocks
         self._gathered = Gathered()
         self._ran = (0, 0)  # clock and position of the segment that ran last
-        self._looked = False  # whether what arrived while it ran has been taken
+        self._looked = False  # True if messages that arrived while it ran have been taken
         # the clock of the last answer, by synchronisation and sender
         self._answered: dict[tuple[int, int], int] = {}
 
     @property
     def scheduled(self) -> int:
-        """How many clocks of the schedule have started. One that closes blocks so that a state can
-        be kept does not count: records are the same whether states are kept or not.
+        """The number of clocks of the schedule that have started. A clock that closes blocks so
+        that a state can be kept does not count: records are the same whether states are kept or
+        not.
         """
         return self.clock.started - self._closings
 
     def run(self) -> Iterator[None]:
-        """Run all clocks; yields whenever nothing can go on before another message is taken."""
+        """Run all clocks; yield whenever nothing can go on before another message is taken."""
         self._look_ahead()
         while True:
             self._install()
@@ -101,8 +101,8 @@ class ClockLoop:
                 yield
 
     def _has_news(self) -> bool:
-        """Whether messages have arrived since a segment has run; they are taken. To look takes a
-        round of the sockets, so a worker to which no answer is to come does not look.
+        """Return whether messages have arrived since a segment has run; they are taken. To look
+        takes a round of the sockets, so a worker to which no answer is to come does not look.
         """
         if self._looked or not self.clock.waits:
             return False
@@ -115,7 +115,7 @@ class ClockLoop:
         self._tasks[self.clock.start(len(task.segments))] = task
 
     def _is_wanted(self) -> bool | None:
-        """Whether the state before the next clock is kept; None: not known yet."""
+        """Return whether the state before the next clock is kept; None: not known yet."""
         if self._cuts is None or self._decided == self.turns:
             return False
         wanted = self._cuts.wanted()
@@ -124,8 +124,8 @@ class ClockLoop:
         return wanted
 
     def _keep(self) -> Iterator[None]:
-        """A step to keeping the state: clocks are finished, then those that close the blocks so
-        far, then it is kept.
+        """Do the next step of keeping the state: finish clocks, then run those that close the
+        blocks so far, then keep it.
         """
         assert self._cuts is not None and self._next is not None
         if not self.clock.idle:
@@ -146,7 +146,9 @@ class ClockLoop:
             self._next, self._over = None, True
 
     def _may_start(self, task: ClockTask) -> bool:
-        """Whether the next clock may start: by the slack, and by what stands between the clocks."""
+        """Return whether the next clock may start, by the slack, and by the rules for clocks that
+        wait for others or run alone.
+        """
         finished = self.clock.finished
         self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
         beside = not task.waits and not any(
@@ -156,7 +158,7 @@ class ClockLoop:
         return self.clock.may_start() and (self.clock.idle or beside)
 
     def _run_segment(self, number: int, position: int) -> None:
-        """Run the steps of a segment, then send what its synchronisations send."""
+        """Run the steps of a segment, then send the messages of its synchronisations."""
         worker, task = self.worker, self._tasks[number]
         worker.repetition, worker.timeline.clock = task.repetition, self.first + number
         self._switch_to(number, position)
@@ -177,7 +179,7 @@ class ClockLoop:
         self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:
-        """Let the rows hold what clock `number` has gathered, and that alone."""
+        """Put into the rows the deltas and changes of clock `number`, and no others."""
         before, after = self._ran
         with self.worker.timed("send"):
             self._gathered.switch_to(
@@ -186,7 +188,7 @@ class ClockLoop:
         self._ran = number, position
 
     def _unsent(self, number: int, position: int) -> list[Unsent]:
-        """What the segments of a clock after `position` will send."""
+        """List the rows that the segments of a clock after `position` will send."""
         if number not in self._tasks:
             return []
         task = self._tasks[number]
@@ -199,7 +201,7 @@ class ClockLoop:
         )
 
     def _install(self) -> None:
-        """Put the answers that have arrived into the rows. What belongs to a later pass stays."""
+        """Put answers that have arrived into the rows. Messages of a later pass stay."""
         worker, later = self.worker, []
         if not worker.inbox:
             return
@@ -215,8 +217,9 @@ class ClockLoop:
         worker.inbox.extend(later)
 
     def _check_awaited(self, message: Message) -> None:
-        """BadMessage unless this answer is still to come: to the segment of its clock that ran
-        last, and from a sender whose last answer to this synchronisation was to an earlier clock.
+        """Raise BadMessage unless this answer is still to come: to the segment of its clock that
+        ran last, and from a sender whose last answer to this synchronisation was to an earlier
+        clock.
         """
         number, sync_id = message.clock - self.first, message.sync_id
         if not self.clock.awaits(number):

@@ -20,10 +20,11 @@ Field = tuple[str, str]  # vertex type, name
 
 
 def fetch_eval_rows(worker: Worker) -> Iterator[None]:
-    """Bring in the rows that only held-out edges need, from their masters, when all clocks are
-    finished; yields while messages are missing.
+    """Fetch the rows that only held-out edges need from their masters, when all clocks are
+    finished; yield while messages are missing.
 
-    Everyone sends what the others need, so this is also where all meet; it counts no bytes.
+    Each worker sends the rows that the others need. So no worker goes on before all are here. The
+    bytes are not counted.
     """
     others = [other for other in range(worker.workers) if other != worker.rank]
     fields = [
@@ -46,7 +47,7 @@ def fetch_eval_rows(worker: Worker) -> Iterator[None]:
 
 
 def _rows_for(worker: Worker, other: int, fields: list[Field]) -> list[np.ndarray]:
-    """The masters' rows (r, width) that `other` needs, by field."""
+    """Copy the masters' rows (r, width) that `other` needs, by field."""
     return [
         flat(worker.masters(name).arrays[f][worker.part(name).peek_down[other]])
         for name, f in fields
@@ -54,9 +55,9 @@ def _rows_for(worker: Worker, other: int, fields: list[Field]) -> list[np.ndarra
 
 
 def _next(worker: Worker, missing: set[int]) -> Message | None:
-    """The oldest message that has arrived from one of `missing`; None if there is none.
+    """Take the oldest message that has arrived from one of `missing`; None if there is none.
 
-    One of each worker: a worker that is ahead may have sent its next already.
+    Only one of each worker is taken: a worker that is ahead may have sent its next already.
     """
     worker.inbox.extend(worker.arrived())
     for message in worker.inbox:

@@ -21,8 +21,8 @@ CONTEXT = np.zeros(1, np.int64)
 
 
 def fill_rows(worker: Worker) -> None:
-    """Give every field of every replica and master its initial value. DataError where a data
-    field is missing.
+    """Give every field of every replica and master its initial value. DataError where a data field
+    is missing.
     """
     for name, table in worker.tables.items():
         _fill(worker, table, CONTEXT if name == "tau" else worker.graph.vertices[name].order)
@@ -46,7 +46,7 @@ def _fill(worker: Worker, table: Table, ids: np.ndarray) -> None:
 
 
 def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
-    """A data field of all vertices of a type, (n, *shape)."""
+    """Return a data field of all vertices of a type, (n, *shape)."""
     name, array, declared = table.name, table.arrays[field], table.declared[field]
     vertices, program = worker.graph.vertices[name], type(worker.program).__name__
     column, shape = vertices.data.get(field), array.shape[1:]

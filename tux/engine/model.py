@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
-    """The model's fields of a vertex type, by vertex known in training, or of "tau": (n, ...),
-    and ragged ones as lists.
+    """Return the model's fields of a vertex type, by vertex known in training, or of "tau": (n,
+    ...), and ragged ones as lists.
     """
     vertices, table = worker.graph.vertices.get(name), worker.tables[name]
     rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
@@ -43,8 +43,8 @@ def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
 
 
 def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
-    """This worker's share of the model: the masters of each vertex type, and the context, of which
-    all workers hold the same.
+    """Yield this worker's share of the model: the masters of each vertex type, and the context, of
+    which all workers hold the same.
     """
     for number, name in enumerate(worker.program.vertices):
         vertices, table = worker.graph.vertices[name], worker.masters(name)
@@ -60,8 +60,8 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
 
 
 class ModelReceiver:
-    """Puts the `model_messages` of all workers into the rows of one, which holds every vertex. What
-    it has received before is replaced.
+    """A receiver that puts the `model_messages` of all workers into the rows of one worker, which
+    holds every vertex. All that this worker has received before is replaced.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -74,8 +74,8 @@ class ModelReceiver:
         self._over: set[int] = set()  # workers that have sent their last message
 
     def install(self, message: Message) -> bool:
-        """Take one message; returns whether it is the last of its worker. BadMessage if it does not
-        fit the program, or brings again what is here already.
+        """Take one message; return whether it is the last of its worker. BadMessage if it does not
+        fit the program, or brings vertices that are here already.
         """
         part = ModelRows.read(message, self._tables, self._sizes)
         if message.source in self._over:
@@ -99,7 +99,7 @@ class ModelReceiver:
 
 
 def _arrays(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
-    """Rows lo..hi of a field, as a message has them."""
+    """Return rows lo..hi of a field as arrays of a message."""
     if not table.declared[field].ragged:
         return [flat(table.arrays[field])[lo:hi]]
     lists = of_rows(table, field, np.arange(lo, hi))

@@ -12,7 +12,7 @@ from tux.program.fields import Field
 
 class ModelCopy:
     """A copy of a worker's share of the model: fields of its masters, the lengths of its lists, and
-    the context. It takes its memory once, when it is first made.
+    the context. Its memory is allocated once, when it is first made.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -23,23 +23,23 @@ class ModelCopy:
         return bool(self.arrays)
 
     def make(self) -> None:
-        """Copy the model, which goes on changing."""
+        """Copy the model as it is now."""
         self.allocate()
         for array, copy in zip(self._model(), self.arrays, strict=True):
             copy[...] = array
 
     def allocate(self) -> None:
-        """Take the memory of a copy, whose content is then for the caller to fill in."""
+        """Allocate the memory of a copy. The caller must fill it in."""
         self.arrays = self.arrays or [np.empty_like(array) for array in self._model()]
 
     def put_back(self) -> None:
-        """Let the model be as it was when it was copied, if it was."""
+        """Replace the model by the copy, if there is one."""
         if self.arrays:
             for array, copy in zip(self._model(), self.arrays, strict=True):
                 array[...] = copy
 
     def drop(self) -> None:
-        """Give up the copy and its memory."""
+        """Drop the copy and free its memory."""
         self.arrays = []
 
     def _model(self) -> list[np.ndarray]:
@@ -49,8 +49,8 @@ class ModelCopy:
 
 
 def copied(name: str, declared: Mapping[str, Field]) -> list[str]:
-    """The fields of a table that a copy has, in its order: all of the context; of vertices those of
-    the model, and the lengths of its lists.
+    """List the fields of a table that a copy has, in its order: all of the context; of vertices
+    those of the model, and the lengths of its lists.
     """
     if name == "tau":
         return [*declared]

@@ -1,5 +1,5 @@
-"""What one epoch's record holds: metrics, which a program names, and costs, which every program
-has; and how the records of all workers become one.
+"""The record of one epoch: metrics, which a program names, and costs, which every program has. The
+records of all workers become one here.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 TIMES = ("compute", "wait", "apply", "send")
-"""What a worker's time is spent on; a record has the seconds of each."""
+"""The kinds of work of a worker; a record has the seconds of each."""
 
 COSTS = (
     "epoch",
@@ -25,7 +25,7 @@ COSTS = (
 
 
 def metrics(record: dict[str, Any]) -> dict[str, float]:
-    """The record's metrics by name."""
+    """Select the record's metrics, by name."""
     return {
         name: value
         for name, value in record.items()
@@ -34,8 +34,8 @@ def metrics(record: dict[str, Any]) -> dict[str, float]:
 
 
 def split(record: dict[str, Any]) -> dict[str, float]:
-    """How an epoch's time went, in milliseconds by what, where there are several workers; and
-    what was sent, in MB by vertex type.
+    """Return how an epoch's time was spent, in milliseconds by kind, and the bytes that were sent,
+    in MB by vertex type. Both are empty where there is one worker.
     """
     sent = {
         name.removeprefix("bytes_sent_"): value
@@ -49,8 +49,8 @@ def split(record: dict[str, Any]) -> dict[str, float]:
 
 
 def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
-    """One record of an epoch from those of all workers, by rank: equal metrics, the sum of rates
-    and bytes, the longest seconds, mean times.
+    """Merge the records of an epoch from all workers, by rank, into one: equal metrics, the sum of
+    rates and bytes, the longest seconds, mean times.
 
     A name that some worker lacks, as the bytes of a type of which it has nothing, is 0 there.
     """

@@ -48,8 +48,8 @@ class Redistribution:
     """The states of the workers that have the shares `before`, for workers that have the shares
     `after`, both by rank. `seed` is that of the run.
 
-    Refused, by the name of the field, if it is not known what another number of workers would have
-    of it.
+    Refused, with the name of the field, if a field does not determine its values on another number
+    of workers.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Redistribution:
         self._check_fields()
 
     def state(self, rank: int) -> State:
-        """The state of a worker of the new cut."""
+        """Make the state of a worker of the new cut."""
         arrays = self._context_of(rank)
         for name, fields in self._fields.items():
             for f, declared in fields.items():
@@ -79,10 +79,10 @@ class Redistribution:
             arrays |= self._of_edges(prefix, rank)
         return State(self._head(rank), arrays | self._best(rank))
 
-    # ---- what is refused
+    # ---- states that are refused
 
     def _check_heads(self) -> None:
-        """Refused if the states are not of one moment, or have lists on disk."""
+        """Raise Refused if the states are not of one moment, or have lists on disk."""
         heads = [state.head for state in self._states]
         for f in AGREED:
             if any(getattr(head, f) != getattr(heads[0], f) for head in heads):
@@ -91,7 +91,7 @@ class Redistribution:
             raise self._refused("lists on disk stay with the worker that wrote them")
 
     def _check_fields(self) -> None:
-        """Refused where a field of a cut type cannot be given to other replicas."""
+        """Raise Refused where a field of a cut type cannot be given to other replicas."""
         for name, fields in self._fields.items():
             cut = [
                 share[0].types[name].masters is not None for share in (self._before, self._after)
@@ -124,7 +124,7 @@ class Redistribution:
                 )
 
     def _refused(self, why: str) -> Refused:
-        """The error of a state that another number of workers cannot have."""
+        """Make the error of a state that another number of workers cannot have."""
         return Refused(
             f"the run cannot go on on {plural(len(self._after), 'worker')}: {why}",
             do=f"resume on as many workers as before: {len(self._states)} in all",
@@ -133,7 +133,7 @@ class Redistribution:
     # ---- vertices
 
     def _of_type(self, name: str, f: str, declared: Field, rank: int) -> dict[str, np.ndarray]:
-        """A field of a vertex type on a new worker: in its rows, bases and masters."""
+        """Make a field of a vertex type on a new worker: in its rows, bases and masters."""
         share, at = self._after[rank].types[name], f"{name}/{f}"
         if declared.ragged:
             return {f"rows/{at}": self._lists(f"rows/{at}", name, rank)}
@@ -162,7 +162,7 @@ class Redistribution:
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
-        """How many vertices of each type there are, or are heard of."""
+        """The number of vertices of each type in the shares of all workers, old and new."""
         shares = [share.types for share in (*self._before, *self._after)]
         held = lambda of: (of.rows, of.masters if of.masters is not None else of.rows)  # noqa: E731
         return {
@@ -172,7 +172,7 @@ class Redistribution:
 
     @cached_property
     def _holder(self) -> dict[str, np.ndarray]:
-        """By type, of each vertex: the first new worker that has a trained row of it, or -1."""
+        """By type, for each vertex, the first new worker that has a trained row of it, or -1."""
         out = {name: np.full(size, -1, np.int16) for name, size in self._sizes.items()}
         for rank in reversed(range(len(self._after))):
             for name, share in self._after[rank].types.items():
@@ -180,10 +180,12 @@ class Redistribution:
         return out
 
     def _known(self, name: str, f: str) -> np.ndarray:
-        """What the master of each vertex holds, or of a mirror field its first replica."""
+        """Collect the value of each vertex: that of its master, or for a mirror field that of its
+        first replica.
+        """
         rows, masters = self._pieces(f"rows/{name}/{f}", name), self._masters(name, f)
         trained = [*self._trained(name, f)][::-1]
-        # what comes later counts
+        # later pieces replace earlier ones
         pieces = (
             [*masters, *rows, *trained]
             if self._fields[name][f].kind == "mirror"
@@ -192,8 +194,8 @@ class Redistribution:
         return self._joined(name, f, pieces)
 
     def _joined(self, name: str, f: str, pieces: Iterable[Piece]) -> np.ndarray:
-        """The values of all vertices from pieces, of which later ones count; of a vertex in none of
-        them the initial value.
+        """Join pieces to the values of all vertices. Later pieces replace earlier ones; a vertex in
+        none of them gets its initial value.
         """
         declared, known = self._fields[name][f], np.zeros(self._sizes[name], np.bool_)
         out = np.empty((len(known), *declared.lengths), declared.dtype)
@@ -209,12 +211,12 @@ class Redistribution:
         return out
 
     def _pieces(self, at: str, name: str) -> list[Piece]:
-        """All rows of the old workers, those for held-out edges included."""
+        """List all rows of the old workers, those for held-out edges included."""
         states = zip(self._before, self._states, strict=True)
         return [(share.types[name].rows, state.arrays[at]) for share, state in states]
 
     def _trained(self, name: str, f: str) -> Iterator[Piece]:
-        """The trained rows of each old worker."""
+        """Yield the trained rows of each old worker."""
         for share, (ids, values) in zip(
             self._before, self._pieces(f"rows/{name}/{f}", name), strict=True
         ):
@@ -222,14 +224,14 @@ class Redistribution:
             yield ids[:n_train], values[:n_train]
 
     def _masters(self, name: str, f: str) -> Iterator[Piece]:
-        """The masters of a cut type at each old worker."""
+        """Yield the masters of a cut type at each old worker."""
         for share, state in zip(self._before, self._states, strict=True):
             masters = share.types[name].masters
             if masters is not None:
                 yield masters, state.arrays[f"masters/{name}/{f}"]
 
     def _changes(self, name: str, f: str) -> Iterator[Piece]:
-        """What replicas of a cut type have changed and not sent."""
+        """Yield the changes of replicas of a cut type that were not sent."""
         for share, state in zip(self._before, self._states, strict=True):
             base, trained = state.arrays.get(f"base/{name}/{f}"), share.types[name].trained
             if base is not None:
@@ -237,7 +239,9 @@ class Redistribution:
                 yield trained, state.arrays[f"rows/{name}/{f}"][:n] - base[:n]
 
     def _unsent_changes(self, name: str, f: str) -> np.ndarray | None:
-        """Of each vertex the sum of what its replicas have changed and not sent; None: nothing."""
+        """Add up, for each vertex, the changes of its replicas that were not sent; None: there are
+        none.
+        """
         total = None
         for ids, change in self._changes(name, f):
             if change.any():
@@ -247,7 +251,7 @@ class Redistribution:
         return total
 
     def _deltas(self, name: str, f: str, declared: Field) -> np.ndarray:
-        """Of each vertex what all its replicas have gathered and not sent."""
+        """Combine, for each vertex, the deltas that its replicas have gathered and not sent."""
         shape = (self._sizes[name], *declared.lengths)
         out = np.full(shape, declared.identity, declared.dtype)
         for ids, values in (*self._masters(name, f), *self._trained(name, f)):
@@ -255,7 +259,7 @@ class Redistribution:
         return out
 
     def _lists(self, at: str, name: str, rank: int) -> np.ndarray:
-        """A ragged field in the rows of a new worker."""
+        """Make a ragged field in the rows of a new worker."""
         pieces = []
         for share, (_, values) in zip(self._before, self._pieces(at, name), strict=True):
             of = share.types[name]
@@ -272,7 +276,7 @@ class Redistribution:
     # ---- the model of the best epoch
 
     def _best(self, rank: int) -> dict[str, np.ndarray]:
-        """The copy of the best model, if the old workers have one."""
+        """Make the copy of the best model at a new worker, if the old workers have one."""
         if not any(name.startswith("best/") for name in self._states[0].arrays):
             return {}
         out: dict[str, np.ndarray] = {}
@@ -285,7 +289,7 @@ class Redistribution:
         return out
 
     def _best_of(self, at: str, name: str, f: str, rank: int) -> np.ndarray:
-        """A field of the best model at a new worker: that of its masters."""
+        """Make a field of the best model at a new worker: that of its masters."""
         if self._fields[name][f].ragged:
             return self._lists(at, name, rank)
         pieces, trained = [], []
@@ -301,7 +305,7 @@ class Redistribution:
     # ---- edges and context
 
     def _of_edges(self, prefix: str, rank: int) -> dict[str, np.ndarray]:
-        """The fields of edges, or of held-out edges, of a new worker."""
+        """Make the fields of edges, or of held-out edges, of a new worker."""
         out = {}
         numbers = [getattr(share, prefix) for share in self._before]
         own = getattr(self._after[rank], prefix)
@@ -315,7 +319,7 @@ class Redistribution:
         return out
 
     def _context_of(self, rank: int) -> dict[str, np.ndarray]:
-        """The context at a new worker, at its server, and its master."""
+        """Make the context at a new worker, at its server, and its master."""
         out, table = dict[str, np.ndarray](), Table.allocate("tau", self._context, 1)
         for f, declared in self._context.items():
             if declared.kind == "delta":
@@ -336,7 +340,7 @@ class Redistribution:
         return out
 
     def _context_changes(self, f: str) -> np.ndarray:
-        """The sum of what workers have changed in a field of the context and not sent."""
+        """Add up the changes of a field of the context that workers have made and not sent."""
         table = Table.allocate("tau", self._context, 1)
         change = np.zeros_like(table.arrays[f])
         for state in self._states if len(self._states) > 1 else ():
@@ -346,7 +350,7 @@ class Redistribution:
         return change
 
     def _totals(self, f: str, declared: Field) -> np.ndarray:
-        """What all workers and servers have added to a total that was not taken yet."""
+        """Combine all that workers and servers have added to a total that was not taken yet."""
         total = np.full((1, *declared.lengths), declared.identity, declared.dtype)
         for state in self._states:
             for name, array in state.arrays.items():
@@ -360,7 +364,7 @@ class Redistribution:
     # ---- numbers
 
     def _head(self, rank: int) -> Head:
-        """The numbers of a new worker's state."""
+        """Make the numbers of a new worker's state."""
         heads = [state.head for state in self._states]
         begun, alone = [head.begun for head in heads if head.begun], len(self._after) == 1
         return msgspec.structs.replace(
@@ -372,10 +376,10 @@ class Redistribution:
 
 
 def _kept(fields: Mapping[str, Field], program: Program) -> dict[str, Field]:
-    """The fields of a state, sized: those that are no data."""
+    """Select the fields of a state, sized: those that are no data."""
     return {f: d.sized(program.parameters) for f, d in fields.items() if d.kind != "data"}
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether values are equal; NaN is equal to NaN."""
+    """Return whether values are equal; NaN is equal to NaN."""
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

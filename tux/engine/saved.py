@@ -14,7 +14,7 @@ from tux.engine.state import Head, State, other_program
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """A worker's file, and what tells whether it is the one that was written."""
+    """A worker's file, and the digest that tells whether it is the one that was written."""
 
     path: str
     digest: shard.Digest
@@ -32,7 +32,7 @@ def save(
 
 
 def load(saved: Saved, part: str) -> State:
-    """The state in a file, its arrays mapped. DataError if it is damaged; Refused if it is of
+    """Load the state in a file, its arrays mapped. DataError if it is damaged; Refused if it is of
     another part.
     """
     held = shard.read(saved.path, saved.digest)
@@ -42,17 +42,17 @@ def load(saved: Saved, part: str) -> State:
 
 
 def epoch_in(saved: Saved) -> int:
-    """The epochs that have ended in the state of a file."""
+    """Return the number of epochs that have ended in the state of a file."""
     return _head(shard.read(saved.path, saved.digest)).epoch
 
 
 def segments_in(saved: Saved) -> list[Segment]:
-    """Where the lists on disk of the state of a file are."""
+    """List the segments of the lists on disk that the state of a file names."""
     return segments.of_shard(shard.read(saved.path, saved.digest))
 
 
 def _head(held: shard.Shard) -> Head:
-    """The numbers of a state."""
+    """Read the numbers of a state."""
     try:
         return msgspec.convert(held.head.get("state"), Head)
     except msgspec.ValidationError as error:

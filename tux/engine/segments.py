@@ -30,7 +30,7 @@ NAME = re.compile(r"\d{4,}-[0-9a-f]{16}", re.ASCII)
 
 
 class Segment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The first `size` bytes of a file, whose sum is `crc32`."""
+    """The first `size` bytes of a file, and their CRC-32."""
 
     name: str
     size: Count
@@ -38,12 +38,14 @@ class Segment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def name_of(rank: int, start: bytes) -> str:
-    """The name of the file of a worker; `start`: random bytes of this start of the workers."""
+    """Return the name of the file of a worker; `start`: random bytes of this start of the
+    workers.
+    """
     return f"{rank:04d}-{hashed(start)[:16]}"
 
 
 def created(path: Path) -> BinaryIO:
-    """A new file, to be written and read, whose name is on the disk. OSError."""
+    """Create a new file, to be written and read, whose name is on the disk. OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "xb+"))
@@ -54,7 +56,9 @@ def created(path: Path) -> BinaryIO:
 
 
 def of_shard(held: Shard) -> list[Segment]:
-    """The segments that a worker's file of a checkpoint names. DataError if they make no sense."""
+    """Read the segments that a worker's file of a checkpoint names. DataError if they make no
+    sense.
+    """
     state = held.head.get("state")
     named = state.get("lists", []) if isinstance(state, dict) else []
     try:
@@ -67,8 +71,8 @@ def of_shard(held: Shard) -> list[Segment]:
 
 
 def check(folder: Path, segments: Sequence[Segment]) -> None:
-    """Read all bytes of the segments. DataError if one is not what was written; DiskError
-    if one cannot be read.
+    """Read all bytes of the segments. DataError if one differs from what was written; DiskError if
+    one cannot be read.
     """
     for each in segments:
         path, total, left = folder / each.name, 0, each.size
@@ -85,12 +89,12 @@ def check(folder: Path, segments: Sequence[Segment]) -> None:
 
 
 def joined(parts: Sequence[tuple[Path, int]]) -> BinaryIO:
-    """The first bytes of several files, so many of each, as one file to be read. OSError."""
+    """Open the first bytes of several files, so many of each, as one file to be read. OSError."""
     return io.BufferedReader(_Joined(parts))
 
 
 class _Joined(io.RawIOBase):
-    """Reads the parts one after the other."""
+    """A file that consists of the parts one after the other."""
 
     def __init__(self, parts: Sequence[tuple[Path, int]]) -> None:
         self._files: list[BinaryIO] = []
@@ -117,7 +121,7 @@ class _Joined(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes of one part."""
+        """Read the next bytes of one part."""
         part = bisect_right(self._ends, self._at)
         if part == len(self._ends):
             return 0

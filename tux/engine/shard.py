@@ -43,8 +43,8 @@ State = Mapping[str, np.ndarray]
 
 
 class Digest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What tells whether a file is the one that was written: its bytes, and the BLAKE2b of its
-    first two lines and what pads them.
+    """The digest of a file, which tells whether it is the one that was written: its bytes, and the
+    BLAKE2b of its first two lines with their padding.
     """
 
     size: Count
@@ -52,7 +52,7 @@ class Digest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """Where an array lies in the file; `offset` counts from the first array."""
+    """The place of an array in the file; `offset` counts from the first array."""
 
     name: str
     dtype: str
@@ -73,7 +73,8 @@ class Shard(Mapping[str, np.ndarray]):
     """The arrays of a file by name, and its `head`. Each array is mapped when it is asked for, and
     is not writable.
 
-    Only the head has been checked so far: an array is when it is asked for, all of them by `check`.
+    Only the head has been checked so far: an array is checked when it is asked for, all of them by
+    `check`.
     """
 
     def __init__(self, path: Path, start: int, head: Head) -> None:
@@ -90,7 +91,7 @@ class Shard(Mapping[str, np.ndarray]):
         return name in self._entries
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """An array. DataError if it is damaged; DiskError if it cannot be read."""
+        """Map an array. DataError if it is damaged; DiskError if it cannot be read."""
         entry = self._entries[name]
         raw = np.zeros(0, np.uint8)
         if entry.size:
@@ -119,7 +120,7 @@ class Shard(Mapping[str, np.ndarray]):
             raise unreadable(self.path, error) from None
 
     def _check(self, entry: Entry, pieces: Iterable[Any]) -> None:
-        """DataError unless the bytes of an array, with its padding, are those written."""
+        """Raise DataError unless the bytes of an array, with its padding, are those written."""
         total = 0
         for piece in pieces:
             total = zlib.crc32(piece, total)
@@ -130,8 +131,8 @@ class Shard(Mapping[str, np.ndarray]):
 def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) -> Digest:
     """Write the file, whole, and wait until it is on the disk. No array is copied whole.
 
-    `head`: what JSON can hold. `arrays`: booleans and real numbers, of any shape and strides.
-    ProgramError for others; DiskError if the disk does not take the file.
+    `head`: values that JSON can hold. `arrays`: booleans and real numbers, of any shape and
+    strides. ProgramError for others; DiskError if the disk does not take the file.
     """
     entries, end = [], 0
     for name, array in arrays.items():
@@ -159,8 +160,8 @@ def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) 
 
 
 def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
-    """The file that `write` has written and described so. DataError if it is another one, or its
-    head is damaged; DiskError if it cannot be read.
+    """Read the head of the file that `write` has written, and whose digest it has returned.
+    DataError if it is another file, or its head is damaged; DiskError if it cannot be read.
     """
     path = Path(path)
     try:
@@ -184,17 +185,17 @@ def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
 
 
 def hashed(content: bytes) -> str:
-    """The hash of the small parts of a checkpoint."""
+    """Compute the hash of the small parts of a checkpoint."""
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
 def reason(error: OSError) -> str:
-    """What an error says, without the name of the file."""
+    """Return the text of an error without the name of the file."""
     return error.strerror or str(error)
 
 
 def damaged(path: Path, why: str) -> DataError:
-    """The error about a file of a checkpoint."""
+    """Make the error about a damaged file of a checkpoint."""
     return DataError(
         f"{path.name} of a checkpoint is damaged: {why}",
         where=str(path),
@@ -203,9 +204,9 @@ def damaged(path: Path, why: str) -> DataError:
 
 
 def unreadable(path: Path, error: OSError) -> TuxError:
-    """The error about a file of a checkpoint that the system did not read. It is damaged if it is
-    not there; else the error may pass, as that of too many open files does, and the file may be
-    whole.
+    """Make the error about a file of a checkpoint that the system did not read. A file that is not
+    there counts as damaged. Other errors may pass, as that of too many open files does, and the
+    file may be whole.
     """
     why = reason(error)
     if isinstance(error, NOT_THERE):
@@ -219,7 +220,9 @@ def unreadable(path: Path, error: OSError) -> TuxError:
 
 
 def _check_places(path: Path, entries: list[Entry], there: int) -> None:
-    """DataError unless the arrays lie one after the other in the `there` bytes behind the head."""
+    """Raise DataError unless the arrays lie one after the other in the `there` bytes behind the
+    head.
+    """
     end = 0
     for entry in entries:
         if not KEPT.fullmatch(entry.dtype):
@@ -241,7 +244,7 @@ def _padded(size: int) -> int:
 
 
 def _opening(head: Head) -> bytes:
-    """What stands before the arrays. ProgramError if JSON does not give back what it is given."""
+    """Make the bytes before the arrays. ProgramError if JSON does not give back their values."""
     line = msgspec.json.encode(head) if _survives(head, Head) else b""
     if not line:
         bad = [name for name, value in head.head.items() if not _survives({name: value}, dict)]
@@ -259,7 +262,7 @@ def _opening(head: Head) -> bytes:
 
 
 def _survives(value: Any, kind: type) -> bool:
-    """Whether JSON gives back what it is given."""
+    """Return whether JSON gives back the value that it is given."""
     try:
         return bool(msgspec.json.decode(msgspec.json.encode(value), type=kind) == value)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -267,7 +270,7 @@ def _survives(value: Any, kind: type) -> bool:
 
 
 def _pieces(array: np.ndarray) -> Iterator[memoryview]:
-    """The bytes of an array in C order, and its padding."""
+    """Yield the bytes of an array in C order, then its padding."""
     if array.size:
         for piece in np.nditer(  # type: ignore[call-overload]
             array,
@@ -281,6 +284,6 @@ def _pieces(array: np.ndarray) -> Iterator[memoryview]:
 
 
 def _read(number: int, start: int, size: int) -> Iterator[memoryview]:
-    """Bytes of an open file."""
+    """Yield bytes of an open file, a piece at a time."""
     for low in range(0, size, PIECE):
         yield memoryview(os.pread(number, min(PIECE, size - low), start + low))

@@ -1,5 +1,5 @@
-"""What each worker of a cut holds, and how its epochs go, made anew from the data: states of one
-cut become states of another by it (`tux.engine.redistribute`).
+"""The share of the graph of each worker of a cut, and the outline of its epochs, made anew from the
+data. `tux.engine.redistribute` needs them to turn states of one cut into states of another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Shares(NamedTuple):
 
 
 def numbered(program: Program, edges: EdgeData | None) -> EdgeData | None:
-    """The same edges with a column of numbers: of edges that the program repeats, the number of the
-    first.
+    """Add a column of numbers to edges: to an edge that stands for several, as the program repeats
+    it, the number of the first of these.
     """
     if edges is None:
         return None
@@ -59,7 +59,7 @@ def shares_of(
     **options: Any,
 ) -> Shares:
     """Cut the edges of a `tux.runs.inputs.Inputs` for k workers, which get the `options`. `epoch`:
-    the one that has ended before those of the outlines.
+    the last epoch that has ended before those of the outlines.
     """
     inputs = replace(
         inputs, train=numbered(program, inputs.train), test=numbered(program, inputs.test)
@@ -90,7 +90,7 @@ def shares_of(
 
 
 def _bare(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Columns without the number of the edge."""
+    """Remove the column with the number of the edge."""
     return {name: array for name, array in columns.items() if name != NUMBER}
 
 
@@ -103,8 +103,8 @@ def _of_worker(
     epoch: int | None,
     **options: Any,
 ) -> tuple[Share, tuple[list[str], Outline] | None]:
-    """The share of a worker, and the outline of its epochs; `columns` of its edges and held-out
-    edges as they were read.
+    """Make the share of a worker, and the outline of its epochs; `columns` are those of its edges
+    and held-out edges as they were read.
 
     The layouts of its stages decide the order of its edges. If that or the outline is wanted, the
     stages are prepared here as on the worker, but not compiled.
@@ -128,13 +128,13 @@ def _of_worker(
 
 
 def _labels(program: Program, worker: Worker) -> list[str]:
-    """What the stages of an epoch are called."""
+    """List the labels of the stages of an epoch."""
     cluster = Cluster(worker.workers, worker.slack, worker.graph.has_test)
     return [stage.label for stage in stages_of(program, "stages", cluster)]
 
 
 def _numbers(program: Program, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The numbers of edges, each as often as it is repeated."""
+    """Return the numbers of edges; an edge that is repeated gets one for each repetition."""
     first = columns[NUMBER]
     if program.edge.repeats not in columns:
         return first
@@ -144,8 +144,8 @@ def _numbers(program: Program, columns: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def alike(turns: int, before: Shares, after: Shares) -> bool:
-    """Whether the first `turns` clocks of an epoch, and those that follow, do the same to each
-    vertex on the workers of both cuts, and on all workers of each.
+    """Return whether the first `turns` clocks of an epoch, and those that follow, do the same to
+    each vertex on the workers of both cuts, and on all workers of each.
     """
     every = [*before.outlines, *after.outlines]
     labels, (cuts, clocks) = every[0]

@@ -45,12 +45,12 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def row(self) -> int:
-        """Numbers in a row."""
+        """The number of numbers in a row."""
         return 1 + sum(self.widths.values())
 
 
 class Scratch(NamedTuple):
-    """Where a worker writes its lists."""
+    """The file to which a worker writes its lists."""
 
     open: Opener  # makes the file, when there is something to write
     name: str = ""  # of the file, as states call it; "": no state is kept
@@ -64,26 +64,26 @@ class Scratch(NamedTuple):
         start: bytes,
         opened: Callable[[BinaryIO], BinaryIO] = lambda file: file,
     ) -> Scratch:
-        """A file of a worker in the folder of lists that states name; `start` as for `name_of`. The
-        file passes through `opened`.
+        """Make the scratch of a file in the folder of lists that states name; `start` as for
+        `name_of`. The open file passes through `opened`.
         """
         name = name_of(rank, start)
         return cls(lambda: opened(created(folder / name)), name, folder)
 
 
 class Spool:
-    """What one worker writes, to a file of `scratch`; None: nothing is written."""
+    """The lists that one worker writes, to a file of `scratch`; None: nothing is written."""
 
     def __init__(self, over: str, widths: Mapping[str, int], scratch: Scratch | None) -> None:
         self.head, self._scratch = Head(over, dict(widths)), scratch
         self.file: BinaryIO | None = None
         self._earlier: list[Segment] = []  # of earlier starts
-        self._size, self._sum = 0, 0  # of what this one has written, if states are kept
+        self._size, self._sum = 0, 0  # of the bytes of this start, if states are kept
         self._lost: DiskError | None = None
 
     @property
     def _place(self) -> str:
-        """What messages call the file."""
+        """The name of the file in messages."""
         if self._scratch is None or self._scratch.folder is None:
             return FILE
         return f"{FILE} in {self._scratch.folder}"
@@ -112,7 +112,7 @@ class Spool:
             self._sum = zlib.crc32(content, self._sum)
 
     def flushed(self) -> BinaryIO | None:
-        """The file, with all that has been written; None if there is none."""
+        """Flush the file, and return it; None if there is none."""
         self._check()
         with writing(self._place):
             if self.file is not None:
@@ -122,21 +122,23 @@ class Spool:
     # ---- as a part of states
 
     def segments(self) -> list[Segment]:
-        """Where all lists are that have been written so far, if states are kept. DiskError."""
+        """List the segments of all lists that have been written so far, if states are kept.
+        DiskError.
+        """
         self.flushed()
         if not self._size or not self._scratch:
             return [*self._earlier]
         return [*self._earlier, Segment(self._scratch.name, self._size, f"{self._sum:08x}")]
 
     def go_on(self, segments: Sequence[Segment]) -> None:
-        """Write behind the lists of a state."""
+        """Write from now on behind the lists of a state."""
         self._earlier = [*segments]
 
     def sync(self) -> None:
-        """Wait until what has been flushed is on the disk; another thread may write meanwhile.
+        """Wait until all that has been flushed is on the disk; another thread may write meanwhile.
 
-        DiskError. Then the spool takes no more lists: the system forgets what it could not write,
-        and would not tell so again.
+        DiskError. Then the spool takes no more lists: the system forgets the bytes that it could
+        not write, and reports no second error.
         """
         try:
             with writing(self._place):
@@ -147,12 +149,12 @@ class Spool:
             raise
 
     def _check(self) -> None:
-        """DiskError if the disk has lost something."""
+        """Raise DiskError if the disk has lost something."""
         if self._lost is not None:
             raise DiskError(self._lost.what, do=self._lost.do)
 
     def whole(self) -> BinaryIO | None:
-        """All lists, as one file; None if there are none. DiskError."""
+        """Open all lists as one file; None if there are none. DiskError."""
         file, segments = self.flushed(), self.segments()
         if not self._earlier:
             return file
@@ -166,8 +168,8 @@ class SpooledLists:
     """The lists of all workers, from their files. As a context it closes these."""
 
     def __init__(self, files: Sequence[BinaryIO], orders: Mapping[str, np.ndarray]) -> None:
-        """`orders`: of each vertex type the dense index of each number, (n,). Refused for what
-        the workers of one run do not write.
+        """Read the heads of the files. `orders`: of each vertex type the dense index of each
+        number, (n,). Refused for files that the workers of one run do not write.
         """
         self.files = files
         heads = [_head(file) for file in files]
@@ -195,8 +197,8 @@ class SpooledLists:
     def of(
         parts: Sequence[Sequence[tuple[Path, int]]], orders: Mapping[str, np.ndarray]
     ) -> SpooledLists:
-        """The same of the files of each worker, so many bytes of each file. DiskError if one cannot
-        be opened.
+        """Open the files of each worker, so many bytes of each file, as the lists of all. DiskError
+        if one cannot be opened.
         """
         with writing(FILE), ExitStack() as stack:
             files = [stack.enter_context(joined(each)) for each in parts]
@@ -212,8 +214,8 @@ class SpooledLists:
             file.close()
 
     def pieces(self) -> Iterator[dict[str, np.ndarray]]:
-        """The lists (m, width) by name, round after round, in each round vertex after vertex by
-        number. DiskError, or Refused.
+        """Yield the lists (m, width) by name, round after round, in each round vertex after vertex
+        by number. DiskError, or Refused.
         """
         size, cuts = (
             max(1, PIECE // (4 * self.head.row)),
@@ -236,7 +238,7 @@ class SpooledLists:
                 yield dict(zip(self.head.widths, np.split(rows, cuts, axis=1)[1:], strict=True))
 
     def _numbers(self, at: int, count: int) -> np.ndarray:
-        """The numbers of the vertices in the first rows of a file."""
+        """Read the numbers of the vertices in the first rows of a file."""
         size = max(1, PIECE // (4 * self.head.row))
         pieces = [
             self._read(at, low, min(size, count - low))[:, 0].copy()
@@ -245,7 +247,7 @@ class SpooledLists:
         return np.concatenate([np.empty(0, np.int32), *pieces])
 
     def _read(self, at: int, first: int, count: int) -> np.ndarray:
-        """Rows of a file, (count, numbers in a row)."""
+        """Read rows of a file, (count, numbers in a row)."""
         with writing(FILE):
             self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
             content = self.files[at].read(4 * self.head.row * count)
@@ -255,7 +257,7 @@ class SpooledLists:
 
 
 def _head(file: BinaryIO) -> Head:
-    """The first line; the file then stands behind it."""
+    """Read the first line; the file is then at the second."""
     file.seek(0)
     try:
         head = msgspec.json.decode(file.readline(LONGEST), type=Head)
@@ -267,7 +269,7 @@ def _head(file: BinaryIO) -> Head:
 
 
 def _rows(file: BinaryIO, row: int) -> int:
-    """How many rows follow."""
+    """Count the rows that follow."""
     here = file.tell()
     rows, rest = divmod(file.seek(0, os.SEEK_END) - here, 4 * row)
     if rest:

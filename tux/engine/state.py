@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Counts(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker has counted and timed so far: `seconds` by what, bytes by vertex type."""
+    """The counts and times of a worker so far: `seconds` by kind of work, bytes by vertex type."""
 
     trained: float  # seconds of training
     edges_visited: int
@@ -47,7 +47,7 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
 
     @staticmethod
     def of(worker: Worker, trained: float) -> Counts:
-        """A copy of what the worker counts now."""
+        """Copy the worker's present counts and times."""
         server = worker.server
         return Counts(
             trained,
@@ -62,8 +62,9 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
 
     @staticmethod
     def summed(counts: Sequence[Counts], rank: int, *, alone: bool) -> Counts:
-        """What one of other workers counts on from: worker 0 from the sums of these counts, others
-        from 0. Seconds of training are everyone's. A worker that is `alone` sends no bytes.
+        """Make the counts from which worker `rank` of another cut goes on: worker 0 from the sums
+        of these counts, others from 0. Seconds of training are the same for all. A worker that is
+        `alone` sends no bytes.
         """
         total: dict[str, Any] = {"trained": max(each.trained for each in counts)}
         for f in Counts.__struct_fields__[1:]:
@@ -76,7 +77,7 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
         return Counts(**total)
 
     def put_back(self, worker: Worker) -> None:
-        """Let the worker count on from here."""
+        """Set the worker's counts and times to these."""
         server = worker.server
         worker.edges_visited, server.seconds = self.edges_visited, self.served
         for counted, saved in (
@@ -90,11 +91,13 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
             counted.update(saved)  # type: ignore[arg-type]
 
     def sent(self) -> dict[str, int]:
-        """Bytes sent by worker and server, by vertex type."""
+        """Add up the bytes sent by worker and server, by vertex type."""
         return added(self.bytes_sent, self.server_sent)
 
     def dense(self) -> dict[str, int]:
-        """Bytes that the sent rows would have taken with all their values."""
+        """Add up the bytes that the sent rows would have taken with all their values, by vertex
+        type.
+        """
         return added(self.bytes_dense, self.server_dense)
 
 
@@ -125,13 +128,13 @@ class State(NamedTuple):
     arrays: dict[str, np.ndarray]
 
     def copied(self) -> State:
-        """A state that does not change."""
+        """Copy the state, so that it does not change."""
         return State(self.head, {name: array.copy() for name, array in self.arrays.items()})
 
 
 def arrays_of(worker: Worker) -> dict[str, np.ndarray]:
-    """The worker's arrays, by name, but for those of the best epoch. RuntimeError if a mirror
-    waits for an answer.
+    """Collect the worker's arrays, by name, but for those of the best epoch. RuntimeError if a
+    mirror waits for an answer.
     """
     server = worker.server
     tables = {f"rows/{name}": table for name, table in worker.tables.items()}
@@ -152,7 +155,7 @@ def arrays_of(worker: Worker) -> dict[str, np.ndarray]:
 
 
 def _changing(table: Table) -> Iterator[tuple[str, np.ndarray]]:
-    """The fields that are no data."""
+    """Yield the fields that are no data, with their arrays."""
     return (
         (name, table.arrays[name])
         for name, declared in table.declared.items()
@@ -194,12 +197,14 @@ def put_back(worker: Worker, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def place(epochs: int, clocks: int) -> str:
-    """Where in a run a state is, in words: so many epochs have ended, and clocks of the next."""
+    """Return the place of a state in a run, in words: after so many epochs, and so many clocks of
+    the next.
+    """
     return f"clock {clocks} of epoch {epochs + 1}" if clocks else f"the end of epoch {epochs}"
 
 
 def other_program(how: str) -> Refused:
-    """The error of a state that does not fit."""
+    """Make the error of a state that does not fit."""
     return Refused(
         f"the checkpoint is not of this program and these data: {how}",
         do="resume with the program and the data of the run",
@@ -207,5 +212,5 @@ def other_program(how: str) -> Refused:
 
 
 def added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    """The sums of two counts by name."""
+    """Add two counts by name."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

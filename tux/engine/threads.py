@@ -21,7 +21,7 @@ from tux.base.errors import TuxError
 from tux.rows.turns import STRIDE, has_changed
 
 Work = Callable[[int], None]
-"""What a thread is to do; it gets its number, 0 being the main thread's."""
+"""The work of a thread, a function; it gets its number, 0 being the main thread's."""
 
 Span = tuple[int, float, float]
 """The number of a thread, and when it began a job and ended it, by `time.perf_counter`."""
@@ -37,11 +37,11 @@ YIELDS = 50
 
 
 class _Job:
-    """What each thread does once; `stop` makes all of them return soon. It is job `number` of those
-    threads; `board` shows the last job of each, from place STRIDE on.
+    """A piece of work that each thread does once; `stop` makes all of them return soon. It is job
+    `number` of those threads; `board` shows the last job of each, from place STRIDE on.
 
-    Ctrl-C may interrupt the main thread between any two of its steps. So what has happened is told
-    by states, and each step may be done again.
+    Ctrl-C may interrupt the main thread between any two of its steps. So progress is kept in
+    states, and each step may be done again.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class _Job:
         self.changed: SimpleQueue[None] = SimpleQueue()  # one entry after each change of `ended`
 
     def do(self, number: int) -> None:
-        """The part of a thread, unless it has been done."""
+        """Do the part of a thread, unless it has been done."""
         if number in self.ended:
             return
         try:
@@ -75,13 +75,15 @@ class _Job:
             self._board[number * STRIDE] = self.number
 
     def fail(self, error: BaseException) -> None:
-        """Make all threads return: others may wait for what this one was about to do."""
+        """Make all threads return: others may wait for the work that this one has not done."""
         self._stop()
         self.errors.append(error)
 
 
 class Threads:
-    """`count` threads, the one that makes them included: only that one may give them work."""
+    """A pool of `count` threads, the one that makes it included: only that one may give them
+    work.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -94,11 +96,11 @@ class Threads:
         self._given = 0
 
     def here(self) -> bool:
-        """Whether this is the thread that gives the others work."""
+        """Return whether this is the thread that gives the others work."""
         return threading.get_ident() == self._owner
 
     def run(self, work: Work, stop: Callable[[], None]) -> None:
-        """Call `work` on all threads and wait until all have returned. The first error is raised,
+        """Run `work` on all threads and wait until all have returned. The first error is raised,
         Ctrl-C before others; `stop` is called as soon as there is one.
         """
         self._start()
@@ -121,9 +123,9 @@ class Threads:
             raise next((e for e in job.errors if not isinstance(e, Exception)), job.errors[0])
 
     def _start(self) -> None:
-        """Start the threads: when they are needed first."""
+        """Start the threads, when they are needed first."""
         if not self._jobs:
-            weakref.finalize(self, _end, self._jobs)  # they do not outlive who gives them work
+            weakref.finalize(self, _end, self._jobs)  # they end with this object
         while len(self._jobs) < self.count - 1:
             number = len(self._jobs) + 1
             jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -144,7 +146,7 @@ class Threads:
 
 
 def _serve(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> None:
-    """What a thread does: one job after the other, until it gets None."""
+    """Do one job after the other, on one thread, until it gets None."""
     while (job := jobs.get()) is not None:
         job.do(number)
         done = job.number

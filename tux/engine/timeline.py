@@ -1,9 +1,9 @@
-"""What a worker does when, as samples that a page can show while the run goes on.
+"""The work of a worker over time, as samples that a page can show while the run goes on.
 
-A sample tells what the worker has done since the one before: seconds by what, bytes by receiver,
-how stale its clocks were, and its memory; and the last spans of time on each of its threads. These
-are kept in rings, so a sample has about the same size however long an epoch is. Samples become
-rarer as the run goes on: the number of all grows with the logarithm of its time.
+A sample has the work since the one before: seconds by kind, bytes by receiver, how stale the clocks
+were, and memory; and the last spans of time on each of the worker's threads. These are kept in
+rings, so a sample has about the same size however long an epoch is. Samples become rarer as the run
+goes on: the number of all grows with the logarithm of its time.
 
 A sample is told between two segments, by the main thread. Nothing waits for it.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tux.engine.worker import Worker
 
 KINDS = ("compute", "apply", "send", "wait", "serve")
-"""What a span of time is spent on; a sample has their numbers."""
+"""The kinds of work in a span of time; a sample has their numbers."""
 
 SPANS = 160
 """Spans of the main thread that are kept."""
@@ -42,8 +42,8 @@ Entry = TypeVar("Entry")
 
 
 class Held(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker is, and what it holds of the graph: edges; by vertex type its rows, and how
-    many of them are masters.
+    """The place and size of a worker: host, process, threads, and its part of the graph: edges; by
+    vertex type its rows, and the number of masters among them.
     """
 
     host: str
@@ -55,7 +55,7 @@ class Held(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Sample(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a worker has done in the `seconds` before `at`."""
+    """The work that a worker has done in the `seconds` before `at`."""
 
     at: float  # seconds since 1970
     seconds: float
@@ -86,24 +86,24 @@ class Timeline:
         self._due = math.inf
         self._thread, self._before = 0, _Counts({}, 0, [], [], [])
 
-    # ---- what happens
+    # ---- events
 
     def note(self, what: str, start: float, end: float) -> None:
-        """The main thread has done something, by `time.perf_counter`."""
+        """Note a span of work of the main thread, by `time.perf_counter`."""
         self._spans.append((what, start, end, self.clock))
 
     def starts(self, unfinished: int) -> None:
-        """A clock starts while so many before it are not finished."""
+        """Count a clock that starts while `unfinished` ones before it are not finished."""
         self._stale[min(unfinished, len(self._stale) - 1)] += 1
 
     # ---- samples
 
     def tell_to(self, tell: Callable[[Sample], None]) -> None:
-        """Who gets the samples."""
+        """Set the function that gets the samples."""
         self._tell = tell
 
     def begin(self) -> None:
-        """Training begins on this thread."""
+        """Begin to sample, as training begins on this thread."""
         if self._tell is None:
             return
         self._begun = self._since = time.perf_counter()
@@ -116,7 +116,7 @@ class Timeline:
             self._told()
 
     def end(self) -> None:
-        """Training is over: tell the last sample."""
+        """Tell the last sample, as training is over."""
         if self._due < math.inf:
             self._told()
             self._due = math.inf
@@ -147,7 +147,7 @@ class Timeline:
         self._tell(sample)
 
     def _counts(self) -> _Counts:
-        """What the worker has counted so far."""
+        """Copy the worker's counts so far."""
         worker = self._worker
         spent = {what: worker.seconds[what] for what in KINDS if what in worker.seconds}
         spent["serve"] = worker.server.seconds
@@ -155,7 +155,7 @@ class Timeline:
         return _Counts(spent, worker.edges_visited, sent, [*self.pulled], [*self._stale])
 
     def _lanes(self, end: float) -> dict[str, list[int]]:
-        """The spans since the last sample, by thread."""
+        """Collect the spans since the last sample, by thread."""
         lanes: dict[str, list[int]] = defaultdict(list)
 
         def add(lane: str, what: str, start: float, stop: float, clock: int) -> None:
@@ -190,7 +190,7 @@ class Timeline:
 
 
 class _Counts(msgspec.Struct):
-    """What a worker has counted since its start."""
+    """The counts of a worker since its start."""
 
     spent: dict[str, float]
     edges: int
@@ -200,8 +200,8 @@ class _Counts(msgspec.Struct):
 
 
 def until_next(at: float, elapsed: float) -> float:
-    """Seconds to the next sample of a run that has gone on for `elapsed` seconds. All workers make
-    theirs at the same times `at`, so that these show the same clocks.
+    """Return the seconds to the next sample of a run that has gone on for `elapsed` seconds. All
+    workers make their samples at the same times `at`, so that these show the same clocks.
     """
     interval = INTERVAL
     while elapsed > SAMPLES * interval:

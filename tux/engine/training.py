@@ -31,21 +31,21 @@ from tux.protocol.steps import Repeated, Step
 
 
 class Marks(Protocol):
-    """Who keeps states of a run, at marks: the ends of epochs, and what is between two clocks of an
-    epoch. Marks are numbered from 0 on, alike on all workers.
+    """An object that keeps states of a run at marks: the ends of epochs, and the gaps between two
+    clocks of an epoch. Marks are numbered from 0 on, alike on all workers.
     """
 
     @property
     def keeps(self) -> bool:
-        """Whether any state is kept; if not, it is only asked how far the run goes on."""
+        """True if any state is kept; if not, the marks only decide how far the run goes on."""
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
-        """Whether the state at a mark is kept; `epoch`: the one that ends there, if one does.
-        None: that is known when another message has been taken.
+        """Return whether the state at a mark is kept; `epoch`: the one that ends there, if one
+        does. None: it is known when another message has been taken.
         """
 
     def keep(self, state: State) -> Iterator[None]:
-        """Keep a state, whose arrays change when this ends; yields while messages must be taken."""
+        """Keep a state, whose arrays change when this ends; yield while messages must be taken."""
 
     def finish(self) -> None:
         """Wait until the last state is on the disk."""
@@ -61,7 +61,7 @@ soon enough.
 
 
 class EndedEarly(Exception):  # noqa: N818  a signal, not a fault
-    """The epoch under way is given up."""
+    """A signal that the epoch under way is given up."""
 
 
 class Training:
@@ -79,7 +79,7 @@ class Training:
         # seconds since the user has asked to end, None if nobody has
         self.asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
-        # whether the run has ended for that, and with the model of an epoch that has ended
+        # True if the run has ended for that, and with the model of an epoch that has ended
         self.ended_early, self.has_model = False, True
         self._keeps_last = False
         self._last_seconds, self._last_model = float("inf"), ModelCopy(worker)  # of an epoch
@@ -103,15 +103,15 @@ class Training:
     def epochs(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Run up to `most` epochs; yields a record after each (``epoch, clock, seconds, <metrics>,
+        """Run up to `most` epochs; yield a record after each (``epoch, clock, seconds, <metrics>,
         edges_per_second, ...``).
 
-        With `most` 0 the set-up stages run, and one record, of epoch 0, says what the evaluation
-        finds. Every `every`-th epoch and the last are evaluated. With `patience`, the run stops
-        once that many evaluations in a row have not lowered the program's monitored metric. With
-        `keep_best` or `patience` the model of the epoch that is the best by this metric is put back
-        at the end, with its context; other fields stay as the last epoch has left them. DataError
-        when a field stops being finite.
+        With `most` 0 the set-up stages run, and one record, of epoch 0, has the result of the
+        evaluation. Every `every`-th epoch and the last are evaluated. With `patience`, the run
+        stops once that many evaluations in a row have not lowered the program's monitored metric.
+        With `keep_best` or `patience` the model of the epoch that is the best by this metric is put
+        back at the end, with its context; other fields stay as the last epoch has left them.
+        DataError when a field stops being finite.
         """
         for record in self.steps(most, every=every, patience=patience, keep_best=keep_best):
             if record is None:
@@ -122,8 +122,8 @@ class Training:
     def steps(
         self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
     ) -> Iterator[dict[str, Any] | None]:
-        """`epochs` that also yields None whenever the worker must take a message before it can go
-        on.
+        """Run `epochs`, and also yield None whenever the worker must take a message before it can
+        go on.
 
         All workers of a job see the same metrics, so they stop at the same epoch. For a run that
         the user asks to end, see `end_when`.
@@ -142,7 +142,7 @@ class Training:
     def _epochs(
         self, most: int, every: int, patience: int, *, keep_best: bool
     ) -> Iterator[dict[str, Any] | None]:
-        """The epochs of `steps`."""
+        """Run the epochs of `steps`."""
         worker = self.worker
         worker.most_epochs = most
         if self._resumed is None:
@@ -193,14 +193,14 @@ class Training:
         self.asked, self._tell, self._keeps_last = asked, tell, keeps_last
 
     def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
-        """Have `tell` called with 0, the worker's rank here, and each sample of its timeline."""
+        """Let `tell` be called with 0, the worker's rank here, and each sample of its timeline."""
         self.worker.timeline.tell_to(partial(tell, 0))
 
     # ---- states
 
     def state(self, *, turns: int = 0, over: bool = False, loop: ClockLoop | None = None) -> State:
-        """The state of the run, between two clocks: `turns` clocks of the epoch under way, which
-        `loop` runs, have ended. The arrays are the worker's own.
+        """Return the state of the run, between two clocks: `turns` clocks of the epoch under way,
+        which `loop` runs, have ended. The arrays are the worker's own.
         """
         worker, clocks = self.worker, loop.clock if loop else None
         started = clocks.started if clocks else 0
@@ -226,8 +226,8 @@ class Training:
         return State(head, arrays_of(worker) | best)
 
     def resume(self, state: State) -> None:
-        """Go on from a state of the same program, data and partition, on as many workers. Refused
-        if it is of others.
+        """Go on from a state of as many workers. Refused if it is of another program, data or
+        partition.
         """
         worker, head = self.worker, state.head
         put_back(worker, state.arrays)
@@ -254,7 +254,7 @@ class Training:
         self._resumed = head
 
     def _mark(self, epoch: int, *, over: bool) -> Iterator[None]:
-        """The mark at the end of an epoch."""
+        """Keep the state at the end of an epoch, if it is wanted."""
         if self.marks is None:
             return
         while (wanted := self.marks.wanted(self._passed, epoch)) is None:
@@ -267,24 +267,26 @@ class Training:
 
     @staticmethod
     def _keep_at_end(marks: Marks, state: State) -> Iterator[None]:
-        """Keep the state with which the run ends; then it is on the disk."""
+        """Keep the state with which the run ends, and wait until it is on the disk."""
         marks.finish()
         yield from marks.keep(state)
         marks.finish()
 
     def outline(self) -> Outline:
-        """The clocks of the epoch that follows; of none whose clocks depend on what they find."""
+        """Return the outline of the clocks of the epoch that follows. It exists only if these do
+        not depend on each other's results.
+        """
         return outline(self._stages)
 
     def _repeated(self) -> list[Repeated]:
         return [*repeated([*self._setup, *self._stages, *self._evaluate])]
 
     def edges(self) -> Pieces:
-        """The edges trained on, read when they are asked for."""
+        """Return the edges trained on, which are read when they are asked for."""
         return of_graph(self.worker.graph)
 
     def lists(self) -> SpooledLists | None:
-        """The lists that no stage uses, if there are any, and a file for them was given."""
+        """Return the lists that no stage uses, if there are any, and a file for them was given."""
         spool, vertices = self.worker.spool, self.worker.graph.vertices
         file = spool.whole() if spool else None
         return (
@@ -296,7 +298,7 @@ class Training:
         )
 
     def _keep_last(self, seconds: float) -> None:
-        """Note how long an epoch took; after a long one copy the model, if that is wanted."""
+        """Note the seconds of an epoch; after a long one copy the model, if that is wanted."""
         self._last_seconds = seconds
         if self._keeps_last and seconds > LONG_EPOCH_SECONDS:
             self._last_model.make()
@@ -304,7 +306,7 @@ class Training:
             self._last_model.drop()
 
     def _is_far(self) -> bool:
-        """Whether the run is asked to end, and the epoch under way will not end soon."""
+        """Return whether the run is asked to end, and the epoch under way will not end soon."""
         asked = self.asked()
         if asked is None or self._timing is None or not self._keeps_last:
             return False
@@ -356,8 +358,8 @@ class Training:
         return record | {"max_staleness": worker.most_stale}
 
     def _cuts(self, turns: int) -> Cuts | None:
-        """Marks between the clocks of an epoch, `turns` of which have ended before. There are none
-        where the clocks of the epoch depend on what its first ones find.
+        """Make the marks between the clocks of an epoch, `turns` of which have ended before. There
+        are none where the clocks of the epoch depend on the results of its first ones.
         """
         return None if any(repeated(self._stages)) else _InEpoch(self, turns)
 
@@ -369,7 +371,7 @@ class _InEpoch:
         self._training, self.skip = training, skip
 
     def wanted(self) -> bool | None:
-        """Whether the state at this mark is kept."""
+        """Return whether the state at this mark is kept. EndedEarly if the run ends here."""
         training = self._training
         far = training._is_far()
         if training.marks is None or not training.marks.keeps:

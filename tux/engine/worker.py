@@ -58,7 +58,9 @@ class Worker:
         racing: bool = False,
         cuts_few: bool = False,
     ) -> None:
-        """`cuts_few`: where the program allows that functions get the edges of a vertex in shares
+        """Allocate rows, masters and mirrors, and give them their initial values.
+
+        `cuts_few`: where the program allows that functions get the edges of a vertex in shares
         (`tux.stages.exchange`), few edges are cut too, and into as many shares as it allows.
         """
         self.program, self.graph, self.seed, self.jit, self.check = program, graph, seed, jit, check
@@ -78,18 +80,18 @@ class Worker:
         fill_rows(self)
 
     def _start_counters(self) -> None:
-        """What a run counts and times."""
-        self.most_epochs = 1  # of the run, for what depends on how much of it is over
+        """Set all counts and times of a run to zero."""
+        self.most_epochs = 1  # of the run, for values that depend on its progress
         self.epoch = self.clock = self.kernels = self.all_clocks = self.most_stale = 0
         self.repetition: int | None = None  # of the running clock, if its steps are repeated
         self.edges_visited = 0
         self.seconds: dict[str, float] = defaultdict(float)
         self.bytes_sent: dict[str, int] = defaultdict(int)
-        # what the rows would have taken with all their values
+        # the bytes that the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
 
     def _connect_to_nobody(self) -> None:
-        """The queues, and a transport that has to be replaced before anything is sent."""
+        """Make the queues, and a transport that must be replaced before anything is sent."""
         self.inbox: deque[Message] = deque()
         self._enqueued: list[Message] = []
         self.send: Callable[[Message], None] = self._nobody
@@ -98,7 +100,7 @@ class Worker:
         self.computes: Callable[[], None] = lambda: None  # is told that a segment begins
 
     def _allocate(self) -> None:
-        """The tables of the worker, its mirrors, and its server's masters."""
+        """Allocate the tables of the worker, its mirrors, and its server's masters."""
         program, graph = self.program, self.graph
         self.tables = {
             name: self._table(
@@ -133,11 +135,11 @@ class Worker:
         self.server.syncs = self.syncs
 
     def cut_types(self) -> list[str]:
-        """Names of the vertex types that the partition cuts."""
+        """List the vertex types that the partition cuts."""
         return [name for name in self.program.vertices if self.graph.vertices[name].cut]
 
     def part(self, name: str) -> TypePart:
-        """This worker's share of a type, where there are several workers."""
+        """Return this worker's share of a type, where there are several workers."""
         part = self.graph.vertices[name].part
         assert part is not None
         return part
@@ -156,8 +158,8 @@ class Worker:
         order: Callable[[], np.ndarray] | None = None,
         graph: Graph | None = None,
     ) -> Table:
-        """A table of n rows; `order` gives the dense index of each row of vertices, `graph` the
-        lengths of ragged fields.
+        """Allocate a table of n rows; `order` gives the dense index of each row of vertices,
+        `graph` the lengths of ragged fields.
         """
         declared = {f: d.sized(self.program.parameters) for f, d in fields.items()}
         ragged = graph is not None and any(d.ragged for d in declared.values())
@@ -166,12 +168,12 @@ class Worker:
         return Table.allocate(name, declared, n, entries, ids)
 
     def _known_ids(self, name: str) -> tuple[Ids, int]:
-        """The ids of a type, and how many of them are in the training graph."""
+        """Return the ids of a type, and the number of those in the training graph."""
         vertices = self.graph.vertices[name]
         return vertices.ids, vertices.n_train if vertices.part is None else vertices.part.vertices
 
     def positions(self) -> dict[str, int]:
-        """The parameters that are vertices, as positions in the order of their type."""
+        """Return the parameters that are vertices, as positions in the order of their type."""
         out = {}
         for name, declared in self.program.params.items():
             if declared.vertex:
@@ -181,16 +183,16 @@ class Worker:
         return out
 
     def _row_ids(self, name: str) -> np.ndarray:
-        """Dense index of each row of a vertex type."""
+        """Return the dense index of each row of a vertex type."""
         return self.graph.vertices[name].order
 
     def master_ids(self, name: str) -> np.ndarray:
-        """Dense index of each master of a cut type."""
+        """Return the dense index of each master of a cut type."""
         part = self.part(name)
         return part.order[part.masters]
 
     def edge_table(self, edges: Edges) -> Table:
-        """The fields of `edges`, in their present order."""
+        """Return the fields of `edges`, in their present order, as a table."""
         declared = {
             f: d.sized(self.program.parameters) for f, d in self.program.edge.fields.items()
         }
@@ -198,39 +200,39 @@ class Worker:
 
     @property
     def tau(self) -> Row:
-        """The context, by attribute."""
+        """The context, whose fields are attributes."""
         tau = self.tables["tau"]
         return Row(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
-        """Lay out the edges and compile the kernels that `stages` need; returns the steps that
-        `run` takes.
+        """Lay out the edges and compile the kernels that `stages` need; return the steps that `run`
+        takes.
         """
         return [stage.step(self) for stage in stages]
 
     def register(self, sync: Sync) -> int:
-        """The number of a synchronisation: stages are prepared in one order on all workers, so
-        it is the same on all.
+        """Add a synchronisation, and return its number. Stages are prepared in one order on all
+        workers, so it is the same on all.
         """
         self.syncs.append(sync)
         return len(self.syncs) - 1
 
     def run(self, steps: Sequence[Step], slack: int | None = None) -> None:
-        """One pass over `steps`, each block of a mini-batch and each run of other steps being a
-        clock; returns when all is answered.
+        """Run one pass over `steps`, each block of a mini-batch and each run of other steps being a
+        clock; return when all is answered.
         """
         for _ in self.execute(steps, slack):
             self.take_next()
 
     def take(self, message: Message) -> None:
-        """A message for this worker has arrived; it is installed when `execute` goes on. A control
-        message was heard where it came in, and only ends a wait.
+        """Put a message that has arrived into the inbox; it is installed when `execute` goes on. A
+        control message was handled where it came in, and only ends a wait.
         """
         if message.kind is not Kind.CONTROL:
             self.inbox.append(message)
 
     def take_next(self) -> None:
-        """Wait for the next message and take it. What the server does meanwhile is no waiting."""
+        """Wait for the next message and take it. The server's work meanwhile is not waiting."""
         start, served = time.perf_counter(), self.server.seconds
         self.take(self.receive())
         end = time.perf_counter()
@@ -240,7 +242,9 @@ class Worker:
     def execute(
         self, steps: Sequence[Step], slack: int | None = None, cuts: Cuts | None = None
     ) -> Iterator[None]:
-        """`run` that yields whenever nothing can go on before another message is taken."""
+        """Run one pass as `run` does, but yield whenever nothing can go on before another message
+        is taken.
+        """
         loop = ClockLoop(self, steps, self.slack if slack is None else slack, cuts)
         yield from loop.run()
         self.repetition = None
@@ -256,18 +260,20 @@ class Worker:
         return self.epoch if self.repetition is None else self.repetition
 
     def sent(self) -> dict[str, int]:
-        """Bytes sent to other workers so far, by vertex type (and "tau"), by this worker and its
-        server.
+        """Add up the bytes sent to other workers so far, by vertex type (and "tau"), by this worker
+        and its server.
         """
         return added(self.bytes_sent, self.server.bytes_sent)
 
     def dense(self) -> dict[str, int]:
-        """Bytes that the sent rows would have taken with all their values."""
+        """Add up the bytes that the sent rows would have taken with all their values, by vertex
+        type.
+        """
         return added(self.bytes_dense, self.server.bytes_dense)
 
     def masters(self, name: str) -> Table:
-        """The table of a type's masters here: the server's, or, of a whole type, this worker's
-        rows.
+        """Return the table of a type's masters here: the server's, or, of a whole type, this
+        worker's rows.
         """
         return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
 
@@ -281,21 +287,21 @@ class Worker:
         self._enqueued.append(message)
 
     def send_enqueued(self) -> None:
-        """Send what has been enqueued: all at once, since the thread that sends would compete with
-        the code that packs. Remote messages are sent first.
+        """Send all messages that have been enqueued at once, since the thread that sends would
+        compete with the code that packs. Remote messages are sent first.
         """
         messages, self._enqueued = self._enqueued, []
         for message in sorted(messages, key=lambda each: each.dest == self.rank):
             self.send(message)
 
     def release(self) -> None:
-        """Give up all that the worker holds, after which it is of no use. Its parts refer to it, so
+        """Drop all that the worker holds, after which it is of no use. Its parts refer to it, so
         its memory would else stay until Python looks for cycles, which may be some runs later.
         """
         vars(self).clear()
 
     def timed(self, what: str) -> Timed:
-        """Add the time of the body to ``seconds[what]``, and note it as a span."""
+        """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""
         return Timed(self.seconds, what, self.timeline)
 
     def forget_metrics(self) -> None:
@@ -308,17 +314,17 @@ class Worker:
                     table.arrays[f][...] = np.nan
 
     def metrics(self) -> dict[str, float]:
-        """The context's metrics that have a value, by name."""
+        """Return the context's metrics that have a value, by name."""
         table = self.tables["tau"]
         values = {f: table.arrays[f][0].item() for f, d in table.declared.items() if d.reported}
         return {f: x for f, x in values.items() if x == x}
 
 
 class Timed:
-    """Adds the time of its body to ``seconds[what]``, and notes it as a span, if nothing is raised.
+    """A context that adds the time of its body to ``seconds[what]``, and notes it as a span, if
+    nothing is raised.
 
-    A class, as it is entered several times a clock: what contextlib makes of a generator takes
-    longer.
+    It is a class, as it is entered several times a clock: a generator with contextlib takes longer.
     """
 
     __slots__ = ("_seconds", "_start", "_timeline", "_what")

@@ -25,7 +25,7 @@ once or more often.
 
 
 def of_graph(graph: Graph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The edges of a graph in one part."""
+    """Yield the edges of a graph in one part."""
     edges = graph.edges
     first, second = (graph.vertices[name].order for name in edges.declared.ends)
     for lo in range(0, len(edges), PIECE):
@@ -33,7 +33,7 @@ def of_graph(graph: Graph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def of_parts(program: Program, folder: Path, parts: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The edges of all parts in a folder, those that count 0 left out. DataError if a part is
+    """Yield the edges of all parts in a folder, those that count 0 left out. DataError if a part is
     missing.
     """
     for number in range(parts):

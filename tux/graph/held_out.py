@@ -17,14 +17,14 @@ from tux.graph.parts import Part
 from tux.graph.store import MANIFEST, Manifest, part_arrays, read_manifest, write_manifest
 
 ADDED = ("test_", "types.")
-"""How the names begin of arrays that held-out edges may add to a part, or change."""
+"""The beginnings of the names of arrays that held-out edges may add to a part, or change."""
 
 
 def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> None:
     """Add to a folder of parts, which holds no held-out edges and no data of vertices, those of
     `parts`, or of `which` of them. All other files stay as they are. Raises DiskError.
 
-    Arrays of the folder may be mapped, so what changes is written to a new file.
+    Arrays of the folder may be mapped, so an array that changes is written to a new file.
     """
     manifest = read_manifest(folder)
     with writing(folder):
@@ -48,7 +48,7 @@ def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> N
 
 
 def _unchanged(part: Part) -> set[str]:
-    """The names of arrays of vertex types that held-out edges have not changed."""
+    """List the names of arrays of vertex types that held-out edges have not changed."""
     same = set()
     for name, each in part.types.items():
         same |= {f"types.{name}.{array}" for array in ("masters", "up", "down")}

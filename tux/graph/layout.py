@@ -39,13 +39,13 @@ that much mixing.
 
 @dataclass(frozen=True)
 class Layout:
-    """Edges in one order. `src`, `dst` are rows (m,) int32; edge i of the order has its fields at
-    ``index[i]``, or at i when `index` is ().
+    """The edges in one order. `src`, `dst` are rows (m,) int32; edge i of the order has its fields
+    at ``index[i]``, or at i when `index` is ().
 
     `bounds` (groups + 1,) int64: group g is edges bounds[g]..bounds[g+1]; a group is a row of the
     grouped end, or a tile. `blocks` (blocks + 1,) int64: block b consists of the groups
-    blocks[b]..blocks[b+1]. `across`: tiles in a row of the grid of tiles, which are those of one
-    range of the enumerated end. `columns`: copies of fields in this order.
+    blocks[b]..blocks[b+1]. `across`: the number of tiles in a row of the grid of tiles, which
+    belong to one range of the enumerated end. `columns`: copies of fields in this order.
     """
 
     src: np.ndarray
@@ -57,7 +57,7 @@ class Layout:
     columns: dict[str, np.ndarray] = field(default_factory=dict)
 
     def column(self, name: str, values: np.ndarray) -> np.ndarray:
-        """The `values` (m, ...) of a field that never changes, in this order; read-only."""
+        """Return the `values` (m, ...) of a field that never changes, in this order; read-only."""
         if isinstance(self.index, tuple):
             return frozen(values)
         if name not in self.columns:
@@ -66,22 +66,20 @@ class Layout:
 
     @staticmethod
     def of_vertices(n: int) -> Layout:
-        """No edges, in a group for each of n rows."""
+        """Make a layout without edges, with a group for each of n rows."""
         none = np.empty(0, np.int32)
         return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
 
 
 def grouped(rows: np.ndarray, n: int) -> Sorting:
-    """The order of edges grouped by `rows` (m,), each in 0..n-1."""
+    """Sort edges by their `rows` (m,), each in 0..n-1."""
     return Sorting(rows, n)
 
 
 def tiled(
     over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
 ) -> Sorting:
-    """The order of edges by tile: ranges of `over` between `over_cuts`, then of `other` between
-    `other_cuts`.
-    """
+    """Sort edges by tile: ranges of `over` by `over_cuts`, then of `other` by `other_cuts`."""
     tiles = (len(over_cuts) - 1) * (len(other_cuts) - 1)
     # few bytes an edge: the keys are held while the edges are there twice
     dtype = np.dtype(np.uint16) if tiles <= 1 << 16 else index_dtype(tiles)
@@ -96,31 +94,33 @@ def tiled(
 
 @compiled
 def _tiles(over, other, a, b, keys):  # type: ignore[no-untyped-def]
-    """Write the tile of each edge to `keys`: that of its row of `over`, by `a`, and of `other`."""
+    """Write the tile of each edge to `keys`: that of its row of `over`, by `a`, and of `other`, by
+    `b`.
+    """
     for i in range(len(keys)):
         keys[i] = a[over[i]] + b[other[i]]
 
 
 def even_cuts(lo: int, hi: int, most: int) -> np.ndarray:
-    """Cuts lo..hi into the fewest ranges of nearly equal length, none longer than `most`."""
+    """Cut lo..hi into the fewest ranges of nearly equal length, none longer than `most`."""
     parts = max(1, -(-(hi - lo) // max(most, 1)))
     return np.linspace(lo, hi, parts + 1).astype(np.int64)
 
 
 def tile_rows(n: int, row_bytes: int) -> int:
-    """Rows of one end in a tile: half of TILE_BYTES' worth, and no more than 1/MIN_TILES of the
-    n rows.
+    """Return the number of rows of one end in a tile: as many as half of TILE_BYTES holds, and no
+    more than 1/MIN_TILES of the n rows.
     """
     return max(1, min(TILE_BYTES // 2 // max(row_bytes, 1), n // MIN_TILES))
 
 
 def strip_rows(row_bytes: int) -> int:
-    """Rows of one end in a strip: STRIP_BYTES' worth."""
+    """Return the number of rows of one end in a strip: as many as STRIP_BYTES hold."""
     return max(1, STRIP_BYTES // max(row_bytes, 1))
 
 
 def refine(cuts: np.ndarray, most: int) -> np.ndarray:
-    """`cuts` with each range cut evenly into ranges of at most `most`."""
+    """Cut each range of `cuts` evenly into ranges of at most `most`."""
     pieces = [
         even_cuts(int(lo), int(hi), most)[:-1]
         for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
@@ -130,8 +130,8 @@ def refine(cuts: np.ndarray, most: int) -> np.ndarray:
 
 
 def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray:
-    """The columns of a grid of tiles, `across` in all, that belong to a round: each column to
-    one of `rounds`, drawn by `stream`.
+    """Return the columns of a grid of tiles, `across` in all, that belong to a round: `stream`
+    draws one of `rounds` for each column.
     """
     return np.sort(permutation(stream, across)[round::rounds])
 
@@ -141,8 +141,8 @@ ABREAST = 8
 
 
 def diagonals(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """All cells (row, column) of a grid, diagonal after diagonal: so neighbours in the list share
-    neither, and threads that take them in turn seldom wait.
+    """List all cells (row, column) of a grid, diagonal after diagonal: so neighbours in the list
+    share neither, and threads that take them in turn seldom wait.
     """
     short, long = min(rows, columns), max(rows, columns)
     turn, at = np.divmod(np.arange(short * long), max(short, 1))
@@ -158,9 +158,9 @@ def tile_order(
     row_bytes: tuple[int, int],
     columns: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The tiles first..last, whole rows of a grid `across` tiles wide, or some of its `columns`, in
-    a random order; and the boundaries (runs + 1,) of the runs that one thread should take, as they
-    share a range.
+    """Draw a random order of the tiles first..last, whole rows of a grid `across` tiles wide, or
+    some of its `columns`. Return it, and the boundaries (runs + 1,) of the runs that one thread
+    should take, as they share a range.
 
     `row_bytes`: of all rows of either end. Where these stay in the last-level cache, tiles come
     along the diagonals of the grid, each a run. Else the ranges of the end with more bytes come in
@@ -187,20 +187,20 @@ def tile_order(
 
 
 def blocks_by_vertices(n: int, size: int) -> np.ndarray:
-    """Block boundaries (blocks + 1,): ranges of `size` rows; 0 is one block of all."""
+    """Return block boundaries (blocks + 1,): ranges of `size` rows; 0 is one block of all."""
     return np.append(np.arange(0, n, size), n) if 0 < size < n else np.array([0, n])
 
 
 def without_cutting(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Block boundaries `cuts` (blocks + 1,) of which those within a group, between its
-    boundaries in `groups`, are moved to its end.
+    """Move each of the block boundaries `cuts` (blocks + 1,) that lies within a group, between its
+    boundaries in `groups`, to the end of the group.
     """
     return np.unique(groups[np.searchsorted(groups, cuts)])
 
 
 def blocks_by_edges(degrees: np.ndarray, size: int) -> np.ndarray:
-    """Block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about `size`
-    edges; 0 is one block of all.
+    """Return block boundaries (blocks + 1,): ranges of rows whose `degrees` (n,) sum to about
+    `size` edges; 0 is one block of all.
     """
     n = len(degrees)
     if size <= 0 or n == 0:

@@ -24,7 +24,7 @@ from tux.program.types import Edge
 
 @dataclass(frozen=True)
 class Vertices:
-    """One vertex type. Rows lie in a seeded order; a vertex's dense index is its place in `ids`.
+    """The rows of one vertex type, in a seeded order; a vertex's dense index is its place in `ids`.
 
     `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first
     `n_train` rows are vertices of the training graph; those after them occur in held-out edges
@@ -37,7 +37,7 @@ class Vertices:
     row_of: np.ndarray
     n_train: int
     part: TypePart | None = None  # where there are several workers: positions, masters and routes
-    # what is known of each vertex, by dense index
+    # fields of the data by name, of each vertex by dense index
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
@@ -49,9 +49,7 @@ class Vertices:
         seed: int,
         data: Mapping[str, np.ndarray] | None = None,
     ) -> Vertices:
-        """The type's rows in the order that `seed` gives; held-out vertices follow in the order
-        of their indices.
-        """
+        """Put the rows into the order that `seed` gives, and held-out vertices behind them."""
         together = (data or {}).get(TOGETHER)
         first = seeded_order(
             seed, side, n_train, together if together is None else together[:n_train]
@@ -63,9 +61,7 @@ class Vertices:
 
     @staticmethod
     def local(part: TypePart) -> Vertices:
-        """The rows of a type that one of several workers holds; `row_of` is -1 for vertices that
-        it does not.
-        """
+        """Select the rows that one of several workers holds; `row_of` is -1 for other vertices."""
         order = part.order[part.rows]
         row_of = np.full(len(part.ids), -1, np.int32)
         row_of[order] = np.arange(len(order), dtype=np.int32)
@@ -73,11 +69,11 @@ class Vertices:
 
     @property
     def cut(self) -> bool:
-        """Whether some vertex of the type has several replicas."""
+        """True if some vertex of the type has several replicas."""
         return self.part is not None and self.part.cut
 
     def local_cuts(self, cuts: np.ndarray) -> np.ndarray:
-        """Boundaries in local rows of the ranges of positions between `cuts`."""
+        """Return the boundaries in local rows of the ranges of positions between `cuts`."""
         return cuts if self.part is None else np.searchsorted(self.part.rows[: self.n_train], cuts)
 
     def __len__(self) -> int:
@@ -86,7 +82,7 @@ class Vertices:
 
 @dataclass
 class Edges:
-    """Edges as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
+    """The edges of a worker as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
     in which they were given. `left_out`: edges of the worker beside these.
@@ -104,20 +100,20 @@ class Edges:
         return len(self.src)
 
     def end(self, role: str) -> np.ndarray:
-        """Rows (m,) of the end called `role`."""
+        """Return the rows (m,) of the end called `role`."""
         return self.src if role == self.declared.roles[0] else self.dst
 
     def other(self, role: str) -> str:
-        """The name of the end that is not `role`."""
+        """Return the name of the end that is not `role`."""
         first, second = self.declared.roles
         return second if role == first else first
 
     def walk_given(self) -> Layout:
-        """Edges in their present order, as one group and one block."""
+        """Lay out the edges in their present order, as one group and one block."""
         return Layout(self.src, self.dst, (), np.array([0, len(self)]), np.array([0, 1]))
 
     def walk_grouped(self, role: str, n: int) -> Layout:
-        """Edges grouped by the rows (0..n-1) of `role`; a group is a row, a block one group."""
+        """Lay out the edges grouped by the rows (0..n-1) of `role`; a block is one group, a row."""
         name = ("grouped", role)
         if name not in self.layouts:
             for (kind, *of), layout in self.layouts.items():
@@ -129,8 +125,8 @@ class Edges:
         return self.layouts[name]
 
     def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
-        """Edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts` ranges of the
-        rows of the other end: a group is a row's share in one range, a block a row.
+        """Lay out the edges grouped by the rows (0..n-1) of `role`, and those of a row by `parts`
+        ranges of the rows of the other end: a group is a row's share in one range, a block a row.
         """
         name = ("cells", role, parts)
         if name not in self.layouts:
@@ -145,8 +141,8 @@ class Edges:
         return self.layouts[name]
 
     def _order_by(self, role: str) -> None:
-        """Before the first layout: edges in the order of the rows of `role`, which those of a row
-        of the other end keep. So neighbours on one side touch neighbours on the other.
+        """Sort the edges by the rows of `role`, before the first layout. The edges of a row of the
+        other end keep this order. So neighbours on one side touch neighbours on the other.
         """
         if not self.layouts and not self.fixed:
             rows = self.end(role)
@@ -160,10 +156,9 @@ class Edges:
         row_bytes: tuple[int, int],
         columns: np.ndarray | None = None,
     ) -> Layout:
-        """Edges in tiles; a block is what lies between two neighbouring `cuts` of `role`.
-        `row_bytes`: of `role`, of the other end.
-
-        `columns`: boundaries of the tiles in rows of the other end, if it matters which.
+        """Lay out the edges in tiles; a block has the tiles between two neighbouring `cuts` of
+        `role`. `row_bytes`: of `role`, of the other end. `columns`: boundaries of the tiles in rows
+        of the other end, if they are given.
         """
         name = ("tiled", role, cuts.tobytes(), b"" if columns is None else columns.tobytes())
         if name not in self.layouts:
@@ -188,8 +183,8 @@ class Edges:
         across: int = 1,
         strips: tuple[str, int] | None = None,
     ) -> Layout:
-        """Edges as `sorting`, which is given up, says; within a group by `strips`: of an end, so
-        many rows each.
+        """Lay out the edges in the order of `sorting`, which is given up. Within a group they are
+        sorted by `strips`: an end, and the rows of a strip.
         """
         bounds = sorting.bounds
         if self.layouts or self.fixed:
@@ -206,9 +201,7 @@ class Edges:
         return Layout(self.src, self.dst, (), bounds, blocks, across)
 
     def _arrange(self, sorting: Sorting) -> None:
-        """Put the edges in memory into an order: column by column, so that one at a time is there
-        twice.
-        """
+        """Sort the edges in memory, column by column, so that one at a time is there twice."""
         self.src = sorting.moved(self.src)
         self.dst = sorting.moved(self.dst)
         for name in self.fields:
@@ -217,7 +210,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Graph:
-    """What one worker holds of a graph: vertex types by name, edges, and held-out edges."""
+    """The share of one worker in a graph: vertex types by name, edges, and held-out edges."""
 
     vertices: dict[str, Vertices]
     edges: Edges
@@ -227,15 +220,14 @@ class Graph:
     has_test: bool = False  # whether edges are held out, here or on another worker
 
     def of_role(self, role: str) -> Vertices:
-        """The vertex type at the end called `role`."""
+        """Return the vertex type at the end called `role`."""
         declared = self.edges.declared
         return self.vertices[declared.ends[declared.roles.index(role)]]
 
     def degrees(self, role: str) -> np.ndarray:
-        """Training edges of each vertex at the end called `role`, over all workers, in the order of
-        positions.
-
-        On several workers an edge that a row repeats counts once: who balances by it needs no more.
+        """Count the training edges of each vertex at the end called `role`, over all workers, in
+        the order of positions. On several workers an edge that a row repeats counts once: it is
+        enough to balance.
         """
         declared = self.edges.declared
         side = declared.roles.index(role)
@@ -245,8 +237,8 @@ class Graph:
         return counted(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
 
     def groups(self, role: str) -> np.ndarray:
-        """First position of each group of vertices at the end called `role`, and the number of all
-        positions, (groups + 1,).
+        """Return the first position of each group of vertices at the end called `role`, and the
+        number of all positions, (groups + 1,).
 
         DataError where the data do not say which vertices belong together.
         """
@@ -263,7 +255,7 @@ class Graph:
         return np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1, [len(group)]])
 
     def counts(self, name: str) -> np.ndarray:
-        """Local training edges of each row of a vertex type (n,), both ends counted."""
+        """Count the local training edges of each row of a vertex type (n,), at both ends."""
         ends = [
             role
             for role, of in zip(self.edges.declared.roles, self.edges.declared.ends, strict=True)
@@ -276,9 +268,7 @@ class Graph:
 
     @staticmethod
     def of(program: Program, part: Part) -> Graph:
-        """What one of several workers holds. DataError if the part's types are not the
-        program's.
-        """
+        """Make the graph of one worker. DataError if the part's types differ from the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(
                 f"a graph of {' and '.join(part.types)} does not fit edges from "
@@ -300,7 +290,7 @@ class Graph:
 
     @staticmethod
     def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
-        """The graph in one part: every vertex has its one copy here. `test`'s ids extend those
+        """Make the graph in one part: every vertex has its one copy here. `test`'s ids extend those
         of `train`. The columns of `train` are given up one by one, if nobody else holds them.
         """
         if tuple(train.ends) != program.edge.ends:
@@ -325,7 +315,7 @@ class Graph:
         held_out.fixed = True
         topology = topology_of(program, train, seed)
         ends, fields = [train.src, train.dst], train.fields
-        del train  # who calls this may hold it no more
+        del train  # the caller may hold it no more
         edges = _edges(program, vertices, ends, fields)
         return Graph(vertices, edges, held_out, topology=topology, has_test=test is not None)
 
@@ -336,7 +326,7 @@ def _edges(
     ends: list[np.ndarray],
     fields: Mapping[str, np.ndarray],
 ) -> Edges:
-    """Edges (m,) as rows; `ends`: dense indices of either end, which leave the list."""
+    """Turn edges (m,) into rows; `ends`: dense indices of either end, which leave the list."""
     if not len(ends[0]):
         none = np.empty(0, np.int32)
         return Edges(program.edge, none, none, _fields(program, {}, 0))
@@ -348,9 +338,7 @@ def _edges(
 def _repeated(
     program: Program, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
 ) -> Edges:
-    """Edges (m,) of given fields, each as often as its field `repeats` says, if the program has
-    one.
-    """
+    """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
     if (repeats := program.edge.repeats) and len(src):
         if repeats not in columns:
             raise DataError(
@@ -378,9 +366,7 @@ def _repeated(
 
 
 def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
-    """The fields of m edges: `given` where they are data, else their initial value, which is a
-    constant.
-    """
+    """Make the fields of m edges: from `columns` where they are data, else from their constant."""
     fields = {}
     for name, f in program.edge.fields.items():
         if m and f.kind == "data":

@@ -9,8 +9,8 @@ from tux.base.random import key, permutation
 
 
 def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = None) -> np.ndarray:
-    """Dense index of each position (n,): the order of the vertices of a type, which first occurs at
-    end `side`, whatever its name.
+    """Return the dense index of each position (n,): the order of the vertices of a type, which
+    first occurs at end `side`, whatever its name.
 
     Vertices with one number in `together` (n,) are neighbours in it; their groups come in a random
     order too.
@@ -25,13 +25,13 @@ def seeded_order(seed: int, side: int, n: int, together: np.ndarray | None = Non
 
 
 def order_key(seed: int, side: int) -> np.uint64:
-    """The key of the order of the vertices of a type, which first occurs at end `side`."""
+    """Return the key of the order of the vertices of a type, which first occurs at end `side`."""
     return key(seed, "order", side)
 
 
 def order_of(data: EdgeData, name: str, seed: int) -> np.ndarray:
-    """The order of the vertices of a type of `data`, those that its vertex field `together`
-    groups side by side.
+    """Return the order of the vertices of a type of `data`. Vertices of one group, by its vertex
+    field `together`, are neighbours in it.
     """
     return seeded_order(
         seed,

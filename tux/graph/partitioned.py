@@ -33,15 +33,17 @@ ONE_END = {"src": "source", "dst": "target"}
 
 
 def keeping_end_whole(end: str) -> tuple[str, ...]:
-    """Partitioners that can keep all edges of a vertex as `end` ("src" or "dst") together."""
+    """List the partitioners that can keep all edges of a vertex as `end` ("src" or "dst")
+    together.
+    """
     return (*FAVOURING, ONE_END[end], "random")
 
 
 @dataclass(frozen=True)
 class Partitioned:
-    """What workers start from: their parts, with held-out edges; `bare` has the ids and no
-    edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out edges;
-    without these `parts` are not looked at.
+    """The graph from which workers start: their parts, with held-out edges; `bare` has the ids and
+    no edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out
+    edges; without these `parts` are not looked at.
     """
 
     parts: list[Part]
@@ -74,8 +76,8 @@ class Partitioned:
     def stored(
         folder: Path, bare: EdgeData, test: EdgeData | None, held_out: str = ""
     ) -> Partitioned:
-        """The parts of a folder, their types and fields named as those of `bare`, which
-        `without_edges` has made for it. DataError if a file is not what `tux partition` has
+        """Read the parts of a folder, their types and fields named as those of `bare`, which
+        `without_edges` has made for it. DataError if a file differs from what `tux partition` has
         written.
         """
         check(folder)
@@ -110,7 +112,7 @@ class Partitioned:
         partitioner: str,
         held_out: str = "",
     ) -> Partitioned:
-        """The parts that loaders have made in `folder`, of types and fields named as those of
+        """Take the parts that loaders have made in `folder`, of types and fields named as those of
         `bare`; the user has named a `partitioner`.
         """
         manifest = store.read_manifest(folder)
@@ -126,8 +128,8 @@ class Partitioned:
         return Partitioned(parts, bare, digests, folder)
 
     def write(self, folder: Path, ranks: Iterable[int]) -> None:
-        """Write the parts of the workers `ranks` into `folder`; where they lie there already, what
-        held-out edges have added. Raises DiskError.
+        """Write the parts of the workers `ranks` into `folder`; where they lie there already, write
+        only the arrays that held-out edges have added. Raises DiskError.
         """
         if self.folder is None:
             store.save(folder, self.parts, self.bare.ends, ranks)
@@ -136,7 +138,7 @@ class Partitioned:
 
 
 class HowCut(NamedTuple):
-    """How edges are cut: by the partitioner of this `name`. `bipartite`: a vertex as a source and
+    """A way to cut edges: by the partitioner of this `name`. `bipartite`: a vertex as a source and
     the same as a target are two for it. `favourite`: the side that it keeps whole, "source",
     "target" or, as it chooses itself, "auto".
     """
@@ -149,8 +151,8 @@ class HowCut(NamedTuple):
 def how_cut(
     ends: tuple[str, str], partitioner: str, k: int, whole: Sequence[str] = (), whole_end: str = ""
 ) -> HowCut:
-    """How edges between `ends` are cut into k parts if a user names a `partitioner`. `whole` and
-    `whole_end`: see `Partitioned.of`.
+    """Choose how edges between `ends` are cut into k parts if a user names a `partitioner`. `whole`
+    and `whole_end`: see `Partitioned.of`.
     """
     bipartite = ends[0] != ends[1]
     if whole_end and k > 1:
@@ -169,7 +171,7 @@ def how_cut(
 
 
 def _assigned(train: EdgeData, how: HowCut, k: int, seed: int) -> np.ndarray:
-    """The part (m,) of each edge."""
+    """Assign a part (m,) to each edge."""
     favourite: dict[str, Any] = {} if how.favourite == "auto" else {"favourite": how.favourite}
     return PARTITIONERS[how.name](
         train.src, train.dst, k, seed, bipartite=how.bipartite, **favourite
@@ -177,7 +179,7 @@ def _assigned(train: EdgeData, how: HowCut, k: int, seed: int) -> np.ndarray:
 
 
 def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.dtype]) -> EdgeData:
-    """The ids of a partitioned folder under the names of a program, and its fields, without an
+    """Read the ids of a partitioned folder under the names of a program, and its fields, without an
     edge.
 
     DataError if the folder has other numbers of vertex types or of fields than the program wants.
@@ -222,7 +224,7 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
 
 
 def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> None:
-    """DataError if the folder cuts vertices of a type that must be `whole`, one of `ends`."""
+    """Raise DataError if the folder cuts vertices of a type that must be `whole`, one of `ends`."""
     manifest = store.read_manifest(folder)
     cut = {entry.name for entry in manifest.types if entry.cut}
     for stored, name in zip(manifest.ends, ends, strict=True):
@@ -237,8 +239,8 @@ def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> No
 
 
 def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
-    """The stored field for each wanted one: by name, or by place if there are as many. DataError
-    where neither works.
+    """Match the stored fields with the wanted ones: by name, or by place if there are as many.
+    DataError where neither works.
     """
     if set(wanted) <= set(stored):
         return {name: name for name in wanted}
@@ -267,7 +269,9 @@ def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: Ed
 
 
 def _as(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
-    """A column in another dtype; DataError if whole numbers are wanted and it has others."""
+    """Convert a column to another dtype; DataError if whole numbers are wanted and it has
+    others.
+    """
     if (
         dtype.kind in "iu"
         and column.dtype.kind == "f"
@@ -281,7 +285,9 @@ def _as(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
 
 
 def check_workers(parts: int, workers: int | None, machines: int, folder: Path) -> int:
-    """Workers a machine for a folder of `parts`; UsageError if they do not fit."""
+    """Return the number of workers a machine for a folder of `parts`; UsageError if they do not
+    fit.
+    """
     chosen = max(1, parts // machines) if workers is None else workers
     if chosen * machines != parts:
         raise UsageError(
@@ -292,7 +298,9 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
 
 
 def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
-    """The parts that a run's `tux.runs.inputs.Inputs` are, or are cut into."""
+    """Return the parts of a run's `tux.runs.inputs.Inputs`: read those that exist already, else cut
+    the edges.
+    """
     end, held_out = program.edge.whole, program.edge.held_out
     if inputs.folder:
         cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test, held_out)
@@ -314,13 +322,13 @@ def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: i
 
 
 def whole_types(program: Program) -> list[str]:
-    """The vertex types that a program wants whole."""
+    """List the vertex types that a program wants whole."""
     return [name for name, vertex in program.vertices.items() if vertex.whole]
 
 
 def _declared(program: Program, edges: EdgeData) -> EdgeData:
-    """The same edges without columns that the program does not read: workers would store them in
-    vain, and their names need not be names of files.
+    """Drop the columns that the program does not read: workers would store them in vain, and their
+    names need not be names of files.
     """
     wanted = {*program.edge.columns, NUMBER}
     fields = {name: each for name, each in edges.fields.items() if name in wanted}
@@ -337,7 +345,9 @@ def _declared(program: Program, edges: EdgeData) -> EdgeData:
 
 
 def cut_end(parts: Sequence[Part], end: str) -> str:
-    """A vertex whose edges as `end` ("src" or "dst") lie in several parts; "" if there is none."""
+    """Find a vertex whose edges as `end` ("src" or "dst") lie in several parts; "" if there is
+    none.
+    """
     for part in parts:
         (each,), side = part.types.values(), ("src", "dst").index(end)
         here = np.bincount((part.src, part.dst)[side], minlength=len(each.rows))[: each.n_train]
@@ -351,8 +361,8 @@ def cut_end(parts: Sequence[Part], end: str) -> str:
 def with_topology(
     program: Program, parts: list[Part], train: EdgeData | None, seed: int
 ) -> list[Part]:
-    """The same parts with the whole graph's neighbour lists, if the program looks at them;
-    `train`: None where only the parts hold it.
+    """Add the whole graph's neighbour lists to the parts, if the program looks at them; `train`:
+    None where only the parts hold it.
     """
     if not topology_kind(program):
         return parts

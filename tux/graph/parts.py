@@ -1,4 +1,5 @@
-"""A partitioned graph: which rows each worker holds, which it masters, and the routes between them.
+"""A partitioned graph: the rows that each worker holds, those that it masters, and the routes
+between workers.
 
 Positions number the vertices of a type in its one seeded order. A worker's rows and masters are
 ascending lists of positions, so a block of a mini-batch, which is a range of positions, is a
@@ -28,14 +29,14 @@ from tux.partition.replicas import gathered
 
 @dataclass(frozen=True)
 class TypePart:
-    """One vertex type on one worker.
+    """The share of one worker in a vertex type.
 
     `rows` (n,): positions of the local rows: ascending for the first `n_train`, which have training
     edges here (or, of a whole type and of vertices without edges, their home); then those that only
-    held-out edges need.
-    `masters` (s,): ascending positions mastered here. `up[h]`: local rows mastered by worker h;
-    `down[w]`: numbers in `masters` of the vertices that worker w holds, in the same order.
-    `peek_up`, `peek_down`: the same for rows that only held-out edges need. All int32.
+    held-out edges need. `masters` (s,): ascending positions mastered here. `up[h]`: local rows
+    mastered by worker h; `down[w]`: numbers in `masters` of the vertices that worker w holds, in
+    the same order. `peek_up`, `peek_down`: the same for rows that only held-out edges need. All
+    int32.
     """
 
     name: str
@@ -53,14 +54,14 @@ class TypePart:
     peek_down: list[np.ndarray]
     home: np.ndarray  # (vertices,) int16: the worker of each position's master, and
     number: np.ndarray  # (vertices,) int32: its number there
-    # what is known of each vertex, by dense index, over all workers
+    # fields of the data by name, of each vertex by dense index, over all workers
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one worker holds: its vertex types, and its training and held-out edges as local rows
-    (m,) int32 with fields.
+    """The part of a graph that one worker holds: its vertex types, and its training and held-out
+    edges as local rows (m,) int32 with fields.
 
     `degrees`: for either end, the training edges of each position of its type, over all workers
     (vertices,) int32.
@@ -79,7 +80,7 @@ class Part:
     has_test: bool = False  # whether edges are held out, here or on another worker
 
     def beginning(self, most: int) -> Part:
-        """The same with the first of its edges and held-out edges, at most so many of each."""
+        """Keep only the first edges and held-out edges, at most so many of each."""
         fields = {name: column[:most] for name, column in self.fields.items()}
         test_fields = {name: column[:most] for name, column in self.test_fields.items()}
         return replace(
@@ -100,8 +101,8 @@ def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarra
 
 @dataclass(frozen=True)
 class _Cut:
-    """Where one type's vertices are: per worker the ascending positions that have a row there, and
-    the home of each position.
+    """The places of one type's vertices: per worker the ascending positions that have a row there,
+    and the home of each position.
     """
 
     held: list[np.ndarray]  # a vertex without edges at its home
@@ -110,8 +111,8 @@ class _Cut:
 
 
 def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _Cut:
-    """Where vertices are, and their masters by load and locality; a vertex without edges is where
-    masters are fewest, and nowhere else.
+    """Place the vertices of a type, and their masters by load and locality. A vertex without edges
+    is placed only where masters are fewest.
     """
     replicas = gathered(positions_by_part, n)
     bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
@@ -134,8 +135,7 @@ def cut(
     seed: int,
     held_out: str = "",
 ) -> list[Part]:
-    """The k parts of a graph whose edge i goes to worker parts[i], with the held-out edges of
-    `test` (see `hold_out`).
+    """Cut a graph into k parts, edge i into parts[i]. See `hold_out` for the held-out edges `test`.
 
     Workers without edges, types without vertices on a worker, and more workers than edges are all
     fine.
@@ -171,13 +171,14 @@ def cut(
 
 
 def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
-    """The vertices at these ends of some edges, by the numbers of the edges."""
+    """Return the vertices at these ends of some edges, by the numbers of the edges."""
     return np.concatenate([side[members] for side in sides])
 
 
 def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -> list[Part]:
-    """Parts that have no held-out edges, with those of `test`, whose ids extend theirs; each
-    goes where an end of it is whole, or to the home of its end of the type `held_out`.
+    """Add the held-out edges of `test`, whose ids extend those of the parts, to parts that have
+    none. Each edge goes where an end of it is whole, or to the home of its end of the type
+    `held_out`.
     """
     k, types = len(parts), parts[0].types
     orders = {
@@ -227,9 +228,7 @@ def _held_out_type(
     order: np.ndarray,
     test: EdgeData,
 ) -> list[TypePart]:
-    """One type on all workers, with the rows that their held-out edges need: positions `needed`,
-    by worker.
-    """
+    """Add to one type the rows that held-out edges need: positions `needed`, by worker."""
     name, k = parts[0].name, len(parts)
     rows = [
         np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
@@ -256,7 +255,7 @@ def _held_out_type(
 
 
 def without_rows(part: TypePart) -> TypePart:
-    """The same type where workers keep no rows of it, only masters."""
+    """Remove the rows of a type, of which workers keep masters only."""
     none = np.empty(0, np.int32)
     nowhere = [none] * len(part.up)
     return replace(
@@ -272,12 +271,12 @@ def without_rows(part: TypePart) -> TypePart:
 
 
 def _inverse(order: np.ndarray) -> np.ndarray:
-    """Position of each dense index."""
+    """Return the position of each dense index."""
     return np.argsort(order).astype(np.int32)
 
 
 def _homes(parts: list[TypePart]) -> np.ndarray:
-    """The master's worker of each position (vertices,) int16."""
+    """Return the master's worker of each position (vertices,) int16."""
     home = np.empty(parts[0].vertices, np.int16)
     for worker, part in enumerate(parts):
         home[part.masters] = worker
@@ -292,8 +291,8 @@ def _test_parts(
     k: int,
     seed: int,
 ) -> np.ndarray:
-    """The worker of each held-out edge: the home of an end that is whole, else of the first end;
-    where that is unseen, by hash.
+    """Choose the worker of each held-out edge: the home of an end that is whole, else of the first
+    end; where that is unseen, by hash.
     """
     side = 0 if not cut[of[0]] or cut[of[1]] else 1
     home, positions = home_of[of[side]], ends[side]
@@ -312,7 +311,7 @@ def _needed(
     n: int,
     seed: int,
 ) -> list[np.ndarray]:
-    """Per worker the ascending positions of one type that its held-out edges touch, and its
+    """List per worker the ascending positions of one type that its held-out edges touch, and its
     share of those after `n_train` without any.
     """
     sides = [end for end, each in zip(ends, of, strict=True) if each == name]
@@ -352,7 +351,7 @@ def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) ->
 
 
 def _numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
-    """Of each position (n,), its number among its home's masters."""
+    """Return, for each position (n,), its number among its home's masters."""
     number = np.empty(n, np.int32)
     for masters in mastered:
         number[masters] = np.arange(len(masters))
@@ -360,8 +359,8 @@ def _numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
 
 
 def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-def]
-    """(rows of `part` by home, numbers in the masters of `part` by worker), over the local rows
-    in range_of(worker).
+    """Return (rows of `part` by home, numbers in the masters of `part` by worker), over the local
+    rows in range_of(worker).
     """
 
     def homes_of(w: int) -> np.ndarray:
@@ -385,7 +384,7 @@ def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-d
 
 
 def _numbering(rows: np.ndarray, n: int) -> np.ndarray:
-    """Local row of each position (n,) int32; -1 where there is none."""
+    """Return the local row of each position (n,) int32; -1 where there is none."""
     local = np.full(n, -1, np.int32)
     local[rows] = np.arange(len(rows), dtype=np.int32)
     return local

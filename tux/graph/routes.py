@@ -1,5 +1,5 @@
-"""Static routes of one cut type through the blocks of a mini-batch: which rows travel between a
-worker and a home for which blocks.
+"""Static routes of one cut type through the blocks of a mini-batch: the rows that travel between a
+worker and a home for each block.
 
 Both ends compute the same lists from the partition, in the same order, so messages name blocks and
 never rows.
@@ -19,8 +19,8 @@ ALL = -1
 
 
 class Routes:
-    """`cuts` (blocks + 1,): the positions that bound the blocks, or None for rows that are
-    always taken whole.
+    """The routes of one type. `cuts` (blocks + 1,): the positions that bound the blocks, or None
+    for rows that are always taken whole.
     """
 
     def __init__(self, part: TypePart, cuts: np.ndarray | None) -> None:
@@ -30,17 +30,17 @@ class Routes:
         self._masters = _bounds(part.masters, cuts)
 
     def up(self, home: int, blocks: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Local rows that `home` masters, in these blocks, in their order."""
+        """Return the local rows that `home` masters, in these blocks, in their order."""
         return _picked(*self._up[home], blocks)
 
     def down(self, worker: int, blocks: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Numbers of the masters that `worker` holds, in these blocks, in their order: what it
-        calls `up` for this home.
+        """Return the numbers of the masters that `worker` holds, in these blocks, in their order:
+        the rows that its `up` returns for this home.
         """
         return _picked(*self._down[worker], blocks)
 
     def masters(self, block: int) -> tuple[int, int]:
-        """First and last + 1 of the masters in a block."""
+        """Return first and last + 1 of the masters in a block."""
         return (
             (0, len(self.part.masters))
             if block == ALL

@@ -22,8 +22,8 @@ def sample(
     seed: int,
     keep: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[EdgeData, EdgeData | None]:
-    """About `most` edges, and the held-out edges between their vertices; all, if there are no more.
-    Without edges, `most` vertices. The vertices `keep`, by type, are among them.
+    """Draw about `most` edges, and the held-out edges between their vertices; take all, if there
+    are no more. Without edges, draw `most` vertices. The vertices `keep`, by type, are among them.
 
     Between two vertex types: all edges of vertices of the first end, such as users or samples, that
     are drawn at random. Of one type: all edges among vertices that a breadth-first search meets. At
@@ -52,8 +52,8 @@ def sample(
 def _drawn(
     src: np.ndarray, n: int, most: int, draw: np.random.Generator, keep: Sequence[int] = ()
 ) -> np.ndarray:
-    """Which of n vertices are taken, (n,): `keep`, and others at random, as many as have `most`
-    edges together.
+    """Draw vertices, of n: `keep`, and others at random, as many as have `most` edges together.
+    Return flags (n,).
     """
     degrees = np.bincount(src, minlength=n)
     order = draw.permutation(np.flatnonzero(degrees))
@@ -67,8 +67,8 @@ def _drawn(
 def _neighbourhood(
     edges: EdgeData, most: int, draw: np.random.Generator, keep: Sequence[int]
 ) -> np.ndarray:
-    """Which vertices a breadth-first search from `keep` takes, along edges in both directions,
-    until there are `most` edges among them, (n,). Without edges: `keep`, and `most` at random.
+    """Search breadth-first from `keep`, along edges in both directions, until there are `most`
+    edges among the vertices. Without edges, take `keep`, and `most` at random. Return flags (n,).
     """
     n = len(edges.ids[edges.ends[0]])
     if not len(edges):
@@ -101,7 +101,7 @@ def _neighbourhood(
 
 
 def _part(edges: EdgeData, chosen: np.ndarray, kept: dict[str, np.ndarray]) -> EdgeData:
-    """The chosen edges, and the vertices that are kept of each type."""
+    """Select the chosen edges, and the vertices that are kept of each type."""
     index = {name: np.cumsum(inside, dtype=np.int32) - 1 for name, inside in kept.items()}
     first, second = edges.ends
     return replace(
@@ -121,8 +121,8 @@ def _part(edges: EdgeData, chosen: np.ndarray, kept: dict[str, np.ndarray]) -> E
 def _held_out(
     test: EdgeData, kept: dict[str, np.ndarray], most: int, draw: np.random.Generator
 ) -> EdgeData:
-    """At most about `most` held-out edges. Vertices of the first end that only the test file has,
-    such as new samples, are drawn as those of training are; other new vertices are left out.
+    """Draw at most about `most` held-out edges. Vertices of the first end that only the test file
+    has, such as new samples, are drawn as those of training are; other new vertices are left out.
     """
     known = {kind: len(inside) for kind, inside in kept.items()}
     more = {

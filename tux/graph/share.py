@@ -1,4 +1,4 @@
-"""What one worker holds of a graph, in terms that do not depend on the cut: dense indices of
+"""The share of one worker in a graph, in terms that do not depend on the cut: dense indices of
 vertices, and numbers of edges in the data.
 """
 
@@ -13,7 +13,7 @@ from tux.program.program import Program
 
 
 class TypeShare(NamedTuple):
-    """What a worker holds of a vertex type, as dense indices: its rows (r,), of which those after
+    """The share of a worker in a vertex type, as dense indices: its rows (r,), of which those after
     the first `n_train` are there for held-out edges only, and its masters (s,); None: these rows
     are the masters. `entries` (r,): of each row in ragged fields, if there are any.
     """
@@ -30,8 +30,8 @@ class TypeShare(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a worker holds of a graph: vertex types by name, and the number of each edge and of each
-    held-out edge, in the worker's order.
+    """The share of a worker in a graph: vertex types by name, and the number of each edge and of
+    each held-out edge, in the worker's order.
     """
 
     types: dict[str, TypeShare]
@@ -40,7 +40,7 @@ class Share(NamedTuple):
 
 
 def types_of(program: Program, graph: Graph) -> dict[str, TypeShare]:
-    """What a worker holds of the vertex types."""
+    """Return the worker's share of each vertex type."""
     out = {}
     for name, each in graph.vertices.items():
         ragged = any(f.ragged for f in program.vertices[name].fields.values())

@@ -1,9 +1,9 @@
 """The stable counting sort by which edges get their order: all threads share it, and the order does
 not depend on how many there are.
 
-The keys are cut into one piece a thread. Each piece counts its keys; from the counts of all pieces
-follows where the entries of each piece go, key by key, so that the pieces can be moved side by
-side.
+The keys are cut into one piece a thread. Each thread counts the keys of its piece. The counts of
+all pieces give the places of the entries of each piece, key by key, so that the pieces can be moved
+side by side.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ ENTRIES = 1 << 17
 """Entries of groups whose order is computed at a time."""
 
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-"""As what entries of a size in bytes are moved: one compilation serves all types of that size."""
+"""The type as which entries of a size in bytes are moved: one compilation serves all types of that
+size.
+"""
 
 
 def index_dtype(m: int) -> np.dtype:
-    """The smaller integer type that can number m edges."""
+    """Return the smaller integer type that can number m edges."""
     return np.dtype(np.int32 if m < 2**31 else np.int64)
 
 
 @compiled
 def _count(keys, counts):  # type: ignore[no-untyped-def]
-    """Add to `counts` (n_keys,) how often each key is there."""
+    """Add to `counts` (n_keys,) the number of times that each key occurs."""
     for k in keys:
         counts[k] += 1
 
 
 @compiled
 def _starts(counts, bounds):  # type: ignore[no-untyped-def]
-    """Replace the `counts` (pieces, n_keys) by where each piece's entries of each key begin, and
-    write where those of each key begin to `bounds` (n_keys + 1,).
+    """Replace the `counts` (pieces, n_keys) by the places where each piece's entries of each key
+    begin, and write the places where those of each key begin to `bounds` (n_keys + 1,).
     """
     at = 0
     for k in range(counts.shape[1]):
@@ -73,14 +75,14 @@ def _number(keys, free, first, out):  # type: ignore[no-untyped-def]
 
 
 def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
-    """As many pieces as there are threads, but so few that their counts take no more memory than a
-    byte a key, or one piece's.
+    """Cut keys into as many pieces as there are threads, but so few that their counts take no more
+    memory than a byte a key, or one piece's.
     """
     return slices(len(keys), max(ENTRIES_PER_THREAD, 4 * n_keys))
 
 
 def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
-    """How often each of 0..n_keys-1 is among `keys`, (n_keys,) int64."""
+    """Count the occurrences of each of 0..n_keys-1 among `keys`, (n_keys,) int64."""
     keys, pieces = frozen(keys), _pieces(keys, n_keys)
     counts = np.zeros((len(pieces), n_keys), index_dtype(len(keys)))
     spread(lambda at: _count(keys[pieces[at]], counts[at]), range(len(pieces)))
@@ -89,8 +91,8 @@ def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
 
 @compiled
 def _places(keys, width, bounds, places):  # type: ignore[no-untyped-def]
-    """Write to `places` (m,) where the stable order of ``keys // width`` within each group
-    bounds[g]..bounds[g+1] has each entry, from bounds[0] on.
+    """Write to `places` (m,) the place of each entry, from bounds[0] on, in the stable order of
+    ``keys // width`` within each group bounds[g]..bounds[g+1].
     """
     begin = bounds[0]
     for g in range(len(bounds) - 1):
@@ -133,8 +135,8 @@ class InnerSorting:
     """The stable order of ``keys // width`` within each group bounds[g]..bounds[g+1]; `keys` (m,)
     int32 are not negative.
 
-    Columns are put into it in place, a few groups at a time, which fit the cache: memory for
-    further columns would take longer to get than that takes.
+    Columns are put into it in place, a few groups at a time, which fit the cache: to get memory for
+    copies of the columns would take longer than the sorting itself.
     """
 
     def __init__(self, keys: np.ndarray, width: int, bounds: np.ndarray) -> None:
@@ -183,7 +185,7 @@ class Sorting:
         _starts(self._first, self.bounds)
 
     def order(self) -> np.ndarray:
-        """The number of the entry at each place of the order, (m,)."""
+        """Return the number of the entry at each place of the order, (m,)."""
         out = np.empty(len(self._keys), index_dtype(len(self._keys)))
         self._each(
             lambda at, piece: _number(self._keys[piece], self._first[at].copy(), piece.start, out)
@@ -191,7 +193,7 @@ class Sorting:
         return out
 
     def moved(self, column: np.ndarray) -> np.ndarray:
-        """A new array with the entries or rows of a `column` (m, ...) in the order."""
+        """Copy the entries or rows of a `column` (m, ...) to a new array, in the order."""
         column = frozen(np.ascontiguousarray(column))
         if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
             return column[self.order()]
@@ -205,8 +207,8 @@ class Sorting:
         return out
 
     def collected(self, row: Pieced) -> np.ndarray:
-        """A new array with the numbers of a row (m,) in the order, as `moved` gives it; of the row
-        only one piece need be in memory.
+        """Copy the numbers of a row (m,) to a new array, in the order, as `moved` does; only one
+        piece of the row need be in memory.
         """
         out, word = np.empty(row.rows, row.dtype), WORDS[row.dtype.itemsize]
         free, done = self._first[0].copy(), 0

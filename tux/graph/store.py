@@ -32,7 +32,7 @@ MOST_EDGES = 2**31 - 1
 
 
 class TypeEntry(msgspec.Struct):
-    """One vertex type in the manifest."""
+    """The entry of one vertex type in the manifest."""
 
     name: str
     ids: int  # with those of held-out edges
@@ -44,13 +44,13 @@ class TypeEntry(msgspec.Struct):
 
 
 class Header(msgspec.Struct):
-    """What the manifest of every format has."""
+    """The fields that the manifest of every format has."""
 
     format: int
 
 
 class Manifest(Header):
-    """What `manifest.json` holds."""
+    """The content of `manifest.json`."""
 
     parts: int
     ends: tuple[str, str]
@@ -62,12 +62,14 @@ class Manifest(Header):
     partitioner: str
     seed: int
     topology: list[str] = []  # arrays of all neighbours
-    classes: list[str] = []  # what labels of -1 and +1, or from 0 on, stand for
+    classes: list[str] = []  # the words for labels of -1 and +1, or from 0 on
     has_test: bool = False
 
 
 class StoredIds(Ids):
-    """Ids that are read when they are first asked for; how many there are is known before."""
+    """The ids of a folder, which are read when they are first asked for; their number is known
+    before.
+    """
 
     def __init__(self, path: Path, count: int) -> None:
         object.__setattr__(self, "_path", path)
@@ -102,8 +104,9 @@ def save(
     """Write the parts of one graph, or `which` of them, into `folder`, which exists. The manifest
     comes last: with one, all is there.
 
-    `digest` of the edges, `partitioner` and `seed` say where the parts are from, `classes` what
-    labels of vertices stand for, `categories` what numbers of other fields do. Raises DiskError.
+    The manifest gets the `digest` of the edges, the `partitioner` and the `seed` of the cut;
+    `classes`: the words that labels of vertices stand for; `categories`: those that numbers of
+    other fields stand for. Raises DiskError.
     """
     types = [_save_type(folder, parts, name, categories or {}) for name in parts[0].types]
     for name, values in _shared_arrays(parts[0]).items():
@@ -132,7 +135,7 @@ def save(
 
 
 def write_manifest(folder: Path, *, test_fields: Sequence[str] = (), **about: Any) -> None:
-    """Write the manifest of a folder in which all else is; `about`: as `Manifest` has it."""
+    """Write the manifest of a folder in which all else is; `about`: the fields of `Manifest`."""
     manifest = Manifest(format=FORMAT, test_fields=[*test_fields], **about)
     # not synced: the folder of a job does not outlive it, and `tux partition` syncs its own
     with writing(folder / MANIFEST):
@@ -145,7 +148,7 @@ def _save_type(
     name: str,
     categories: Mapping[str, Mapping[str, np.ndarray]],
 ) -> TypeEntry:
-    """Write the ids of one vertex type; returns its entry."""
+    """Write the ids of one vertex type; return its entry."""
     first = parts[0].types[name]
     write_parquet(folder / f"{name}.ids.parquet", {"id": first.ids.values})
     return TypeEntry(
@@ -163,7 +166,7 @@ def _save_type(
 
 
 def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
-    """The arrays that all parts share, by file name."""
+    """Collect the arrays that all parts share, by file name."""
     out = {f"degrees.{side}": degrees for side, degrees in enumerate(part.degrees)}
     for name, each in part.types.items():
         out |= {f"{name}.order": each.order, f"{name}.home": each.home}
@@ -173,7 +176,9 @@ def _shared_arrays(part: Part) -> dict[str, np.ndarray]:
 
 
 def part_arrays(part: Part) -> dict[str, np.ndarray]:
-    """The arrays of a part alone, by file name; lists of arrays as one array and its bounds."""
+    """Collect the arrays of a part alone, by file name; lists of arrays as one array and its
+    bounds.
+    """
     out = {
         "src": part.src,
         "dst": part.dst,
@@ -192,12 +197,12 @@ def part_arrays(part: Part) -> dict[str, np.ndarray]:
 
 
 def is_partitioned(path: Path) -> bool:
-    """Whether a path is a folder that `save` wrote."""
+    """Return whether a path is a folder that `save` wrote."""
     return (path / MANIFEST).is_file()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder; DataError if it has none that this version reads."""
+    """Read the manifest of a folder; DataError if it has none that this version reads."""
     path = folder / MANIFEST
     try:
         content = path.read_bytes()
@@ -219,7 +224,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _contradiction(manifest: Manifest) -> str:
-    """What in a manifest cannot be, or nothing."""
+    """Describe the contradiction in a manifest; "" if there is none."""
     names = [entry.name for entry in manifest.types]
     files = [*names, *manifest.fields, *manifest.test_fields, *manifest.topology]
     files += [field for entry in manifest.types for field in entry.data]
@@ -238,7 +243,7 @@ def _contradiction(manifest: Manifest) -> str:
 
 
 def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
-    """What is known of the vertices of one type, by dense index, mapped."""
+    """Map the fields that are known of the vertices of one type, by dense index."""
     fields = {}
     for field in entry.data:
         path = folder / f"{entry.name}.data.{field}.npy"
@@ -250,8 +255,8 @@ def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
 
 
 def load(folder: Path, number: int) -> Part:
-    """Part `number` of a folder, its arrays mapped. DataError if a file is missing, or does not
-    hold what the manifest says.
+    """Load part `number` of a folder, its arrays mapped. DataError if a file is missing, or does
+    not hold what the manifest says.
     """
     manifest, part = read_manifest(folder), folder / f"part-{number}"
     if not 0 <= number < manifest.parts:
@@ -291,8 +296,8 @@ def load(folder: Path, number: int) -> Part:
 
 
 def digest(folder: Path, number: int) -> str:
-    """The BLAKE2b of all arrays of a part, and of those that it shares with others: states of a
-    worker fit this part alone.
+    """Compute the BLAKE2b of all arrays of a part, and of those that it shares with others: states
+    of a worker fit this part alone.
     """
     total = blake2b(digest_size=16)
     for path in sorted((*folder.glob("*.npy"), *(folder / f"part-{number}").glob("*.npy"))):
@@ -304,7 +309,7 @@ def digest(folder: Path, number: int) -> str:
 
 
 def digest_of(parts: Sequence[Part], number: int) -> str:
-    """The `digest` that a part will have in a folder."""
+    """Compute the `digest` that a part will have in a folder."""
     shared, own = _shared_arrays(parts[0]), part_arrays(parts[number])
     files = {Path(f"{name}.npy"): values for name, values in shared.items()}
     files |= {Path(f"part-{number}", f"{name}.npy"): values for name, values in own.items()}
@@ -317,7 +322,7 @@ def digest_of(parts: Sequence[Part], number: int) -> str:
 
 
 def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -> TypePart:
-    """One vertex type of part `number`."""
+    """Map one vertex type of part `number`."""
     own = f"types.{entry.name}"
     rows = indices(part / f"{own}.rows.npy", entry.ids)
     masters = indices(part / f"{own}.masters.npy", entry.vertices)

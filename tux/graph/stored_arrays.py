@@ -1,5 +1,5 @@
-"""Arrays of a partitioned graph's folder, mapped, and checked to be what the folder needs them to
-be: a compiled loop does not look whether an index is inside.
+"""The arrays of a partitioned graph's folder, mapped, and checked: a compiled loop does not check
+whether an index is inside.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tux.base.errors import DataError
 
 
 def damaged(path: Path, why: str) -> DataError:
-    """The error about a file of the folder."""
+    """Make the error about a damaged file of the folder."""
     return DataError(
         f"a partitioned graph is damaged: {why}",
         where=str(path),
@@ -22,7 +22,7 @@ def damaged(path: Path, why: str) -> DataError:
 
 
 def array(path: Path, length: int | None = None) -> np.ndarray:
-    """An array of numbers, one or one row for each of `length` things if given."""
+    """Map an array of numbers: one number, or one row, for each of `length` things if given."""
     try:
         values = map_npy(path)
     except DataError as error:
@@ -35,13 +35,13 @@ def array(path: Path, length: int | None = None) -> np.ndarray:
 
 
 def check_length(values: np.ndarray, length: int, path: Path) -> None:
-    """DataError for an array of another length."""
+    """Raise DataError for an array of another length."""
     if len(values) != length:
         raise damaged(path, f"{len(values):,} entries instead of {length:,}")
 
 
 def indices(path: Path, below: int, length: int | None = None) -> np.ndarray:
-    """A row of whole numbers from 0 to `below` - 1, of `length` if given."""
+    """Map a row of whole numbers from 0 to `below` - 1, of `length` if given."""
     values = array(path, length)
     if values.ndim > 1 or values.dtype.kind != "i":
         raise damaged(path, f"{values.dtype} of shape {values.shape} instead of a row of indices")
@@ -51,7 +51,7 @@ def indices(path: Path, below: int, length: int | None = None) -> np.ndarray:
 
 
 def lists(stem: Path, below: int, count: int) -> list[np.ndarray]:
-    """`count` lists of indices, stored as one array and its bounds."""
+    """Read `count` lists of indices, stored as one array and its bounds."""
     path = stem.with_name(f"{stem.name}.npy")
     joined = indices(path, below)
     bounds = indices(stem.with_name(f"{stem.name}.bounds.npy"), len(joined) + 1, count + 1)

@@ -24,11 +24,12 @@ from tux.rows.table import Table
 
 @dataclass(frozen=True)
 class Topology:
-    """The neighbours of position v are ``ends[bounds[v] : bounds[v + 1]]``, ascending, each once.
+    """The neighbours of each vertex: those of position v are ``ends[bounds[v] : bounds[v + 1]]``,
+    ascending, each once.
 
     bounds (n + 1,) int64, ends (m,) int32; `sums` (m,) float64 where edges have weights: a vertex's
-    weights up to and with each neighbour. `more`: what the program has computed from them, of any
-    shape.
+    weights up to and with each neighbour. `more`: arrays that the program has computed from them,
+    of any shape.
     """
 
     bounds: np.ndarray
@@ -45,8 +46,8 @@ class Topology:
         directed: bool,
         weights: np.ndarray | None = None,
     ) -> Topology:
-        """From edges (m,) between positions. Undirected: each edge leads both ways. Loops lead
-        nowhere, and are left out; the weights of repeated edges add up.
+        """Make the topology of edges (m,) between positions. Undirected: each edge leads both ways.
+        Loops lead nowhere, and are left out; the weights of repeated edges add up.
 
         DataError for a weight that is not above 0.
         """
@@ -78,13 +79,13 @@ class Topology:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name."""
+        """The arrays by name."""
         own = {"bounds": self.bounds, "ends": self.ends}
         return own | ({"sums": self.sums} if self.sums is not None else {}) | dict(self.more)
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, np.ndarray]) -> Topology:
-        """The topology whose `arrays` these are."""
+        """Make the topology whose `arrays` these are."""
         more = {
             name: array for name, array in arrays.items() if name not in ("bounds", "ends", "sums")
         }
@@ -92,7 +93,7 @@ class Topology:
 
     @property
     def table(self) -> Table:
-        """One row, whose fields are the arrays: what UDFs call `topology`."""
+        """The table of one row whose fields are the arrays: `topology` in UDFs."""
         arrays = {name: np.asarray(array)[None] for name, array in self.arrays.items()}
         return Table(
             "topology", {name: data(*_spec(array)) for name, array in arrays.items()}, arrays
@@ -100,12 +101,14 @@ class Topology:
 
 
 def topology_kind(program: Program) -> str:
-    """Which topology a program asks for: "directed", "undirected" or ""; else ProgramError."""
+    """Return the topology that a program asks for: "directed", "undirected" or ""; else
+    ProgramError.
+    """
     return called(program.input, "topology", program)
 
 
 def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
-    """The same from the edges of all parts of a graph, which know their vertices by position."""
+    """Make the topology from the edges of all parts, which know their vertices by position."""
     name = program.edge.ends[0]
     src, dst = (
         np.concatenate([part.types[name].rows[getattr(part, end)] for part in parts])
@@ -123,8 +126,8 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
 
 
 def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None:
-    """The topology that a program asks for, with what it computes from it; None if it asks for
-    none, or there are no edges.
+    """Make the topology that a program asks for, with the arrays that it computes from it; None if
+    it asks for none, or there are no edges.
     """
     kind = topology_kind(program)
     if not kind or not len(edges):
@@ -148,7 +151,7 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
 
 
 def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
-    """DataError for the first edge whose weight is not above 0, with its ends."""
+    """Raise DataError for the first edge whose weight is not above 0, with its ends."""
     if weights is None or not len(wrong := np.flatnonzero(~(weights > 0))):
         return
     at = int(wrong[0])
@@ -165,7 +168,7 @@ def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
 
 
 def _with_tables(program: Program, topology: Topology) -> Topology:
-    """The topology with the arrays that the program's input computes from it."""
+    """Add the arrays that the program's input computes from the topology."""
     tables = called(program.input, "extra_tables", program, topology)
     return replace(
         topology, more={name: np.ascontiguousarray(table) for name, table in tables.items()}
@@ -177,8 +180,8 @@ def _spec(array: np.ndarray) -> tuple[str | int, ...]:
 
 
 def _running(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Sums of `values` from the first of each group on. Group by group, so that small sums are
-    not lost in that of all.
+    """Add up `values` from the first of each group on. Group by group, so that small sums are not
+    lost in that of all.
     """
     sums = np.cumsum(values)
     starts = np.flatnonzero(np.diff(group, prepend=-1))

@@ -1,4 +1,4 @@
-"""A block of a mini-batch: what its stages work on."""
+"""A block of a mini-batch: the rows and edges that its stages work on."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> tuple[int, int]:
-        """First row and the row after the last."""
+        """The first row, and the row after the last."""
         return int(self.cuts[self.number]), int(self.cuts[self.number + 1])

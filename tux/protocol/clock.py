@@ -1,5 +1,6 @@
-"""Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and what a master waits for.
-`Clock.may_start` decides that a clock may start. State machines without time or sockets.
+"""Stale Synchronous Parallel clocks of one worker (TUX2, section 3.2), and the contributions that a
+master waits for. `Clock.may_start` decides that a clock may start. State machines without time or
+sockets.
 
 A clock is one mini-batch, or one run of stages outside mini-batches: segments of steps, each but
 perhaps the last ended by synchronisations whose answers come from the masters. Rules, all of them
@@ -26,8 +27,8 @@ Payload = TypeVar("Payload")
 
 @dataclass
 class Open:
-    """A clock that has started and is not finished: its number of segments, those that ran, and
-    the answers still to come.
+    """The state of a clock that has started and is not finished: its number of segments, those that
+    ran, and the answers still to come.
     """
 
     segments: int
@@ -48,11 +49,11 @@ class Clock:
         self._open: dict[int, Open] = {}  # those in finished .. started - 1 that are not finished
 
     def may_start(self) -> bool:
-        """Rule 1, for the next clock."""
+        """Return whether the next clock may start, by rule 1."""
         return self.started - self.finished <= self.slack
 
     def start(self, segments: int) -> int:
-        """The next clock starts; returns its number."""
+        """Start the next clock, and return its number."""
         if not self.may_start():
             raise RuntimeError(
                 f"clock {self.started} started with {self.finished} finished at slack {self.slack}"
@@ -65,8 +66,8 @@ class Clock:
         return number
 
     def next_segment(self) -> tuple[int, int] | None:
-        """Rule 2: the oldest clock whose next segment may run, and that segment's number; None
-        if there is none.
+        """Find the oldest clock whose next segment may run, by rule 2. Return its number and that
+        of the segment; None if there is none.
         """
         for number in sorted(self._open):
             clock = self._open[number]
@@ -75,32 +76,32 @@ class Clock:
         return None
 
     def ran(self, number: int, answers: int) -> None:
-        """A segment of clock `number` has run; `answers` will come for it."""
+        """Note that a segment of clock `number` has run, for which so many `answers` will come."""
         clock = self._open[number]
         clock.ran += 1
         clock.waiting = answers
         self._advance()
 
     def awaits(self, number: int) -> bool:
-        """Whether answers to the last segment of clock `number` are still to come."""
+        """Return whether answers to the last segment of clock `number` are still to come."""
         return number in self._open and self._open[number].waiting > 0
 
     @property
     def waits(self) -> bool:
-        """Whether answers to some clock are still to come."""
+        """True if answers to some clock are still to come."""
         return any(clock.waiting for clock in self._open.values())
 
     def segments_run(self, number: int) -> int:
-        """How many segments of clock `number`, which is not finished, have run."""
+        """Return the number of segments of clock `number`, which is not finished, that have run."""
         return self._open[number].ran
 
     def segments_left(self, number: int) -> int:
-        """How many segments of clock `number` have still to run."""
+        """Return the number of segments of clock `number` that have still to run."""
         clock = self._open.get(number)
         return clock.segments - clock.ran if clock else 0
 
     def answered(self, number: int) -> None:
-        """One answer for clock `number` is installed."""
+        """Note that an answer for clock `number` is installed. RuntimeError if none is awaited."""
         clock = self._open.get(number)
         if clock is None or clock.waiting == 0:
             raise RuntimeError(f"clock {number} got an answer that it did not wait for")
@@ -118,12 +119,12 @@ class Clock:
 
     @property
     def idle(self) -> bool:
-        """Whether every clock that started is finished."""
+        """True if every clock that started is finished."""
         return self.finished == self.started
 
 
 class Gather(Generic[Payload]):
-    """Rule 3: collects, per key, one contribution of each worker."""
+    """Contributions of all workers, collected by key until each worker has sent one (rule 3)."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -132,8 +133,8 @@ class Gather(Generic[Payload]):
         self._last: dict[tuple[int, int], int] = {}
 
     def add(self, key: tuple[int, int], worker: int, payload: Payload) -> list[Payload] | None:
-        """The contribution of `worker` for `key` (clock, synchronisation); all of them in worker
-        order when it is the last, else None.
+        """Add the contribution of `worker` for `key` (clock, synchronisation). Return all of the
+        key in worker order when it is the last, else None.
 
         A worker contributes to one synchronisation clock by clock; ValueError if it does so twice
         for one clock, or goes back.
@@ -154,7 +155,7 @@ class Gather(Generic[Payload]):
         return [payload for _, payload in sorted(self._contributions.pop(key).items())]
 
     def missing(self) -> list[tuple[tuple[int, int], list[int]]]:
-        """Per key that is not complete, the workers that it waits for."""
+        """List each key that is not complete, with the workers that it waits for."""
         return [
             (key, [w for w in range(self.workers) if w not in sent])
             for key, sent in sorted(self._contributions.items())

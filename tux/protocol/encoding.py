@@ -30,8 +30,9 @@ class Picked(NamedTuple):
     """Some elements of a field: `values` (r, width) belong into rows `rows` (r,) of
     ``field.reshape(-1, width)``.
 
-    Both are read-only. Single elements are rows of width 1, so that whoever handles rows handles
-    them too. NEVER fits every field, but has no width: who has no rows need not ask for it.
+    Both arrays are read-only. Single elements are rows of width 1, so that code for rows works for
+    them too. `NEVER` has no element and stands for every field. It has no width: code that finds no
+    rows need not ask for it.
     """
 
     rows: np.ndarray
@@ -39,13 +40,13 @@ class Picked(NamedTuple):
     width: int
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """`array`, a field's, in the shape that `rows` number."""
+        """View `array`, which belongs to a field, in the shape (n, width) that `rows` number."""
         return array.reshape(array.size // self.width if self.width else len(array), self.width)
 
 
 @compiled
 def _count(dirty):  # type: ignore[no-untyped-def]
-    """(rows with a dirty element, dirty elements) of flags (r, w) uint8."""
+    """Return (rows with a dirty element, dirty elements) of flags (r, w) uint8."""
     rows = elements = 0
     if dirty.shape[1] == 1:  # flat, so that it is done many at a time
         for flag in dirty.reshape(-1):
@@ -62,8 +63,8 @@ def _count(dirty):  # type: ignore[no-untyped-def]
 
 @compiled
 def _choose(values, dirty, at, out, flags):  # type: ignore[no-untyped-def]
-    """The rows `at` of `values` and `dirty` (r, w) to `out` and `flags`. Returns how many elements
-    are dirty.
+    """Copy the rows `at` of `values` and `dirty` (r, w) to `out` and `flags`. Return the number of
+    dirty elements among them.
     """
     changes = 0
     for j in range(len(at)):
@@ -75,8 +76,8 @@ def _choose(values, dirty, at, out, flags):  # type: ignore[no-untyped-def]
 
 @compiled
 def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
-    """The rows of `values` (r, w) with a dirty element to `out`, and a bit for each in
-    `bitmap`, all zero, the highest bit being the first row.
+    """Copy the rows of `values` (r, w) that have a dirty element to `out`, and set a bit for each
+    in `bitmap`, which is all zero. The highest bit is the first row.
     """
     at = 0
     for j in range(dirty.shape[0]):
@@ -92,7 +93,7 @@ def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _changed_elements(values, dirty, places, out):  # type: ignore[no-untyped-def]
-    """The dirty elements of `values` (m,) to `out`, and where they stand to `places`."""
+    """Copy the dirty elements of `values` (m,) to `out`, and their places to `places`."""
     at = 0
     for i in range(len(dirty)):
         if dirty[i]:
@@ -102,7 +103,9 @@ def _changed_elements(values, dirty, places, out):  # type: ignore[no-untyped-de
 
 @compiled
 def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
-    """`rows` whose bit is set, to `out`; False if those are not as many as fit."""
+    """Copy each of `rows` whose bit in `bitmap` is set to `out`. Return False if `out` is not full
+    afterwards, or too small.
+    """
     at = 0
     for j in range(len(rows)):
         if bitmap[j >> 3] & (128 >> (j & 7)):
@@ -115,8 +118,9 @@ def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
-    """The elements of a field at `places` among `rows` of it, to `out`; False if one is beyond
-    the rows, or they do not ascend.
+    """Turn `places`, which count elements within the message's `rows`, into places in the whole
+    field, and write these to `out`. Return False if a place is beyond the rows, or they do not
+    ascend.
     """
     for i in range(len(places)):
         j = places[i] // width
@@ -133,8 +137,8 @@ None: nowhere, and the values do not count.
 
 
 def picked(fields: Iterable[Flagged], rows: np.ndarray) -> list[Picked]:
-    """What a member hands to itself: of each field, all values (r, width) in `rows`, unless none
-    of them is dirty.
+    """Make the payload that a member hands to itself: of each field, all values (r, width) in
+    `rows`, or `NEVER` if none of them is dirty.
     """
     rows = frozen(rows)
     return [
@@ -144,7 +148,7 @@ def picked(fields: Iterable[Flagged], rows: np.ndarray) -> list[Picked]:
 
 
 def chosen(fields: Iterable[Flagged], at: np.ndarray) -> list[Flagged]:
-    """Of each field some rows: those at places `at` (r,) among its own."""
+    """Copy of each field the rows at places `at` (r,) among its own, with their flags."""
     out: list[Flagged] = []
     for values, dirty in fields:
         if dirty is None:
@@ -158,7 +162,7 @@ def chosen(fields: Iterable[Flagged], at: np.ndarray) -> list[Flagged]:
 
 
 def pack(fields: Iterable[Flagged]) -> Arrays:
-    """The arrays of a message about these fields."""
+    """Make the arrays of a message about these fields."""
     forms, packed = [], []
     for values, dirty in fields:
         if dirty is None:
@@ -196,8 +200,8 @@ def _smallest(values: np.ndarray, dirty: np.ndarray) -> tuple[int, Arrays]:
 def unpack(
     arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray
 ) -> list[Picked]:
-    """What `pack` has made of `rows`, for each of `fields`, local arrays (n, *shape). ValueError
-    if `arrays` do not fit these rows and fields.
+    """Turn the arrays that `pack` has made of `rows` back into elements of each of `fields`, local
+    arrays (n, *shape). ValueError if `arrays` do not fit these rows and fields.
     """
     rest, rows = iter(arrays), frozen(rows.astype(np.int32, copy=False))
     forms = _next(rest)
@@ -213,7 +217,7 @@ def unpack(
 
 
 def _next(arrays: Iterator[np.ndarray]) -> np.ndarray:
-    """The next array; ValueError if there is none."""
+    """Take the next array; ValueError if there is none."""
     array = next(arrays, None)
     if array is None:
         raise ValueError("an array is missing")
@@ -254,8 +258,8 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
 
 
 def empty(fields: Sequence[np.ndarray]) -> Arrays:
-    """A message about no rows of `fields`; after it, all that messages about these fields may
-    need is compiled, or loaded.
+    """Make the arrays of a message about no rows of `fields`. This also compiles, or loads, all
+    that messages about these fields may need.
     """
     for size in {field.itemsize for field in fields}:
         _ready(size)
@@ -284,7 +288,7 @@ def _ready(size: int) -> None:
 
 
 def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarray:
-    """An array like `field` with the picked values, and `identity` elsewhere."""
+    """Make an array like `field` with the picked values, and `identity` elsewhere."""
     out = np.full_like(field, identity)
     if len(picked.rows):
         picked.of(out)[picked.rows] = picked.values
@@ -292,8 +296,8 @@ def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarra
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """Numbers as their bits: for moving them, four kinds of arrays do for all; and -0.0 is
-    another than 0.0, a NaN the same as itself.
+    """View numbers as unsigned integers of the same bits. Copying then needs four kinds of arrays
+    only, and in comparisons -0.0 differs from 0.0, and a NaN equals itself.
     """
     return array.view(f"u{array.itemsize}")
 

@@ -47,8 +47,8 @@ _ZERO, _ZEROS = np.uint64(0), bytes(8)
 
 @compiled
 def _fold(raw, state):  # type: ignore[no-untyped-def]
-    """A 64-bit sum of bytes (n,) in which every place has another weight, their number too; four
-    lanes, to keep the multiplier busy.
+    """Compute a 64-bit sum of bytes (n,) in which every place has another weight, and which depends
+    on n too. Four independent sums keep the processor's multiplier busy.
     """
     p = np.uint64(0x9E3779B97F4A7C15)
     a, b, c, d = (
@@ -82,7 +82,7 @@ def _fold(raw, state):  # type: ignore[no-untyped-def]
 
 
 def checksum(buffers: Sequence[Any]) -> int:
-    """64-bit checksum of byte buffers in their order; lengths count too."""
+    """Compute the 64-bit checksum of byte buffers in their order; their lengths count too."""
     state = _ZERO
     for buffer in buffers:
         raw = buffer if type(buffer) is bytes else memoryview(buffer).toreadonly()
@@ -91,8 +91,9 @@ def checksum(buffers: Sequence[Any]) -> int:
 
 
 def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
-    """Frames of `message`: header bytes, then the arrays' buffers, not copied; the header's alone
-    where all buffers together have at most `inside` bytes.
+    """Make the frames of `message`: header bytes, then the arrays' buffers, which are not copied.
+    If all buffers together have at most `inside` bytes, they are copied into the header's frame,
+    and that is the only one.
     """
     arrays = [np.asarray(a, order="C") for a in message.arrays]
     if len(arrays) > MOST_ARRAYS:
@@ -119,7 +120,7 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
 
 
 def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """Buffers as frames, those of more than MAX_FRAME_BYTES bytes as several."""
+    """Yield buffers as frames; a buffer of more than MAX_FRAME_BYTES bytes becomes several."""
     for buffer in buffers:
         if len(buffer) <= MAX_FRAME_BYTES:
             yield buffer
@@ -130,7 +131,7 @@ def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
 
 
 def _with_checksum(bare: bytes, total: int) -> bytes:
-    """A header's frame with the checksum in its place, where zeros are."""
+    """Put the checksum into the frame of a header, which has zeros in its place."""
     return b"".join([bare[: _HEADER.size - 8], _CHECKSUM.pack(total), bare[_HEADER.size :]])
 
 
@@ -143,7 +144,9 @@ def _described(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
 
 
 def _aligned(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
-    """The bytes of the arrays from place `at` of a frame on, each with zeros before it."""
+    """Yield the bytes of the arrays, and before each the zeros that align it to 8 bytes. The first
+    begins at place `at` of a frame.
+    """
     for array in arrays:
         yield _ZEROS[: -at % 8]
         yield array.tobytes()
@@ -151,10 +154,10 @@ def _aligned(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
 
 
 def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
-    """The message of `frames`; Refused, in one line, for anything that is not a message of this job
-    between its `workers`.
+    """Make the message of `frames`. Refused, in one line, for anything that is not a message of
+    this job between its `workers`.
 
-    Arrays are views of the frames: nothing is allocated by what a frame claims.
+    Arrays are views of the frames: nothing is allocated because of a size that a frame claims.
     """
     head = bytes(frames[0]) if frames else b""
     if len(head) < _HEADER.size or head[:4] != MAGIC:
@@ -193,7 +196,7 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
 
 
 class _Claim(NamedTuple):
-    """What a descriptor says of an array."""
+    """The properties of an array that its descriptor states, not yet checked."""
 
     at: int  # where its buffer is, if it is in the header's frame
     size: int  # bytes
@@ -203,8 +206,8 @@ class _Claim(NamedTuple):
 
 @lru_cache(1024)
 def _claims(described: bytes) -> tuple[_Claim, ...] | None:
-    """What descriptors say; None if a type or a number of dimensions is unknown. Most messages have
-    the same ones again and again.
+    """Read descriptors; return None if a type or a number of dimensions is unknown. Results are
+    cached, as most messages have the same descriptors again and again.
     """
     claims, at = [], _HEADER.size + len(described)
     for code, ndim, *lengths in _DESCRIPTOR.iter_unpack(described):
@@ -218,16 +221,16 @@ def _claims(described: bytes) -> tuple[_Claim, ...] | None:
 
 
 def _parts(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
-    """The buffers in the header's frame. The last one has the rest, so that it is not what is
-    claimed of it if the frame is too long.
+    """Cut the header's frame into the buffers in it. The last one gets the rest, so that its size
+    is not the claimed one if the frame is too long.
     """
     view, last = memoryview(head), claims[-1].at
     return [*[view[claim.at : claim.at + claim.size] for claim in claims[:-1]], view[last:]]
 
 
 def _joined(frames: Sequence[Any], claims: Sequence[_Claim], source: int) -> Iterator[Any]:
-    """The buffers in the frames after the header's. Those of several frames are joined: this
-    allocates no more than has arrived.
+    """Yield the buffers of the arrays from the frames after the header's. A buffer in several
+    frames is joined; this allocates no more than has arrived.
     """
     counts = [max(1, -(-claim.size // MAX_FRAME_BYTES)) for claim in claims]
     if sum(counts) != len(frames) - 1:

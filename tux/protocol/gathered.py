@@ -23,7 +23,7 @@ from tux.rows.table import Table
 
 
 class Unsent(NamedTuple):
-    """Rows of a table that a later stage will send, or take where it has one copy and no
+    """Rows of a table that a later stage will send, or use where the table has one copy and no
     `mirrors`.
     """
 
@@ -33,7 +33,7 @@ class Unsent(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """What was set aside of some rows: by field, deltas and changes (r, *shape)."""
+    """Deltas and changes that were set aside of some rows: arrays (r, *shape) by field."""
 
     of: Unsent
     deltas: dict[str, np.ndarray]
@@ -41,8 +41,8 @@ class Aside(NamedTuple):
 
 
 def set_aside(unsent: Unsent) -> Aside:
-    """Remove the deltas from their rows, which get the identities. Changes of shared fields count
-    as sent.
+    """Copy the deltas of some rows and reset these to the identities. Changes of shared fields are
+    copied too, and count as sent.
     """
     table, rows, mirrors = unsent
     deltas = {
@@ -55,7 +55,9 @@ def set_aside(unsent: Unsent) -> Aside:
 
 
 def bring_back(aside: Aside) -> None:
-    """Combine the deltas with those in their rows. The changes will be sent later."""
+    """Combine deltas that were set aside with those now in their rows. Changes of shared fields
+    will be sent later.
+    """
     table, rows, mirrors = aside.of
     for name, gathered in aside.deltas.items():
         own = table.arrays[name]
@@ -65,15 +67,16 @@ def bring_back(aside: Aside) -> None:
 
 
 class Gathered:
-    """Ensures that the unsent deltas and changes in the rows are those of the running clock."""
+    """An object that keeps in the rows only the unsent deltas and changes of the running clock."""
 
     def __init__(self) -> None:
         self._running: int | None = None
         self._aside: dict[int, list[Aside]] = {}
 
     def switch_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
-        """A segment of `clock` is about to run; `unsent`: what later segments of the clock that
-        ran before will send.
+        """Bring back the deltas and changes of `clock`, of which a segment is about to run.
+        `unsent`: rows that later segments of the clock that ran before will send; these are set
+        aside.
         """
         if clock == self._running:
             return
@@ -85,11 +88,11 @@ class Gathered:
 
 
 class TotalsByClock:
-    """What Apply functions on a server have added to its context, by clock, until a GlobalSync
-    takes it.
+    """The totals that Apply functions on a server have added to its context, by clock, until a
+    GlobalSync takes them.
 
     Applies of later clocks may run on a server before the GlobalSync of an earlier clock, which
-    must not see what they add.
+    must not see their totals.
     """
 
     def __init__(self, tau: Table) -> None:
@@ -98,12 +101,14 @@ class TotalsByClock:
         self._by_clock: dict[int, list[Aside]] = {}
 
     def store(self, clock: int) -> None:
-        """Take what was added to the context since the last call, and store it under `clock`."""
+        """Take from the context all that was added since the last call, and store it under
+        `clock`.
+        """
         if any((self._tau.arrays[name] != field.identity).any() for name, field in self._fields):
             self._by_clock.setdefault(clock, []).append(set_aside(Unsent(self._tau, slice(None))))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What is stored, as CLOCK/NUMBER/FIELD: arrays (1, *shape)."""
+        """Return all that is stored, as CLOCK/NUMBER/FIELD: arrays (1, *shape)."""
         return {
             f"{clock}/{number}/{field}": array
             for clock, stored in self._by_clock.items()
@@ -112,7 +117,9 @@ class TotalsByClock:
         }
 
     def put_back(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Store the `arrays` of another, and nothing else."""
+        """Replace all that is stored by `arrays`, which the method `arrays` of another has
+        returned.
+        """
         self._by_clock.clear()
         for name, array in arrays.items():
             clock, number, field = name.split("/")
@@ -122,7 +129,7 @@ class TotalsByClock:
             stored[int(number)].deltas[field] = array
 
     def restore(self, clock: int) -> None:
-        """Bring all of the clocks up to `clock` back into the context."""
+        """Combine all that is stored under the clocks up to `clock` with the context again."""
         for number in sorted(number for number in self._by_clock if number <= clock):
             for each in self._by_clock.pop(number):
                 bring_back(each)
@@ -134,7 +141,7 @@ def unsent(
     tables: dict[str, Table],
     mirrors: dict[str, Mirrors],
 ) -> list[Unsent]:
-    """What `steps` will send or take, each table once."""
+    """List the rows that `steps` will send or use, each table once."""
     by_table: dict[str, Unsent] = {}
     for step in steps:
         if (rows := step.unsent_rows(block)) is not None:

@@ -1,5 +1,5 @@
-"""When the state of a run is kept, and how all workers agree on it. State machines without sockets
-or threads; the time is an argument.
+"""The marks at which the state of a run is kept, and the messages by which all workers agree on
+them. State machines without sockets or threads; the time is an argument.
 
 All workers pass the same marks (`tux.engine.training.Marks`). Where states are kept every so many
 epochs, each worker knows which marks are wanted. Where they are kept every so many seconds, the
@@ -51,8 +51,8 @@ Outcome = TypeVar("Outcome")
 
 
 class Every(msgspec.Struct, frozen=True):
-    """How often states are kept: every so many epochs or seconds, and at the end of the last
-    epoch.
+    """The interval between states that are kept: so many epochs or seconds. The state at the end of
+    the last epoch is always kept.
     """
 
     epochs: int = 0
@@ -60,15 +60,15 @@ class Every(msgspec.Struct, frozen=True):
 
     @staticmethod
     def read(text: str) -> Every | None:
-        """What ``5`` (epochs) or ``30s`` says; None if it says neither."""
+        """Read ``5`` (epochs) or ``30s``; return None if `text` is neither."""
         if (found := INTERVAL.fullmatch(text)) is None:
             return None
         epochs, seconds = int(found["epochs"] or 0), float(found["seconds"] or 0)
         return Every(epochs, seconds) if epochs or seconds else None
 
     def wants(self, epoch: int | None, last: int) -> bool:
-        """Whether a state is kept at the end of `epoch`, of `last` in all; None: no epoch ends
-        there.
+        """Return whether a state is kept at the end of `epoch`, of `last` in all; None: no epoch
+        ends there.
         """
         return epoch is not None and (
             epoch == last or (self.epochs > 0 and epoch % self.epochs == 0)
@@ -79,23 +79,25 @@ class Every(msgspec.Struct, frozen=True):
 
 
 class Word(NamedTuple):
-    """Marks before `upto` may be passed; `keep`: the state there is kept."""
+    """A message of the launcher: marks before `upto` may be passed; with `keep`, the state at
+    `upto` is kept.
+    """
 
     upto: int
     keep: bool
 
 
 class Allowance:
-    """The worker's side: which marks are wanted."""
+    """The worker's side: it decides at which marks the state is kept."""
 
     def __init__(self, every: Every, last: int) -> None:
-        """`last`: the run's last epoch."""
+        """Begin with the marks that need no word; `last` is the run's last epoch."""
         self._every, self._last, self._asked = every, last, 0
         self._upto, self._report_at = FIRST, FIRST / 2
         self._wanted: set[int] = set()  # marks at which the state is kept
 
     def given(self, word: Word) -> None:
-        """The launcher has sent a word. Another thread may call this."""
+        """Take a word that the launcher has sent. Another thread may call this."""
         if word.keep:  # it is known before the marks behind it may be passed
             self._wanted.add(word.upto)
         # The next report is of a later mark than the one that brought about this word: of the one
@@ -106,7 +108,9 @@ class Allowance:
         self._upto = word.upto
 
     def wanted(self, mark: int, epoch: int | None) -> bool | None:
-        """As `tux.engine.training.Marks.wanted`."""
+        """Return whether the state at a mark is kept; see the same method of
+        `tux.engine.training.Marks`.
+        """
         if epoch == self._last or self._every.epochs:
             return self._every.wants(epoch, self._last)
         upto, self._asked = self._upto, mark
@@ -116,7 +120,9 @@ class Allowance:
         return False if mark < upto else None
 
     def reports(self) -> bool:
-        """Whether the launcher must hear how far this worker is: once for each word."""
+        """Return whether to tell the launcher now at which mark this worker is: once for each
+        word.
+        """
         if self._every.epochs or self._asked < self._report_at:
             return False
         self._report_at = math.inf
@@ -124,7 +130,7 @@ class Allowance:
 
 
 class Pace:
-    """The launcher's side: which word is next, from the pace of worker 0."""
+    """The launcher's side: it chooses the next word, from the pace of worker 0."""
 
     def __init__(self, seconds: float, now: float) -> None:
         self._seconds, self._due = seconds, now + seconds
@@ -132,7 +138,9 @@ class Pace:
         self._reports = deque([(0, now)])  # marks and times, the last at the end
 
     def passed(self, mark: int, now: float) -> Word:
-        """Worker 0 is at a mark. ValueError if it may not be there, or was there before."""
+        """Choose the next word, as worker 0 is at `mark`. ValueError if it may not be there, or was
+        there before.
+        """
         before = self._reports[-1][0]
         if not before < mark <= self._next:
             raise ValueError(f"it is at mark {mark}, not between {before} and {self._next}")
@@ -148,8 +156,9 @@ class Pace:
         return Word(upto, keep)
 
     def _rate(self, mark: int, now: float) -> tuple[int, float]:
-        """How many marks were passed lately, and how many that is a second: over `LOOKS_BACK` at
-        least if there are reports from so long ago, as the time of a few marks tells little.
+        """Return the number of marks that were passed lately, and that number for a second. The
+        time goes back `LOOKS_BACK` at least if there are reports from so long ago, as a few marks
+        tell little.
         """
         while len(self._reports) > 1 and self._reports[1][1] <= now - LOOKS_BACK:
             self._reports.popleft()
@@ -159,22 +168,22 @@ class Pace:
 
 
 class OneAtATime(Generic[Outcome]):
-    """The launcher's side: one state of all workers at a time is written.
+    """The launcher's side: it has one state of all workers written at a time.
 
-    A mark at which the one before is still being written is left out.
+    If a state is still being written at a later mark, no state is kept at that one.
     """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._begun: dict[int, tuple[bool, set[int]]] = {}  # by mark: is it kept; who was told so
+        self._begun: dict[int, tuple[bool, set[int]]] = {}  # by mark: is it kept; who knows
         self._last = [-1] * workers  # the mark that each has reached
         self.mark: int | None = None  # whose state is being written
         self._outcomes: dict[int, Outcome] = {}
         self.left_out = 0  # marks
 
     def reached(self, worker: int, mark: int, begin: Callable[[], bool]) -> bool:
-        """Whether a worker that is at `mark` writes its state. When the first is there and no
-        other state is being written, `begin()` decides for all.
+        """Return whether a worker that is at `mark` writes its state. When the first worker is
+        there and no other state is being written, `begin()` decides for all.
 
         ValueError if it has been there or farther.
         """
@@ -194,8 +203,8 @@ class OneAtATime(Generic[Outcome]):
         return kept
 
     def ended(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
-        """What has come of a worker's writing; those of all workers by rank when it is the last.
-        `done` must follow. ValueError if it was not to write.
+        """Note the result of a worker's writing. Return those of all workers by rank when it is the
+        last; `done` must follow. ValueError if the worker was not to write.
         """
         self.check(worker, mark)
         self._outcomes[worker] = outcome
@@ -204,10 +213,10 @@ class OneAtATime(Generic[Outcome]):
         return [self._outcomes[rank] for rank in range(self._workers)]
 
     def check(self, worker: int, mark: int) -> None:
-        """ValueError if the worker is not writing its state at `mark`."""
+        """Raise ValueError if the worker is not writing its state at `mark`."""
         if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
             raise ValueError(f"it was not to write its state at mark {mark}")
 
     def done(self) -> None:
-        """What the workers have written is a checkpoint, or removed: the next may be written."""
+        """Allow the next state to be written, as the last one is now a checkpoint, or removed."""
         self.mark = None

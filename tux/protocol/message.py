@@ -1,4 +1,4 @@
-"""Messages between the members of a job: their kinds, and what each of them carries.
+"""Messages between the members of a job: their kinds, and the content of each.
 
 Their form as bytes is in `tux.protocol.frames`, the fields of their arrays in
 `tux.protocol.payloads` and, for control messages, in `tux.cluster.control`.
@@ -16,12 +16,12 @@ from tux.base.errors import Refused
 
 
 class Kind(IntEnum):
-    """What a message is. Its number is the byte that stands for it in a frame."""
+    """The kind of a message. Its number is the byte that stands for it in a frame."""
 
     CONTRIBUTION = 0
     """A worker to a server: its part of a synchronisation (mirrors' changes and deltas)."""
     ANSWER = 1
-    """A server to a worker: what the masters hold after a synchronisation."""
+    """A server to a worker: the values of the masters after a synchronisation."""
     TOTALS = 2
     """A worker to its own server: its context, to which the server adds before it goes on."""
     EVAL_ROWS = 3
@@ -65,17 +65,17 @@ class Message(NamedTuple):
     arrays: Sequence[np.ndarray] = ()
     sequence: int = 0
     payload: Any = None
-    """What a member hands to itself instead of arrays, as it is. No bytes are made of it."""
+    """An object that a member hands to itself instead of arrays. No bytes are made of it."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """The bytes of the arrays."""
         return sum(array.nbytes for array in self.arrays)
 
 
 class BadMessage(Refused):
-    """A message of a member of the job that is not what its kind requires. `source` is the
-    member; what it is called, and its host, are known to the reactor, which adds them.
+    """A message of a member of the job that is not as its kind requires. `source` is the member.
+    The reactor adds its name and its host, which it knows.
     """
 
     def __init__(self, message: Message, why: str) -> None:
@@ -83,7 +83,7 @@ class BadMessage(Refused):
         super().__init__(self._told(f"worker {message.source}"))
 
     def name(self, sender: str, where: str) -> None:
-        """Say what the sender is called, and where it is."""
+        """Put the name of the sender, and where it is, into the text of the error."""
         super().__init__(self._told(sender), where=where)
 
     def _told(self, sender: str) -> str:
@@ -91,9 +91,10 @@ class BadMessage(Refused):
 
 
 class checking:
-    """A ValueError of the body becomes a BadMessage, which names the sender of `message`.
+    """A context that turns a ValueError of its body into a BadMessage, which names the sender of
+    `message`.
 
-    A class, as it is entered for each message: what contextlib makes of a generator takes longer.
+    It is a class, as it is entered for each message: a generator with contextlib takes longer.
     """
 
     __slots__ = ("_message",)

@@ -1,9 +1,9 @@
-"""What the arrays of messages mean, by the names of their fields. Arrays that came from another
-member are checked here before anything else uses them.
+"""The meaning of the arrays of messages, as named fields. Arrays that came from another member are
+checked here before anything else uses them.
 
 Each class is the payload of a kind of message. `read` makes it of a message, and raises BadMessage,
 which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
-What a worker and its own server send each other may be the payload itself (`Message.payload`).
+A worker and its own server may send each other the payload itself (`Message.payload`).
 
     kind           sender      receiver     decoded by            what is checked
     CONTRIBUTION   worker      server       Contribution.read     block, pass, round; touched rows;
@@ -64,8 +64,8 @@ class Rows(Protocol):
     """The rows of a vertex type that messages of an Apply are about. Both ends know them by the
     numbers of blocks.
 
-    `numbers`: the numbers that a block may have. `masked`: a message says which rows are meant.
-    `told`: those that it need not say again.
+    `numbers`: the numbers that a block may have. `masked`: a message says which of the rows it is
+    about. `told`: rows that a message need not name again.
     """
 
     numbers: range
@@ -73,14 +73,16 @@ class Rows(Protocol):
     told: Told
 
     def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """This worker's rows in these blocks whose masters are on `home`."""
+        """Return this worker's rows in these blocks whose masters are on `home`."""
 
     def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+        """Return the masters here of which `worker` has replicas in these blocks: the rows that its
+        `up` returns.
+        """
 
 
 class Contribution(NamedTuple):
-    """What a worker sends to one home for a clock of an Apply."""
+    """The changes that a worker sends to one home for a clock of an Apply."""
 
     number: int  # of its block
     pass_number: int  # the epoch, or the repetition of steps that are repeated
@@ -97,8 +99,8 @@ class Contribution(NamedTuple):
         weights: np.ndarray | None,
         fields: Arrays,
     ) -> Arrays:
-        """As a message's arrays: block, pass and round; which rows of the route are `touched`, if
-        that is to be said; weights; what `Mirrors.pack` made.
+        """Make the arrays of a message: block, pass and round; the `touched` rows of the route, if
+        the receiver does not know them; weights; the arrays that `Mirrors.pack` made.
         """
         out: Arrays = [np.array(head, np.int32), *touched]
         out += [weights] if weights is not None else []
@@ -108,7 +110,9 @@ class Contribution(NamedTuple):
     def read(
         message: Message, rows: Rows, fields: Arrays, *, gather: bool, weighted: bool
     ) -> Contribution:
-        """The contribution that a message carries. Without `gather`, it has no row of `fields`."""
+        """Read the contribution that a message carries. Without `gather`, it has no row of
+        `fields`.
+        """
         with checking(message):
             (number, pass_number, round_number), rest = _numbers(message.arrays, 3, np.int32)
             _demand(number in rows.numbers, f"there is no block {number}")
@@ -127,32 +131,32 @@ class Contribution(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What a worker has gathered in the context, or its server together with it."""
+    """The totals that a worker has gathered in the context, alone or together with its server."""
 
     fields: list[Picked]
 
     @staticmethod
     def read(message: Message, fields: Arrays) -> Totals:
-        """The totals that a message carries."""
+        """Read the totals that a message carries."""
         with checking(message):
             return Totals(unpack(message.arrays, fields, ROW))
 
 
 class Answer(NamedTuple):
-    """What the masters hold after a synchronisation: of an Apply, or of the context."""
+    """The values of the masters after a synchronisation, of an Apply or of the context."""
 
     fields: list[Picked]
 
     @staticmethod
     def arrays(numbers: np.ndarray, touched: Arrays, fields: Arrays) -> Arrays:
-        """As a message's arrays: ascending numbers of blocks (b,) int32; which rows of the route
-        are `touched`, if that is to be said; what `Masters.read` made.
+        """Make the arrays of a message: ascending numbers of blocks (b,) int32; the `touched` rows
+        of the route, if the receiver does not know them; the arrays that `Masters.read` made.
         """
         return [numbers, *touched, *fields]
 
     @staticmethod
     def read(message: Message, rows: Rows, fields: Arrays) -> Answer:
-        """The answer to an Apply that a message carries."""
+        """Read the answer to an Apply that a message carries."""
         with checking(message):
             numbers, rest = _first(message.arrays)
             _demand(
@@ -172,7 +176,7 @@ class Answer(NamedTuple):
 
     @staticmethod
     def of_context(message: Message, fields: Arrays) -> Answer:
-        """The context's new value that a message carries."""
+        """Read the context's new value that a message carries."""
         with checking(message):
             _demand(message.source == 0, "only worker 0 answers for the context")
             return Answer(unpack(message.arrays, fields, ROW))
@@ -185,7 +189,7 @@ class EvalRows(NamedTuple):
 
     @staticmethod
     def read(message: Message, like: Arrays, counts: Sequence[int]) -> EvalRows:
-        """The rows that a message carries: so many (`counts`) of each of the fields `like`."""
+        """Read the rows that a message carries: so many (`counts`) of each of the fields `like`."""
         with checking(message):
             return EvalRows(_values(message.arrays, like, counts))
 
@@ -200,7 +204,7 @@ class ModelRows(NamedTuple):
 
     @staticmethod
     def read(message: Message, tables: Sequence[Table], sizes: Sequence[int]) -> ModelRows:
-        """The part that a message carries, of one of `tables`, which have so many vertices
+        """Read the part that a message carries, of one of `tables`, which have so many vertices
         (`sizes`). The last table is the context's.
         """
         with checking(message):
@@ -227,8 +231,8 @@ class ModelRows(NamedTuple):
 
 
 class PullRequest(NamedTuple):
-    """The rows that a worker needs for a step, from masters that have folded at least so many
-    steps.
+    """The rows that a worker needs for a step, from masters that have folded at least
+    `least_folded` steps.
     """
 
     step: int
@@ -236,12 +240,12 @@ class PullRequest(NamedTuple):
     rows: np.ndarray  # (r,) int32: numbers of the masters
 
     def arrays(self) -> Arrays:
-        """As a message's arrays."""
+        """Return the request as arrays of a message."""
         return [np.array([self.step, self.least_folded], np.int64), self.rows]
 
     @staticmethod
     def read(message: Message) -> PullRequest:
-        """The request that a message carries."""
+        """Read the request that a message carries."""
         with checking(message):
             (step, least_folded), rest = _numbers(message.arrays, 2, np.int64)
             _demand(0 <= least_folded <= step, f"step {step} cannot need {least_folded} steps")
@@ -261,13 +265,13 @@ class PullAnswer(NamedTuple):
     values: Arrays  # (r, width) by field
 
     def arrays(self) -> Arrays:
-        """As a message's arrays."""
+        """Return the answer as arrays of a message."""
         return [np.array([self.step, self.folded], np.int64), *self.values]
 
     @staticmethod
     def read(message: Message, like: Arrays, asked: dict[int, int]) -> PullAnswer:
-        """The answer that a message carries, with values of the fields `like`. `asked`: how many
-        rows each step that has no answer yet has asked for.
+        """Read the answer that a message carries, with values of the fields `like`. `asked`: the
+        number of rows that each step without an answer has asked for.
         """
         with checking(message):
             (step, folded), rest = _numbers(message.arrays, 2, np.int64)
@@ -277,37 +281,37 @@ class PullAnswer(NamedTuple):
 
 
 class Push(NamedTuple):
-    """What a worker has changed in a step, in the rows and the order of its request."""
+    """The changes of a worker in a step, in the rows and the order of its request."""
 
     step: int
     changes: Arrays  # (r, width) by field
 
     def arrays(self) -> Arrays:
-        """As a message's arrays."""
+        """Return the changes as arrays of a message."""
         return [np.array([self.step], np.int64), *self.changes]
 
     @staticmethod
     def read(message: Message) -> Push:
-        """The changes that a message carries."""
+        """Read the changes that a message carries."""
         with checking(message):
             (step,), changes = _numbers(message.arrays, 1, np.int64)
             return Push(step, [frozen(change) for change in changes])
 
 
 def _demand(is_so: bool, why: str) -> None:  # noqa: FBT001
-    """ValueError, which says why, unless it is so."""
+    """Raise ValueError with the reason `why`, unless it is so."""
     if not is_so:
         raise ValueError(why)
 
 
 def _first(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, Arrays]:
-    """The first of some arrays, and the others."""
+    """Return the first of some arrays, and the others."""
     _demand(len(arrays) > 0, "an array is missing")
     return arrays[0], list(arrays[1:])
 
 
 def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[list[int], Arrays]:
-    """The numbers in the first of some arrays, and the other arrays."""
+    """Return the numbers in the first of some arrays, and the other arrays."""
     first, rest = _first(arrays)
     _demand(
         first.dtype == dtype and first.shape == (count,),
@@ -319,7 +323,7 @@ def _numbers(arrays: Sequence[np.ndarray], count: int, dtype: type) -> tuple[lis
 def _values(
     arrays: Sequence[np.ndarray], like: Sequence[np.ndarray], counts: Sequence[int]
 ) -> Arrays:
-    """`arrays`, which must be so many rows (count, width) of each of the fields `like`."""
+    """Return `arrays`; they must be so many rows (count, width) of each of the fields `like`."""
     _demand(len(arrays) == len(like), f"it has {len(arrays)} arrays for {len(like)} fields")
     for array, field, count in zip(arrays, like, counts, strict=True):
         shape = count, math.prod(field.shape[1:])
@@ -331,7 +335,7 @@ def _values(
 
 
 def _check_weights(weights: np.ndarray, count: int) -> None:
-    """Whether these are numbers of edges of so many rows."""
+    """Check that these are numbers of edges of so many rows."""
     _demand(
         weights.dtype == np.float32 and weights.shape == (count,),
         f"its weights are {weights.dtype} {weights.shape}, for {count} rows",
@@ -344,7 +348,7 @@ def _check_weights(weights: np.ndarray, count: int) -> None:
 
 
 def _check_ids(ids: np.ndarray, n: int) -> None:
-    """Whether these are dense indices of vertices, each once."""
+    """Check that these are dense indices of vertices, each once."""
     _demand(ids.ndim == 1 and ids.dtype.kind == "i", "its first array is not dense indices")
     _demand(
         len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
@@ -354,7 +358,7 @@ def _check_ids(ids: np.ndarray, n: int) -> None:
 
 
 def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:
-    """Whether these are the lengths of n lists, and the values of all."""
+    """Check that these are the lengths of n lists, and the values of all."""
     _demand(
         counts.shape == (n,) and counts.dtype.kind == "i",
         f"its lengths of lists are {counts.dtype} {counts.shape}, for {n} lists",

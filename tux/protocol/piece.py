@@ -1,5 +1,5 @@
-"""Pieces of files as messages: what a PIECE and a TAKEN carry. How files travel is in
-`tux.cluster.pieces`, those of messages between loaders in `tux.loading.transfer`.
+"""Pieces of files as messages: the content of a PIECE and of a TAKEN. `tux.cluster.pieces` sends
+files by them, and `tux.loading.transfer` the messages between loaders.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tux.protocol.message import Kind, Message, checking
 
 
 class Content(IntEnum):
-    """What a file holds that travels in pieces: the `sync_id` of their messages."""
+    """The content of a file that travels in pieces: the `sync_id` of their messages."""
 
     LISTS = 0
     """The lists of a worker that no stage uses."""
@@ -29,7 +29,9 @@ class Piece(NamedTuple):
 
     @staticmethod
     def read(message: Message, most: int) -> Piece:
-        """The piece that a message carries, of at most so many bytes. BadMessage if it has none."""
+        """Read the piece that a message carries, of at most `most` bytes. BadMessage if it has
+        none.
+        """
         of = content_of(message)
         with checking(message):
             if not message.arrays:
@@ -43,7 +45,9 @@ class Piece(NamedTuple):
 
 
 def content_of(message: Message) -> Content:
-    """What the file holds that a PIECE or TAKEN is of. BadMessage if it is of none."""
+    """Return the content of the file that a PIECE or TAKEN belongs to. BadMessage if it belongs to
+    none.
+    """
     with checking(message):
         if message.sync_id not in (Content.LISTS, Content.STATE):
             raise ValueError("it is of no file")
@@ -51,8 +55,8 @@ def content_of(message: Message) -> Content:
 
 
 class RoundPiece(NamedTuple):
-    """A piece of the message that one loader sends another in the round `number`, which has
-    `total` bytes in all.
+    """A piece of the message that one loader sends to another in the round `number`. That message
+    has `total` bytes in all.
     """
 
     number: int
@@ -60,13 +64,15 @@ class RoundPiece(NamedTuple):
     content: np.ndarray  # (n,) uint8
 
     def message(self, source: int, dest: int) -> Message:
-        """It as a message."""
+        """Make a message of the piece."""
         total = np.array([self.total], np.int64)
         return Message(Kind.PIECE, source, dest, clock=self.number, arrays=[total, self.content])
 
     @staticmethod
     def read(message: Message, most: int) -> RoundPiece:
-        """The piece that a message carries, of at most so many bytes. BadMessage if it has none."""
+        """Read the piece that a message carries, of at most `most` bytes. BadMessage if it has
+        none.
+        """
         with checking(message):
             if len(message.arrays) != 2:
                 raise ValueError(f"it has {len(message.arrays)} arrays, not 2")

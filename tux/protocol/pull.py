@@ -57,8 +57,8 @@ class PullServer:
         self._marks = np.zeros(len(fields[0]) if fields else 0, bool)  # of `_distinct`
 
     def pull(self, worker: int, clock: int, request: PullRequest) -> list[Reply]:
-        """`worker` needs rows for a step; returns what can be answered now. ValueError if steps
-        are not asked for one by one, or rows are not here or come twice.
+        """Take the request of `worker` for rows of a step. Return the replies that are possible
+        now. ValueError if steps are not asked for one by one, or rows are not here or come twice.
         """
         step, rows = request.step, request.rows
         if step != self._next[worker]:
@@ -71,8 +71,8 @@ class PullServer:
         return self._replies()
 
     def push(self, worker: int, push: Push) -> list[Reply]:
-        """`worker` has changed the rows of a step; returns what can be answered now. ValueError
-        if these are not the rows that it got for that step.
+        """Take the changes of `worker` to the rows of a step. Return the replies that are possible
+        now. ValueError if these are not the rows that it got for that step.
         """
         step, rows = push.step, self._requested.get((push.step, worker))
         if (
@@ -88,7 +88,7 @@ class PullServer:
         return self._replies()
 
     def _fit(self, changes: Arrays, rows: int) -> bool:
-        """Whether `changes` can be those of so many rows."""
+        """Return whether `changes` have the types and shapes of so many rows."""
         return [(change.dtype, change.shape) for change in changes] == [
             (own.dtype, (rows, own.shape[1])) for own in self.fields
         ]
@@ -114,8 +114,8 @@ class PullServer:
 
 
 class UnackedChanges:
-    """The worker's side: its own changes that may be missing in the values that it pulls, to be
-    added to them.
+    """The worker's side: its own changes that may be missing in the values that it pulls. They are
+    added to these.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class UnackedChanges:
         self._steps: dict[int, tuple[list[np.ndarray], list[Arrays]]] = {}
 
     def note(self, step: int, ids: list[np.ndarray], changes: list[Arrays]) -> None:
-        """The changes (r, width) by field that were pushed to each server, with the positions
+        """Keep the changes (r, width) by field that were pushed to each server, with the positions
         (r,) of their vertices.
         """
         self._steps[step] = ids, changes
@@ -145,20 +145,20 @@ class UnackedChanges:
 
 
 def share(workers: int) -> float:
-    """The part of a change to a field combined by "sqrt_mean" that its master takes: 1 /
-    sqrt(workers), between a sum's and a true mean's.
+    """Return the part of a change to a field combined by "sqrt_mean" that its master takes: 1 /
+    sqrt(workers). A sum takes 1, a true mean 1 / workers.
     """
     return float(workers**-0.5)
 
 
 def joined(pieces: Arrays) -> np.ndarray:
-    """Arrays one after the other, at an address that suits vector loads."""
+    """Concatenate arrays, at an address that is aligned for vector loads."""
     out = aligned((sum(len(piece) for piece in pieces), *pieces[0].shape[1:]), pieces[0].dtype)
     return np.concatenate(pieces, out=out)
 
 
 def listed(lists: np.ndarray) -> np.ndarray:
-    """The length of each list (n, width), (n,) int32. A list ends at its first -1."""
+    """Return the length of each list (n, width), (n,) int32. A list ends at its first -1."""
     ended = lists < 0
     return (
         np.where(ended.any(axis=1), ended.argmax(axis=1), lists.shape[1]).astype(np.int32)
@@ -169,7 +169,9 @@ def listed(lists: np.ndarray) -> np.ndarray:
 
 @compiled
 def _distinct(rows, marks):  # type: ignore[no-untyped-def]
-    """Whether `rows` are distinct and within `marks` (n,), which are all False before and after."""
+    """Return whether `rows` are distinct and within `marks` (n,), which are all False before and
+    after.
+    """
     at = 0
     while at < len(rows) and 0 <= rows[at] < len(marks) and not marks[rows[at]]:
         marks[rows[at]] = True
@@ -181,7 +183,7 @@ def _distinct(rows, marks):  # type: ignore[no-untyped-def]
 
 @compiled
 def _add(own, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes. No row comes twice."""
+    """Compute own[rows] += changes. No row comes twice."""
     for j in range(len(rows)):
         for k in range(own.shape[1]):
             own[rows[j], k] += changes[j, k]
@@ -189,7 +191,7 @@ def _add(own, rows, changes):  # type: ignore[no-untyped-def]
 
 @compiled
 def _taken(own, rows):  # type: ignore[no-untyped-def]
-    """own[rows]."""
+    """Return own[rows]."""
     out = np.empty((len(rows), own.shape[1]), own.dtype)
     for j in range(len(rows)):
         for k in range(own.shape[1]):
@@ -199,7 +201,7 @@ def _taken(own, rows):  # type: ignore[no-untyped-def]
 
 @compiled
 def _add_known(own, place, ids, changes):  # type: ignore[no-untyped-def]
-    """own[place[ids]] += changes where there is a place."""
+    """Compute own[place[ids]] += changes where there is a place."""
     for j in range(len(ids)):
         row = place[ids[j]]
         if row >= 0:
@@ -209,10 +211,10 @@ def _add_known(own, place, ids, changes):  # type: ignore[no-untyped-def]
 
 @compiled
 def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
-    """The positions that occur in `lists` (m,), -1 being none, each once and grouped by home, and
-    how many each home has (workers,).
+    """Find the positions that occur in `lists` (m,), where -1 is none. Return each once, grouped by
+    home, and the number of positions of each home (workers,).
 
-    `place` (n,) int32, all -1, is left with each position's row in that order.
+    `place` (n,) int32 must be all -1. Afterwards it has each position's row in that order.
     """
     counts = np.zeros(workers, np.int64)
     positions = np.empty(len(lists), np.int32)
@@ -238,7 +240,7 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
 
 @compiled
 def placed(lists, place):  # type: ignore[no-untyped-def]
-    """Rows of positions (m,), -1 where there is none."""
+    """Look up the rows of positions (m,), -1 where there is none."""
     out = np.empty(len(lists), np.int32)
     for i in range(len(lists)):
         out[i] = place[lists[i]] if lists[i] >= 0 else -1

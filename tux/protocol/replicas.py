@@ -1,5 +1,5 @@
-"""Mirrors and masters of a cut vertex type: what mirrors send to masters, how masters fold it, what
-they answer, and how mirrors install the answer.
+"""Mirrors and masters of a cut vertex type: mirrors send changes to masters, masters fold these and
+answer with new values, and mirrors install the answer.
 
 A mirror shows the master's value plus its own changes that no answer has covered yet. For each
 `shared` field it has
@@ -60,12 +60,12 @@ UP, DOWN = ("shared", "delta"), ("value", "shared")
 
 
 def of_kinds(table: Table, kinds: tuple[str, ...]) -> list[str]:
-    """Names of the fields of some kinds, in the order in which they were declared."""
+    """List the names of the fields of some kinds, in the order in which they were declared."""
     return [name for name, field in table.declared.items() if field.kind in kinds]
 
 
 def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
-    """Bytes of the fields of some kinds in one row."""
+    """Count the bytes that the fields of some kinds have in one row."""
     return sum(
         a.itemsize * math.prod(a.shape[1:])
         for a in (table.arrays[name] for name in of_kinds(table, kinds))
@@ -73,12 +73,12 @@ def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
 
 
 def is_mean(array: np.ndarray, field: Field) -> bool:
-    """Whether masters take means of the changes of a field, which holds something."""
+    """Return whether masters take means of the changes of a field. A field of width 0 has none."""
     return field.kind == "shared" and field.combine in MEANS and math.prod(array.shape[1:]) > 0
 
 
 def flat(array: np.ndarray) -> np.ndarray:
-    """`array` (n, *shape) as (n, width)."""
+    """View `array` (n, *shape) as (n, width)."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
@@ -90,7 +90,7 @@ NO_ROWS.flags.writeable = False
 
 
 class Mirrored(NamedTuple):
-    """What a mirror has of a shared field beside what it shows: arrays (n, width)."""
+    """The arrays (n, width) that a mirror has of a shared field beside the values that it shows."""
 
     base: np.ndarray
     pending: np.ndarray
@@ -98,8 +98,8 @@ class Mirrored(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """Arrays (n, width) of a field that travels: what is shown; the identity of a delta; what
-    only a shared field has.
+    """The arrays (n, width) of a field that travels: the values shown; the identity of a delta; the
+    arrays that only a shared field has.
     """
 
     shown: np.ndarray
@@ -108,7 +108,8 @@ class Flat(NamedTuple):
 
 
 class Mirrors:
-    """The worker's replicas of one cut type: packs what goes up, installs what comes down.
+    """The worker's replicas of one cut type: they pack changes for the masters, and install the
+    masters' answers.
 
     `rows` arguments are local row numbers, int32 (r,), each at most once. Messages to and from one
     home come and go in order.
@@ -128,7 +129,7 @@ class Mirrors:
         self._flat_down = [self._flat(name, array, field) for name, array, field in self._down]
         self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
-        # this and what follows compiles, or loads, what training must not wait for
+        # this and the next lines compile, or load, kernels that training must not wait for
         self.pack(NO_ROWS, (-1, -1))
         self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
         for _, _, mirrored in self._flat_up:
@@ -142,7 +143,7 @@ class Mirrors:
         return [array for _, array, _ in self._down]
 
     def reset(self) -> None:
-        """After initialisation: the masters hold the same values as these rows."""
+        """Start again after initialisation, when the masters hold the same values as these rows."""
         for name, array, _ in self._up:
             if name in self.base:
                 self.base[name][...] = array
@@ -152,8 +153,8 @@ class Mirrors:
     def take(
         self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True
     ) -> list[Flagged]:
-        """Changes of the shared fields since the last send, then deltas, of `rows`; the deltas are
-        cleared.
+        """Return the changes of the shared fields of `rows` since the last send, then their deltas,
+        and clear the deltas.
 
         `channel` (synchronisation, home) is where the answer will come from. Without `deltas` these
         stay, and none of them is sent.
@@ -173,11 +174,11 @@ class Mirrors:
         return fields
 
     def pack(self, rows: np.ndarray, channel: tuple[int, int], *, deltas: bool = True) -> Arrays:
-        """What `take` returns, as a message."""
+        """Take changes as `take` does, and make a message of them."""
         return pack(self.take(rows, channel, deltas=deltas))
 
     def _flat(self, name: str, array: np.ndarray, field: Field) -> Flat:
-        """The arrays of a field that travels, made once."""
+        """Collect the arrays of a field that travels; this is done once."""
         shown = flat(array)
         if name not in self.base:
             return Flat(shown, shown.dtype.type(field.identity), None)
@@ -185,8 +186,8 @@ class Mirrors:
         return Flat(shown, shown.dtype.type(0), Mirrored(*map(flat, own)))
 
     def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
-        """Changes of the shared fields of `rows` since the last send, which are shown as pending
-        until `bring_back`.
+        """Return the changes of the shared fields of `rows` since the last send. They count as
+        pending until `bring_back`.
         """
         aside = {}
         for name, shown, _ in self._up:
@@ -198,7 +199,7 @@ class Mirrors:
         return aside
 
     def bring_back(self, rows: np.ndarray | slice, aside: dict[str, np.ndarray]) -> None:
-        """These changes of `rows` are to be sent again."""
+        """Count these changes of `rows` as not sent again."""
         for name, change in aside.items():
             pending, unacked = self.pending[name], self.unacked[name]
             self.base[name][rows] -= change
@@ -206,8 +207,8 @@ class Mirrors:
             pending[rows] = np.where(unacked[rows] > 0, pending[rows] - change, 0)
 
     def install(self, channel: tuple[int, int], down: list[Picked]) -> None:
-        """The masters' values of the fields `down`; they answer the oldest send to that home, and
-        their rows may be more than those sent.
+        """Put the masters' values of the fields `down` into their rows. They answer the oldest send
+        to that home, and their rows may be more than those sent.
         """
         shared = [mirrored for _, _, mirrored in self._flat_up if mirrored is not None]
         for mirrored, sent in zip(shared, self._sent[channel].popleft(), strict=True):
@@ -228,8 +229,8 @@ FromWorker = tuple[np.ndarray, list[Picked], np.ndarray | None]
 
 
 class Masters:
-    """The server's rows of one cut type: folds contributions and reads answers. `rows` are
-    master row numbers.
+    """The server's rows of one cut type: it folds contributions into them and reads answers from
+    them. `rows` are master row numbers.
     """
 
     def __init__(self, table: Table) -> None:
@@ -294,8 +295,9 @@ class Masters:
     def _mean(
         self, name: str, field: Field, number: int, contributions: Sequence[FromWorker]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that some workers have sent, and the weighted mean (r, *shape) of their changes of
-        a field, `number` among those that come up. Changed elements become dirty.
+        """Average the changes of a field, `number` among those that come up. Return the rows that
+        some workers have sent, and the weighted mean (r, *shape) of their changes. Changed elements
+        become dirty.
         """
         own, versions = self.table.arrays[name], self._versions[name]
         self._marked.add(name)
@@ -322,8 +324,8 @@ class Masters:
 
     @contextmanager
     def changing(self, rows: np.ndarray, writes: Container[str] | None = None) -> Iterator[None]:
-        """Mark as dirty what the body changes in the `value` and `shared` fields of `rows`. It
-        changes none but those that it `writes`, if they are named.
+        """Mark as dirty each element of the `value` and `shared` fields of `rows` that the body
+        changes. If `writes` is given, it changes no other fields than these.
         """
         rows = frozen(rows.astype(np.int32, copy=False))
         before = self._before(rows, writes)
@@ -335,8 +337,8 @@ class Masters:
     def changed_by(
         self, body: Callable[[], None], rows: np.ndarray, writes: Container[str] | None = None
     ) -> list[Flagged]:
-        """What `flagged` returns of `rows` behind ``with changing(rows, writes): body()``, which
-        reads them once less.
+        """Do ``with changing(rows, writes): body()``, and return the result of ``flagged(rows)``
+        afterwards. This reads the rows once less.
         """
         rows = frozen(rows.astype(np.int32, copy=False))
         before = self._before(rows, writes)
@@ -352,7 +354,7 @@ class Masters:
         return after
 
     def _before(self, rows: np.ndarray, writes: Container[str] | None) -> dict[str, np.ndarray]:
-        """The bits of `rows`, of each field that is written."""
+        """Copy the bits of `rows`, of each field that is written."""
         before = {}
         for name, _, own, _ in self._rows_down:
             if writes is None or name in writes:
@@ -361,8 +363,8 @@ class Masters:
         return before
 
     def flagged(self, rows: np.ndarray) -> list[Flagged]:
-        """The `value` and `shared` fields of `rows`, with flags of their dirty elements; of a field
-        without any, no values.
+        """Copy the `value` and `shared` fields of `rows`, with flags of their dirty elements. A
+        field without any has no values.
         """
         fields: list[Flagged] = []
         rows = frozen(rows.astype(np.int32, copy=False))
@@ -375,7 +377,7 @@ class Masters:
         return fields
 
     def read(self, rows: np.ndarray) -> Arrays:
-        """What `flagged` returns, as a message."""
+        """Make a message of the result of `flagged`."""
         return pack(self.flagged(rows))
 
     def clear_dirty(self) -> None:

@@ -10,7 +10,7 @@ from tux.partition.compiled import compiled
 @compiled
 def take_changes(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
     """Copy the changes of `rows` since the last send to `out`, and flag them in `dirty`. They are
-    pending from now on. Returns how many they are.
+    pending from now on. Return their number.
     """
     changes = 0
     for j in range(len(rows)):
@@ -29,7 +29,7 @@ def take_changes(shown, base, pending, unacked, rows, out, dirty):  # type: igno
 @compiled
 def take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
     """Copy the deltas of `rows` to `out`, flag in `dirty` those that are not the `identity`, and
-    reset them to it. Returns how many these are.
+    reset them to it. Return the number of those flagged.
     """
     changes = 0
     for j in range(len(rows)):
@@ -44,7 +44,7 @@ def take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-d
 
 @compiled
 def acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
-    """The masters' values now contain `changes`, so these are no longer pending."""
+    """Remove `changes` from those pending, as the masters' values now contain them."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(pending.shape[1]):
@@ -56,7 +56,7 @@ def acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def
 
 @compiled
 def put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
-    """Replace the masters' values of `rows`. Pending and unsent changes stay on top of them."""
+    """Replace the masters' values of `rows`. Pending and unsent changes stay added to them."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(shown.shape[1]):
@@ -69,7 +69,7 @@ def put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
 
 @compiled
 def put_values(shown, rows, values):  # type: ignore[no-untyped-def]
-    """shown[rows] = values."""
+    """Compute shown[rows] = values."""
     for j in range(len(rows)):
         for k in range(shown.shape[1]):
             shown[rows[j], k] = values[j, k]
@@ -77,7 +77,7 @@ def put_values(shown, rows, values):  # type: ignore[no-untyped-def]
 
 @compiled
 def add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes, which makes elements dirty where there are any."""
+    """Compute own[rows] += changes. Elements with a change become dirty."""
     for j in range(len(rows)):
         r = rows[j]
         for k in range(own.shape[1]):
@@ -88,7 +88,7 @@ def add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_deltas(own, rows, changes):  # type: ignore[no-untyped-def]
-    """own[rows] += changes."""
+    """Compute own[rows] += changes."""
     for j in range(len(rows)):
         for k in range(own.shape[1]):
             own[rows[j], k] += changes[j, k]
@@ -104,8 +104,8 @@ def copy_rows(own, rows, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyped-def]
-    """Elements of `rows` of `now` become dirty where they are not as they were in `before`
-    (r, w). Returns how many these are.
+    """Mark as dirty the elements of `rows` of `now` that differ from `before` (r, w). Return their
+    number.
     """
     changes = 0
     for j in range(len(rows)):
@@ -119,8 +119,8 @@ def mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyp
 
 @compiled
 def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
-    """Replace `before` by `rows` of `own`, and flag in `dirty` what is another. Returns how many
-    elements these are.
+    """Replace `before` by `rows` of `own`, and flag in `dirty` each element that differs. Return
+    the number of these.
     """
     changes = 0
     for j in range(len(rows)):
@@ -134,9 +134,7 @@ def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
 
 @compiled
 def read_rows(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
-    """Copy `rows` to `out`, and flag their dirty elements in `dirty`. Returns how many these
-    are.
-    """
+    """Copy `rows` to `out`, and flag their dirty elements in `dirty`. Return how many are dirty."""
     changes = 0
     for j in range(len(rows)):
         r = rows[j]

@@ -46,7 +46,7 @@ class Segment:
     syncs: list[Sync] = field(default_factory=list)
 
     def ends_before(self, step: Step) -> bool:
-        """Whether `step` must see the answers to this segment's synchronisations."""
+        """Return whether `step` must see the answers to this segment's synchronisations."""
         if not self.syncs:
             return False
         if not all(sync.is_apply for sync in self.syncs):
@@ -61,10 +61,10 @@ class Segment:
 
 @dataclass
 class ClockTask:
-    """What one clock consists of: a block (None outside a mini-batch) and segments.
+    """The work of one clock: a block (None outside a mini-batch) and segments.
 
-    `visit`: the same for all blocks of one pass over a mini-batch, which may run beside each other;
-    another for each other clock.
+    `visit`: a number that is the same for all blocks of one pass over a mini-batch, which may run
+    beside each other, and different for each other clock.
     """
 
     block: Block | None
@@ -77,7 +77,7 @@ class ClockTask:
 
 
 def segments(steps: Iterable[Step]) -> list[Segment]:
-    """The segments of a clock; none if there is nothing to do."""
+    """Cut the steps of a clock into segments; none if there is nothing to do."""
     out: list[Segment] = []
     for step in steps:
         if not out or out[-1].ends_before(step):
@@ -90,7 +90,7 @@ def segments(steps: Iterable[Step]) -> list[Segment]:
 
 
 def repeated(steps: Iterable[Step]) -> Iterator[Repeated]:
-    """All steps that repeat others, in the order of the program."""
+    """Yield all steps that repeat others, in the order of the program."""
     for step in steps:
         if isinstance(step, Repeated):
             yield step
@@ -99,8 +99,8 @@ def repeated(steps: Iterable[Step]) -> Iterator[Repeated]:
 
 
 class Outline(NamedTuple):
-    """What tells the clocks of one pass apart: the boundaries of the blocks of each mini-batch, and
-    of each clock its block as (number, round, rounds), or None.
+    """The outline of the clocks of one pass, by which two schedules are compared: the boundaries of
+    the blocks of each mini-batch, and of each clock its block as (number, round, rounds), or None.
     """
 
     cuts: list[list[int]]
@@ -108,7 +108,7 @@ class Outline(NamedTuple):
 
 
 def outline(steps: Sequence[Step]) -> Outline:
-    """The outline of one pass over steps that do not depend on answers."""
+    """Return the outline of one pass over steps that do not depend on answers."""
     blocks = [task.block for task in clocks(steps) if task is not None]
     return Outline(
         [step.cuts.tolist() for step in steps if isinstance(step, Blocks)],
@@ -117,8 +117,8 @@ def outline(steps: Sequence[Step]) -> Outline:
 
 
 def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
-    """The clocks of one pass over `steps`. None: what follows is known when all clocks so far are
-    finished, and the next must not be asked for earlier.
+    """Yield the clocks of one pass over `steps`. None: the next clock is known when all clocks so
+    far are finished, and must not be asked for earlier.
     """
     return _clocks(steps, {}, None, count())
 
@@ -129,8 +129,9 @@ def _clocks(
     repetition: int | None,
     visits: Iterator[int],
 ) -> Iterator[ClockTask | None]:
-    """`clocks` of a repetition, or outside one. `batches`: the segments of each mini-batch before,
-    to which those of `steps` are added. `visits` gives numbers for `ClockTask.visit`.
+    """Yield the `clocks` of a repetition, or outside one. `batches`: the segments of each
+    mini-batch before, to which those of `steps` are added. `visits` gives numbers for
+    `ClockTask.visit`.
     """
     run: list[Step] = []
     for step in steps:
@@ -166,7 +167,7 @@ def _outside(
     repetition: int | None,
     visit: int,
 ) -> ClockTask:
-    """The clock of a run of steps outside mini-batches, which come after `batches`."""
+    """Make the clock of a run of steps outside mini-batches, which come after `batches`."""
     cuts = [*batches.values()]
     changed = _changed(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
@@ -176,7 +177,7 @@ def _outside(
 
 
 def _changed(batches: Sequence[list[Segment]]) -> set[str]:
-    """The vertex types that blocks change at masters, or here after their first answers."""
+    """Collect the vertex types that blocks change at masters, or here after their first answers."""
     syncs = [sync for cut in batches for segment in cut for sync in segment.syncs]
     late = [step for cut in batches for segment in cut[1:] for step in segment.here]
     at_masters = {sync.table for sync in syncs if sync.is_apply or isinstance(sync, Pull)}
@@ -184,8 +185,9 @@ def _changed(batches: Sequence[list[Segment]]) -> set[str]:
 
 
 def _ends_blocks(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
-    """Whether a GlobalSync of `steps` takes what the blocks gather after their first answers, or
-    at the masters, or may set what an Apply of the blocks reads there.
+    """Return whether a GlobalSync of `steps` must wait for all blocks: it takes totals that the
+    blocks gather after their first answers, or at the masters, or may set a field that an Apply of
+    the blocks reads there.
     """
     folds = [
         sync

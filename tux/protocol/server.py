@@ -49,8 +49,8 @@ SPANS = 160
 
 
 class Server:
-    """Keeps the masters of one worker's share of each cut type, and tau's master if it is
-    special (rank 0).
+    """The server of one worker: it keeps the masters of the worker's share of each cut type, and
+    those of the context (tau) if it is special (rank 0).
     """
 
     def __init__(
@@ -64,23 +64,23 @@ class Server:
         self.rank, self.workers, self.send = rank, workers, send
         self.tables = tables
         self.masters = {name: Masters(table) for name, table in tables.items()}
-        self.tau = taus[0]  # what Apply UDFs read here and add to
+        self.tau = taus[0]  # the context that Apply UDFs read here and add to
         self.totals = TotalsByClock(self.tau)
         self.special = Masters(taus[1])  # tau's master; used on the special worker alone
         self.syncs: list[Sync] = []
         self.bytes_sent: dict[str, int] = defaultdict(int)  # to other workers, by vertex type
-        # what the rows would have taken with all their values
+        # the bytes that the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
         self.bytes_to = [0] * workers  # bytes_sent, by worker
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
-        # the last of it: thread, start, end and clock
+        # its last spans: thread, start, end and clock
         self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
         self._gather: Gather[Any] = Gather(workers)
 
     def handle(self, message: Message) -> bool:
-        """One message; may send others. True if it was for the server alone, False if its worker
-        needs it (too). BadMessage if it belongs to no synchronisation of the program, or its arrays
-        are none of its kind.
+        """Handle one message; this may send others. Return True if it was for the server alone,
+        False if its worker needs it (too). BadMessage if it belongs to no synchronisation of the
+        program, or its arrays are none of its kind.
         """
         if message.kind in SENT_BY_WORKERS and message.source >= self.workers:
             raise BadMessage(message, "the sender is no worker")
@@ -100,20 +100,20 @@ class Server:
         return True
 
     def _fold(self, message: Message) -> Fold[Any]:
-        """The synchronisation that a message belongs to, which must be a Fold."""
+        """Find the synchronisation that a message belongs to, which must be a Fold."""
         sync = self._sync(message)
         if not isinstance(sync, Fold):
             raise _misplaced(message)
         return sync
 
     def _sync(self, message: Message) -> Sync:
-        """The synchronisation that a message belongs to."""
+        """Find the synchronisation that a message belongs to."""
         if message.sync_id >= len(self.syncs):
             raise _misplaced(message)
         return self.syncs[message.sync_id]
 
     def _collect(self, message: Message) -> None:
-        """A worker's contribution: when it is the last, all are folded and answered."""
+        """Take a worker's contribution. When it is the last, fold all and answer each worker."""
         sync, clock = self._fold(message), message.clock
         start = time.perf_counter()
         payload = sync.read(self, message)
@@ -134,7 +134,7 @@ class Server:
             )
 
     def _pass_on_totals(self, message: Message) -> None:
-        """The own worker's context, with this server's share, goes to the special worker."""
+        """Add this server's share to its worker's context, and send it to the special worker."""
         sync = self._fold(message)
         if message.source != self.rank or sync.table != "tau":
             raise _misplaced(message)
@@ -144,8 +144,8 @@ class Server:
         )
 
     def _reply_to_pull(self, message: Message) -> None:
-        """A request for rows, or changes of rows: send the answers that can be given now, whose
-        bytes are counted where they come.
+        """Take a request for rows, or changes of rows, and send the answers that are possible now.
+        Their bytes are counted where they arrive.
         """
         sync = self._sync(message)
         if not isinstance(sync, Pull):
@@ -159,8 +159,8 @@ class Server:
     def _serve(
         self, sync: Fold[Any], clock: int, contributions: list[Any]
     ) -> Sequence[Arrays | Answer]:
-        """The answer to each worker; what the function has added to the context is set aside for
-        its clock.
+        """Fold the contributions and return the answer to each worker. What the function has added
+        to the context is set aside for its clock.
         """
         answers = sync.serve(self, clock, contributions)
         if (
@@ -182,8 +182,8 @@ class Server:
                 changed.of(array)[changed.rows] = changed.values
 
     def _with_totals(self, sync: Fold[Any], message: Message) -> Arrays:
-        """The worker's context and what this server has added to its own up to the message's
-        clock, which starts anew.
+        """Combine the worker's context with the totals that this server has added to its own
+        context up to the message's clock. The server's totals start anew.
         """
         columns, out = self.tau.columns(UP), []
         totals = Totals.read(message, [own for _, own, _ in columns])
@@ -206,17 +206,19 @@ class Server:
         self.send(message)
 
     def _spent(self, start: float, clock: int) -> None:
-        """Time since `start` was spent for a clock."""
+        """Count the time since `start` as work of the server for a clock."""
         end = time.perf_counter()
         self.seconds += end - start
         self.spans.append((threading.get_ident(), start, end, clock))
 
     def needs_weights(self, name: str) -> bool:
-        """Whether masters of this type, on every worker, need numbers of local edges to fold."""
+        """Return whether masters of this type, on every worker, need numbers of local edges to
+        fold.
+        """
         return self.masters[name].needs_weights
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
-        """The missing contributions: ((clock, synchronisation), workers)."""
+        """List the missing contributions: ((clock, synchronisation), workers)."""
         return self._gather.missing()
 
 

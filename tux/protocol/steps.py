@@ -1,4 +1,5 @@
-"""Steps: what a worker runs. Each stage of a program is prepared into one step, for one run.
+"""Steps: the units of work that a worker runs. Each stage of a program is prepared into one step,
+for one run.
 
     Step          runs on this worker alone
     BarrierStep   a barrier: all earlier clocks finish before the following steps run
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
 
 Rows = np.ndarray | slice
 Part = TypeVar("Part")
-"""What a worker's contribution carries: a payload of `tux.protocol.payloads`."""
+"""The type of a worker's contribution: a payload of `tux.protocol.payloads`."""
 
 
 class Step(ABC):
-    """What one worker does for a stage.
+    """The part of a stage that one worker does.
 
     `is_apply`: an Apply. Applies next to each other concern different vertex types, so they end one
     segment together, in any order.
@@ -49,36 +50,34 @@ class Step(ABC):
     """The vertex type whose rows here it changes, if it is an Apply of which nothing is sent."""
 
     own_clock = False
-    """Whether it makes a clock of its own outside mini-batches, as it stands for the clocks of
+    """True if it makes a clock of its own outside mini-batches, as it stands for the clocks of
     many blocks.
     """
 
     measures: frozenset[str] = frozenset()
-    """Vertex types of which it reads what Applies change, and adds to totals of the context."""
+    """Vertex types whose fields it reads and Applies change, to add to totals of the context."""
 
     in_order = False
-    """Whether, outside mini-batches, its clock starts when all earlier ones are finished."""
+    """True if, outside mini-batches, its clock starts when all earlier ones are finished."""
 
     @abstractmethod
     def run(self, block: Block | None = None) -> None:
-        """Do the stage for one block of a mini-batch, or for everything (None), on this worker
-        alone.
-        """
+        """Run the stage on this worker, for a block of a mini-batch, or for everything (None)."""
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """The table and rows whose gathered deltas and changes this step sends or uses; None if
-        there are none.
+        """Return the table and rows whose gathered deltas and changes this step sends or uses; None
+        if there are none.
         """
         return None
 
 
 class BarrierStep(Step):
-    """All earlier clocks are finished before the clock of this step starts, and none starts
-    beside it.
+    """A step whose clock starts when all earlier clocks are finished. No other clock starts beside
+    it.
     """
 
     def run(self, block: Block | None = None) -> None:
-        """Do nothing: the schedule makes the barrier."""
+        """Run nothing: the schedule makes the barrier."""
 
 
 class Blocks(Step):
@@ -91,17 +90,17 @@ class Blocks(Step):
     @property
     @abstractmethod
     def cuts(self) -> np.ndarray:
-        """Boundaries (blocks + 1,) in positions of the enumerated type."""
+        """The boundaries (blocks + 1,) in positions of the enumerated type."""
 
     @abstractmethod
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """This worker's blocks of this epoch, or of a repetition (`Repeated`), in their order."""
+        """Yield this worker's blocks of this epoch or repetition (see `Repeated`), in order."""
 
 
 class Repeated(Step):
     """Steps that run again and again.
 
-    `waits`: whether a repetition begins is known when all clocks before it are finished.
+    `waits`: the clocks before a repetition must be finished to know whether it begins.
     """
 
     steps: Sequence[Step]
@@ -111,14 +110,14 @@ class Repeated(Step):
 
     @abstractmethod
     def repetitions(self) -> Iterator[int]:
-        """The repetitions of one pass, each by its number among those of the whole run."""
+        """Yield the repetitions of one pass, each by its number among those of the whole run."""
 
 
 class Sync(Step):
     """A step at which workers exchange changes. It ends a segment.
 
     `sync_id` numbers it in `Worker.syncs`, alike on all workers. `table` is the vertex type that it
-    concerns, or "tau". `has_function`: a function of the user's runs on what has been folded.
+    concerns, or "tau". `has_function`: a function of the user's runs on the folded values.
     `reads_masters`: it must not be sent before the Applies next to it are answered. `answer`: the
     kind of its answers.
     """
@@ -130,12 +129,12 @@ class Sync(Step):
     reads_masters = True
 
     def run(self, block: Block | None = None) -> None:
-        """RuntimeError: a synchronisation is sent, not run."""
+        """Run nothing: raise RuntimeError, as a synchronisation is sent, not run."""
         raise RuntimeError(f"a synchronisation of {self.table} was run without sending")
 
     @abstractmethod
     def send(self, clock: int, block: Block | None) -> int:
-        """Send this worker's part; returns the number of answers to come."""
+        """Send this worker's part; return the number of answers to come."""
 
     @abstractmethod
     def install(self, message: Message) -> None:
@@ -156,20 +155,18 @@ class Fold(Sync, Generic[Part]):
 
     @abstractmethod
     def read(self, server: Server, message: Message) -> Part:
-        """On the server: what a contribution carries, checked."""
+        """Read, on the server, the payload of a contribution, and check it."""
 
     @abstractmethod
     def serve(
         self, server: Server, clock: int, contributions: list[Part]
     ) -> Sequence[Arrays | Answer]:
-        """On the server: fold the contributions, in worker order; returns the answer to each
+        """Fold the contributions, on the server and in worker order; return the answer to each
         worker. An Answer is handed to the own worker as it is.
         """
 
     def aggregate_masters(self, clock: int) -> None:
-        """On each server, before its share of the context is added: walk the masters that it
-        keeps.
-        """
+        """Walk the masters that this server keeps, before its share of the context is added."""
 
 
 class Pull(Sync):
@@ -181,4 +178,4 @@ class Pull(Sync):
 
     @abstractmethod
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """On the server: a PULL_REQUEST or a PUSH; returns the answers that can be given now."""
+        """Handle a PULL_REQUEST or a PUSH on the server; return the answers that are possible."""

@@ -1,7 +1,7 @@
-"""Which rows of a route a message is about, where it is not about all: as numbers or as bits. The
-work is in proportion to these rows if they are few.
+"""The rows of a route that a message is about, where it is not about all: as numbers or as bits.
+The work is in proportion to these rows if they are few.
 
-Blocks are the same in every pass, so a sender tells the rows of a block once, and the receiver
+Blocks are the same in every pass, so a sender names the rows of a block once, and the receiver
 keeps them. Messages between two workers come in the order in which they were sent, so both always
 know the same.
 """
@@ -17,20 +17,20 @@ from tux.protocol.encoding import Arrays
 from tux.protocol.message import Message
 
 ONCE, FIRST, AGAIN = range(3)
-"""How a message says its rows: it has them; it has them, and they are to be kept; they are those
-that were kept.
+"""The form in which a message gives its rows: it has them; it has them, and they are to be kept;
+they are those that were kept.
 """
 
 
 class Touched(NamedTuple):
-    """Those rows of a route of `length` rows that are meant: their ascending places in it."""
+    """Some rows of a route of `length` rows, by their ascending places in it."""
 
     places: np.ndarray  # (r,)
     length: int
 
     def array(self) -> np.ndarray:
-        """As an array of a message: the places as int32, or a bit for each row of the route,
-        whichever takes less.
+        """Return them as an array of a message: the places as int32, or a bit for each row of the
+        route, whichever takes less.
         """
         if 4 * len(self.places) < (self.length + 7) // 8:
             return self.places.astype(np.int32)
@@ -40,7 +40,9 @@ class Touched(NamedTuple):
 
     @staticmethod
     def read(array: np.ndarray, count: int) -> np.ndarray:
-        """The places (r,) that an array says, of `count`; ValueError if it cannot."""
+        """Read the places (r,) from an array, for a route of `count` rows. ValueError if it has
+        none, or wrong ones.
+        """
         if array.dtype == np.uint8:
             if array.shape != ((count + 7) // 8,):
                 raise ValueError(f"its bitmap is {array.dtype} {array.shape}, for {count} rows")
@@ -53,17 +55,17 @@ class Touched(NamedTuple):
         return array
 
     def told(self, *, keep: bool) -> Arrays:
-        """As arrays of a message; `keep`: the receiver is to keep them."""
+        """Return them as arrays of a message. With `keep`, the receiver is asked to keep them."""
         return [np.array([FIRST if keep else ONCE], np.uint8), self.array()]
 
 
 def told_before() -> Arrays:
-    """As arrays of a message: the rows that the receiver has been told to keep."""
+    """Return arrays of a message about rows that the receiver has been asked to keep before."""
     return [np.array([AGAIN], np.uint8)]
 
 
 class Told:
-    """The rows that messages have told this worker to keep, by kind, sender and block."""
+    """The rows that messages have asked this worker to keep, by kind, sender and block."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, int, int], np.ndarray] = {}
@@ -71,8 +73,9 @@ class Told:
     def read(
         self, message: Message, number: int, route: np.ndarray, arrays: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, Arrays]:
-        """Those of the rows of a route that a message about block `number` is about, and its other
-        arrays; `arrays` begin with how it says them. ValueError if it says none.
+        """Read which rows of a route a message about block `number` is about; return them and its
+        other arrays. `arrays` begin with the form in which the rows are given. ValueError if there
+        are none.
         """
         how, *rest = arrays or [np.empty(0)]
         if how.dtype != np.uint8 or how.shape != (1,) or how[0] > AGAIN:
