@@ -42,13 +42,15 @@ class Operand(NamedTuple):
     dtype: np.dtype
 
     def at(self, indices: list[str]) -> str:
-        """The expression of one number."""
+        """Return the expression of one number."""
         chosen = ", ".join([self.first] * bool(self.first) + indices)
         return f"{self.name}[{chosen}]" if chosen else self.name
 
 
 def split(text: object, what: str) -> tuple[str, str]:
-    """The name and the index, or "", of "s" or "s[i]". ProgramError for anything else."""
+    """Split "s" or "s[i]" into the name and the index, or "". Raise ProgramError for anything
+    else.
+    """
     found = _NAMED.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ProgramError(
@@ -59,8 +61,8 @@ def split(text: object, what: str) -> tuple[str, str]:
 
 
 def field(program: Program, over: str, text: str, label: str, *, changed: bool = False) -> Operand:
-    """A field of the vertex type, or an entry of it. ProgramError where there is none, or where
-    masters do not hold it, or if it is `changed` and is read-only.
+    """Return a field of the vertex type, or an entry of it. Raise ProgramError where there is none,
+    or where masters do not hold it, or if it is `changed` and is read-only.
     """
     if over not in program.vertices:
         raise ProgramError(
@@ -100,7 +102,9 @@ def field(program: Program, over: str, text: str, label: str, *, changed: bool =
 
 
 def scalar(program: Program, by: object, label: str) -> Operand:
-    """A number, or that of a field of tau or of a parameter. ProgramError for anything else."""
+    """Return a number, or that of a field of tau or of a parameter. Raise ProgramError for anything
+    else.
+    """
     if isinstance(by, int | float | np.integer | np.floating) and not isinstance(by, bool):
         if by != by:
             raise ProgramError(f"{label} is given NaN as a number", do="give another number")
@@ -149,7 +153,7 @@ def _values(fields: Mapping[str, Field]) -> str:
 
 
 def _entry(program: Program, name: str, sized: Field, index: str, label: str) -> Operand:
-    """A sized field, or one of its entries."""
+    """Return a sized field, or one of its entries."""
     lengths = sized.lengths
     if not index:
         return Operand(name, "", lengths, sized.dtype)
