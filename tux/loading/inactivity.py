@@ -17,7 +17,7 @@ class Inactivity:
         self._changed = self._time()
 
     def waited(self, seconds: float) -> None:
-        """So many seconds more have passed. They are counted by those who wait, not by a clock,
+        """Subtract so many seconds of waiting. They are counted by those who wait, not by a clock,
         which also runs while this process is stopped.
         """
         self.left -= seconds

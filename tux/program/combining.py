@@ -9,8 +9,8 @@ import numpy as np
 
 
 def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The better of two values with its key, of equal ones that of the smaller key: arrays whose
-    last axis is value, key, value, key ...
+    """Return a function that combines values with their keys: of two it takes the better, of equal
+    ones that of the smaller key. Its arrays have value, key, value, key ... along the last axis.
     """
 
     def combine(held: np.ndarray, given: np.ndarray) -> np.ndarray:
@@ -35,8 +35,8 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def folded(combine: str, copies: np.ndarray) -> np.ndarray:
-    """What `COMBINE` makes of all copies (n, ...), one after the other, of a minimum or maximum,
-    with keys or without.
+    """Return the minimum or the maximum of all copies (n, ...), with keys or without: the same as
+    if `COMBINE` combined one after the other.
     """
     best: np.ndarray = getattr(np, combine.removeprefix("arg"))(copies, axis=0)
     if combine in PAIRED:

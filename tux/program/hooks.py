@@ -48,8 +48,8 @@ NEAR = 0.8
 
 
 def check_hooks(cls: type) -> None:
-    """ProgramError for a hook that is no method or cannot be called as tux calls it, for one that
-    stands in the wrong class, and for a method that is named nearly as a hook.
+    """Raise ProgramError for a hook that is no method or cannot be called as tux calls it, for one
+    that stands in the wrong class, and for a method that is named nearly as a hook.
     """
     kinds = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("tux.program.")]
     own = [kind for kind in HOOKS if kind in kinds]
@@ -62,7 +62,7 @@ def check_hooks(cls: type) -> None:
 
 
 def check_parameters(what: str, function: Any, given: Sequence[str], do: str) -> None:
-    """ProgramError unless a function can be called with as many arguments as `given` names.
+    """Raise ProgramError unless a function can be called with as many arguments as `given` names.
     `what` names the function.
     """
     try:
@@ -85,7 +85,7 @@ def _optional(what: str) -> tuple[str, ...]:
 
 
 def _check_hook(cls: type, hook: str, given: tuple[str, ...]) -> None:
-    """ProgramError for a hook that cannot be called with what is `given`."""
+    """Raise ProgramError for a hook that cannot be called with the parameters that are `given`."""
     member = inspect.getattr_static(cls, hook)
     function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
     what = f"{cls.__name__}.{hook}"
@@ -101,8 +101,8 @@ def _check_hook(cls: type, hook: str, given: tuple[str, ...]) -> None:
 
 
 def _check_name(cls: type, own: Sequence[str], name: str, member: Any) -> None:
-    """ProgramError for a method that has the name of a hook of another class, or nearly that of
-    any hook. `own`: the kinds of which the class is one.
+    """Raise ProgramError for a method that has the name of a hook of another class, or nearly that
+    of any hook. `own`: the kinds of which the class is one.
     """
     what = f"{cls.__name__}.{name}() is never called"
     if (kind := OWNER.get(name)) is not None:

@@ -159,8 +159,8 @@ class Edge(Fields):
 
     @property
     def columns(self) -> dict[str, np.dtype]:
-        """What a file gives of an edge besides its ends, by name: data fields, and how often it
-        repeats.
+        """The columns that a file has of an edge besides its ends, by name: data fields, and the
+        number of its repetitions.
         """
         repeats = {self.repeats: np.dtype("i4")} if self.repeats else {}
         return repeats | {
