@@ -26,9 +26,8 @@ Watch = Callable[[int, Messages], None]
 
 
 def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> list[Result]:
-    """Run the loaders of one job in this process, side by side; their results, in order.
-
-    RuntimeError if they do not all take the same number of rounds.
+    """Run the loaders of one job in this process, side by side; return their results, in order.
+    Raise RuntimeError if they do not all take the same number of rounds.
     """
     inboxes: list[Messages] = []
     while True:
@@ -50,13 +49,13 @@ def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> l
 
 
 def told(n: int, message: Message) -> Rounds[Messages]:
-    """Tell all loaders the same; what each has told."""
+    """Send all loaders the same message; return the messages of all."""
     return (yield [message] * n)
 
 
 def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
-    """Tell all loaders some whole numbers that are not negative, as many as the others; what each
-    has told (n, ...). Raises BadColumns.
+    """Tell all loaders some whole numbers that are not negative, as many as the others; return the
+    numbers of all (n, ...). Raise BadColumns if they do not fit.
     """
     own = np.asarray(numbers, np.int64)
     got = yield from told(n, [own])
@@ -64,5 +63,7 @@ def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarr
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:
-    """Where the things of each of n owners begin, one owner's after the other's, (n + 1,)."""
+    """Return the bounds (n + 1,) of the ranges of n owners, one after the other, from the `counts`
+    (n,) of their entries.
+    """
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
