@@ -1,4 +1,4 @@
-"""How many edges a part may hold, and what happens to those for which there is no room."""
+"""The most edges that a part may hold, and the places of edges for which there is no room."""
 
 from __future__ import annotations
 

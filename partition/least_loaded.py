@@ -1,4 +1,4 @@
-"""Which part has the least load while loads grow by any amount: a tournament among the parts,
+"""The part with the least load, found while loads grow by any amount: a tournament among the parts,
 the lower number winning a tie.
 """
 

@@ -1,5 +1,5 @@
-"""How good an assignment of edges to parts is: replication, balance, and what a synchronisation
-moves, exactly and worker by worker.
+"""Measures of an assignment of edges to parts: replication, balance, and the bytes of a
+synchronisation, exactly and worker by worker.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Quality:
 
     k: int
     edges: int
-    vertices: int  # that have edges
+    vertices: int  # with edges
     replication: float  # RF: mean number of parts that hold a vertex
     # no assignment with parts as large can have a lower RF: sum over v of ceil(d(v) / largest part)
     # / vertices
@@ -74,10 +74,10 @@ class Quality:
     part_masters: tuple[int, ...]
     sent: tuple[int, ...]  # bytes an epoch
     received: tuple[int, ...]
-    by_degree: tuple[Bucket, ...]  # those that are not empty, by rising degree
+    by_degree: tuple[Bucket, ...]  # the buckets that are not empty, by rising degree
     histogram: tuple[tuple[int, int], ...]  # (replicas, vertices with as many), by rising number
-    seconds: float | None = None  # that the partitioner took
-    peak_bytes: int | None = None  # of memory that it took beside its input
+    seconds: float | None = None  # of the partitioner
+    peak_bytes: int | None = None  # of memory, beside its input
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, strings, lists and dicts, for JSON; `from_dict` takes it back."""

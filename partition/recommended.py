@@ -1,4 +1,4 @@
-"""Which partitioner suits a graph by its shape, and why."""
+"""The choice of a partitioner for a graph by its shape, with the reason."""
 
 from __future__ import annotations
 

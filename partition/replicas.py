@@ -1,5 +1,5 @@
-"""Who holds what: for each vertex the parts that have edges of it, and how many. What masters
-and quality are computed from.
+"""Replicas: for each vertex the parts that have edges of it, and how many. Masters and quality are
+computed from them.
 """
 
 from __future__ import annotations

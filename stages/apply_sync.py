@@ -54,8 +54,8 @@ class ApplySync(Fold[Contribution]):
         adds_to_context: bool,
         again: bool,
     ) -> None:
-        """`writes`: the fields that the UDF may change, if they are known. `again`: each block of
-        a mini-batch has all rows.
+        """Take the fields that the UDF may change as `writes`, if they are known. `again`: each
+        block of a mini-batch has all rows.
         """
         self.table, self.has_function = over, kernel is not None
         self.sees_context, self.adds_to_context = sees_context, adds_to_context

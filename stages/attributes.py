@@ -1,5 +1,5 @@
-"""Which attributes a UDF may read or write: the names in its code and in that of all functions that
-it can reach.
+"""The attributes that a UDF may read or write: the names in its code and in that of all functions
+that it can reach.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
-"""What takes no rows."""
+"""Types of values that take no rows."""
 
 _LIBRARIES = ("builtins", "math", "numpy")
 """Modules whose functions get values of fields, but no rows."""

@@ -1,4 +1,4 @@
-"""Where the blocks of a mini-batch begin and end, and into which shares the other end is dealt."""
+"""The bounds of the blocks of a mini-batch, and the shares into which the other end is dealt."""
 
 from __future__ import annotations
 

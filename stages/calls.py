@@ -1,4 +1,4 @@
-"""How a stage calls a UDF: which rows its parameters are, and how often it is called."""
+"""Calls of UDFs by a stage: the rows that are their parameters, and how often they are called."""
 
 from __future__ import annotations
 

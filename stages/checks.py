@@ -1,5 +1,5 @@
-"""What checked UDFs call: each index is compared with its array's length, each number to be stored
-is tested: NaN, and what a whole number's type cannot hold.
+"""Functions that checked UDFs call: each index is compared with its array's length, each number to
+be stored is tested: NaN, and numbers that a whole number's type cannot hold.
 
 `tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the
 source, `axis` the dimension that an index belongs to. Each function stands here in plain Python,

@@ -1,4 +1,4 @@
-"""What the analysis of a UDF knows of a value: which rows, fields of rows, and functions it may be.
+"""Values in the analysis of a UDF: the rows, fields of rows, and functions that a value may be.
 
 A value is a set of atoms: it may be any of them. Through `PLAIN` and `OBJECT` no row is reached:
 a number, or an array of numbers that is the function's own; an object of any other kind.

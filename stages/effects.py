@@ -1,4 +1,5 @@
-"""What a UDF, and all that it calls, does to the fields of its rows, by abstract interpretation.
+"""The effects of a UDF, and of all that it calls, on the fields of its rows, by abstract
+interpretation.
 
     read      the field, or an entry of it, is read
     add       x.f += e,  x.f -= e,  x.f = x.f + e
@@ -39,7 +40,7 @@ from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
 from tux.stages.written import place_in
 
-_tree = lru_cache(4096)(definition)  # which nobody changes
+_tree = lru_cache(4096)(definition)  # nobody changes the tree
 _CALLS = 20  # calls within calls that are followed
 _UNUSUAL = 0x04 | 0x08 | 0x20 | 0x80 | 0x200  # *args, **kwargs, yield, async: flags of a code
 
@@ -63,7 +64,9 @@ class Effects:
 
 
 _FOUND: dict[tuple[types.FunctionType, str, str], Effects] = {}
-"""By function, shapes, and what the function reads: its globals may be changed between two runs."""
+"""By function, shapes, and a digest of all that the function reads, as its globals may be changed
+between two runs.
+"""
 _KEPT = 4096
 
 

@@ -139,7 +139,7 @@ class MakeLists(_ListStep):
 
 
 class WalkHere(_ListStep):
-    """With one worker: make the edges of a block and walk them; positions are rows."""
+    """Make the edges of a block and walk them, with one worker; positions are rows."""
 
     def go_on(self, block: Block) -> None:
         """Walk the edges."""

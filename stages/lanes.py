@@ -55,7 +55,7 @@ class Lanes:
         """Fold the copies into the context."""
         for field, array, copies in self._copies:
             if field.kind == "delta":
-                with np.errstate(all="ignore"):  # what is no longer finite is told elsewhere
+                with np.errstate(all="ignore"):  # another check tells of infinities
                     _gather(field, array, copies)
             elif array.dtype.kind == "b":
                 array ^= (copies != array).any(axis=0)

@@ -1,5 +1,5 @@
-"""What the operators of `tux.stages.vectors` name: fields of a vertex type, entries of them, and
-numbers.
+"""Operands: the things that the operators of `tux.stages.vectors` name. These are fields of a
+vertex type, entries of them, and numbers.
 
 "w"        a field of the vertex type
 "s[i]"     an entry of one along its first dimension; i is a whole number, a field of tau, or
@@ -25,10 +25,10 @@ from tux.program.program import Program
 _NAMED = re.compile(r"([^\W\d]\w*)(?:\[(\w+)\])?")
 
 KINDS = ("value", "shared", "master", "data")
-"""Of fields that masters hold when nothing is gathered."""
+"""Kinds of fields that masters hold when nothing is gathered."""
 
 WRITTEN = ("value", "shared", "master")
-"""Those of them that may be changed."""
+"""Kinds of these fields that may be changed."""
 
 
 class Operand(NamedTuple):
@@ -131,7 +131,7 @@ def scalar(program: Program, by: object, label: str) -> Operand:
                 f"{label}: tau.{name} has several numbers, and one is needed",
                 do=f'name one of them: "{name}[i]"',
             )
-        if found.dtype.kind == "u":  # which has no negative numbers
+        if found.dtype.kind == "u":  # unsigned numbers are never negative
             sign = "-1 * " if sign else ""
         return found._replace(name=f"{sign}{found.name}")
     numbers = _numbers(program)

@@ -1,4 +1,6 @@
-"""What the stages of a program do, as the analysis of their UDFs finds it: `tux run --explain`."""
+"""An outline of the stages of a program, as the analysis of their UDFs finds it: `tux run
+--explain`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How threads share a kernel: what the analysis of its UDFs allows.
+"""Plans: the way in which threads share a kernel, as far as the analysis of its UDFs allows it.
 
     tiles       per edge; a tile runs when those before it with its rows, or its columns, have
                 ended: only ends that UDFs write have such tickets
@@ -71,7 +71,7 @@ class Plan:
 
 _UNFOLLOWED = "write it so that tux can follow it: see On all threads in docs/program.md"
 _GATHERED = {"sum": "+=", "min": "min", "max": "max", "argmin": "add", "argmax": "add"}
-"""How UDFs add to a total, by its combination."""
+"""The operation by which UDFs add to a total, by its combination."""
 
 
 class Change(NamedTuple):

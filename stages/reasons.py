@@ -1,5 +1,5 @@
-"""Why numba cannot compile a function: the innermost reason of its report, in words about rows, and
-what to do.
+"""Reasons for which numba cannot compile a function: the innermost one of its report, in words
+about rows, with advice.
 """
 
 from __future__ import annotations

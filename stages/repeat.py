@@ -125,7 +125,7 @@ class Repeat(Stage):
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         numbers = worker.parameters | {WORKERS: worker.workers}
-        spec, arrays = worker.tables["tau"].seen("score")  # what is alike everywhere, read-only
+        spec, arrays = worker.tables["tau"].seen("score")  # alike on all workers, read-only
         values: dict[str, Any] = {
             "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
             "tau": plain_row(spec)(arrays, 0),

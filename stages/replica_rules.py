@@ -132,7 +132,7 @@ def _refuse_shares_of_edges(call: Call) -> None:
 def _refuse_once_a_replica(call: Call) -> None:
     vertex, name = call.rows[call.visits], call.udf.__name__
     if _reads_mirrors(call):
-        return  # what each replica has of its own may well be added up
+        return  # each replica's own values may well be added up
     for row, field, where, kind in _changes(call):
         raise ProgramError(
             f"`{name}` changes {row}.{field}, a {kind}: on several workers it is called once for "

@@ -4,7 +4,7 @@ a function of `tux.stages.checks`.
     x[i]            ->  x[_tux_index(x, i, 0, site)]
     x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
     x[3]            -> _tux_held(x, 3, site)[3] # a tuple wants its index as a constant
-    f(y)[i]         -> _tux_load(f(y), i, site) # what has a call in it is evaluated once
+    f(y)[i]         -> _tux_load(f(y), i, site) # an expression with a call is evaluated once
     row.x[:] += v   ->  view = row.x[:];  new = v;  _tux_alike(view, new, site);  view += new
     row.n += v      ->  new = row.n + v;  _tux_fits(row.n, new, site);  row.n = new
 
@@ -72,7 +72,7 @@ class Rewriter(ast.NodeTransformer):
         ticks: bool,
     ) -> None:
         self.add, self.file, self.ticks, self.names = add, file, ticks, 0
-        self.bound: dict[str, list[ast.expr]] = {}  # what each local name is assigned
+        self.bound: dict[str, list[ast.expr]] = {}  # the values assigned to each local name
         for node in ast.walk(definition):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 for name, value in _pairs(target, node.value):  # type: ignore[attr-defined]

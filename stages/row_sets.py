@@ -1,5 +1,5 @@
-"""Which rows of a vertex type an Apply works on: all, those of a block, or those that a block's
-edges touch.
+"""Sets of rows of a vertex type on which an Apply works: all, those of a block, or those that a
+block's edges touch.
 
 A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of
 touched rows, a message says which rows of the route are meant.

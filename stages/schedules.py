@@ -1,4 +1,6 @@
-"""How the threads of a worker share the stages of a program, as its source alone tells."""
+"""Schedules: the way in which the threads of a worker share the stages of a program, as its source
+alone tells.
+"""
 
 from __future__ import annotations
 

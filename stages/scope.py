@@ -1,5 +1,5 @@
-"""What a kernel's UDFs refer to, gathered while its source is written: rows of tables, the
-context, parameters, random streams.
+"""The names to which a kernel's UDFs refer, gathered while its source is written: rows of tables,
+the context, parameters, random streams.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Scope:
         self.before: list[str] = []
         self.inside: list[str] = []  # for each item
         self.scratch: set[str] = set()  # arguments of which each thread has its own
-        self.by_position = False  # whether UDFs know vertices by position, as `topology` does
+        self.by_position = False  # True: UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
         self.values = worker.parameters
         worker.kernels += 1

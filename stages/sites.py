@@ -37,8 +37,8 @@ class Sites:
     found: list[Site] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
-    ticks: bool = False  # whether each iteration of a loop calls _tux_tick()
-    signed: bool = False  # whether differences of unsigned numbers are rewritten, too
+    ticks: bool = False  # True: each iteration of a loop calls _tux_tick()
+    signed: bool = False  # True: differences of unsigned numbers are rewritten, too
 
     def add(self, where: str, text: str, made_for: Origin | None = None) -> int:
         """Add a site and return its number."""

@@ -67,7 +67,7 @@ class ColumnOperator(Apply):
     """
 
     line = ""
-    any_type = False  # whether `to` may be of truth values
+    any_type = False  # True: `to` may be of truth values
 
     def __init__(self, over: str, to: str, x: str | None = None, by: object = None) -> None:
         super().__init__(over, gather=False, all=True)

@@ -20,7 +20,7 @@ class Origin(NamedTuple):
 
 
 _ORIGINS: dict[str, Origin] = {}
-"""By the name that stands for the file of a written function."""
+"""Origins by the name that stands for the file of a written function."""
 
 
 def place_in(file: str, line: int) -> str:

@@ -1,5 +1,6 @@
-"""What a machine knows of the parts of other machines. It needs that only for held-out edges: they
-go where their vertices are, and may add rows and routes to all parts (`tux.graph.parts.hold_out`).
+"""The parts of other machines, as far as a machine needs them. It needs them only for held-out
+edges: they go where their vertices are, and may add rows and routes to all parts
+(`tux.graph.parts.hold_out`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tux.loading.kept import Kept
 from tux.loading.plan import Plan
 
 ARRAYS = ("rows", "masters")
-"""What held-out edges need of a part: see `tux.graph.parts.TypePart`."""
+"""The arrays of a part that held-out edges need: see `tux.graph.parts.TypePart`."""
 
 
 def rows_of(folder: Path, plan: Plan, loader: int) -> dict[str, np.ndarray]:

@@ -116,7 +116,7 @@ def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndar
     order = np.argsort(-held.counts, kind="stable")
     order = order[: len(order) - int(totals.counts[me, :2].sum())]
     replicas = np.arange(plan.parts + 1)
-    # where the vertices of each owner and number begin among all replicas in their order
+    # the first place, among all replicas in their order, of the vertices of each owner and number
     weights = (totals.counts * replicas)[:, :1:-1].T
     begin = (np.cumsum(weights) - weights.ravel()).reshape(weights.shape)[::-1, me]
     counts = held.counts[order]
@@ -168,7 +168,7 @@ class _Turn:
 
     held: Replicas
     order: np.ndarray
-    senders: np.ndarray  # where those of each sender begin
+    senders: np.ndarray  # the bounds of each sender's vertices
     home: np.ndarray
 
     @staticmethod
@@ -178,7 +178,7 @@ class _Turn:
         counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
         held = Replicas(bounds_of(counts), part, edges)
         senders = bounds_of(np.array([len(own) for own, _, _ in arrived]))
-        order = np.argsort(-counts, kind="stable")  # those of equal number came by position
+        order = np.argsort(-counts, kind="stable")  # vertices with equal numbers came by position
         return _Turn(held, order, senders, np.full(len(counts), -1, np.int16))
 
     def choose(self, totals: _Totals) -> None:

@@ -1,4 +1,4 @@
-"""How long a wait may still take for loaders that share a folder."""
+"""The time for which a wait may go on for loaders that share a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What loaders keep: files of parts, and each loader's own range of what all parts share."""
+"""The arrays that loaders keep: files of parts, and each loader's own range of the arrays that all
+parts share.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
 
 RANGES = ("ids.", "order.", "home.", "number.", "degrees.")
-"""How the names begin of what all parts share."""
+"""The beginnings of the names of arrays that all parts share."""
 
 Kept = Mapping[str, np.ndarray]
-"""What one loader has kept, but for the parts, by name."""
+"""The arrays that one loader has kept, but for the parts, by name."""
 
 
 class Spool:

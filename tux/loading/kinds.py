@@ -14,7 +14,9 @@ from tux.loading.columns import Columns
 from tux.loading.rounds import Message, bounds_of
 
 NEGATIVE, LARGE, STRINGS = range(3)
-"""What of a share's ids decides the kind of all: some are below 0, beyond int64, or strings."""
+"""Properties of a share's ids that decide the kind of all: some ids are below 0, beyond int64, or
+strings.
+"""
 
 
 def signs(values: np.ndarray) -> list[bool]:

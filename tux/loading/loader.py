@@ -1,4 +1,4 @@
-"""What one loader does: its share of the input in, the parts that it hosts out."""
+"""The work of one loader: its share of the input in, the parts that it hosts out."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _positions(
         arrived = [_told_draws(feed, sizes[name].count) for feed in feeds]
         ends = np.cumsum([len(draw) for draw, *_ in arrived])
         draw, index, first, second = _joined(arrived)
-        order = np.argsort(draw, kind="stable")  # those of equal numbers came by index
+        order = np.argsort(draw, kind="stable")  # ids with equal numbers came by index
         keep(f"order.{name}", index[order].astype(np.int64))
         for side, degrees in enumerate((first, second)):
             if plan.ends[side] == name:

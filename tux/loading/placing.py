@@ -23,7 +23,7 @@ CHUNK = 1 << 15
 """Edges whose parts are computed at a time, so that what comes between stays in the cache."""
 
 Lengths = dict[tuple[int, int], int]
-"""By part and loader, how many edges have come: all columns have as many."""
+"""The number of edges that have come, by part and loader: all columns have as many."""
 
 
 @dataclass

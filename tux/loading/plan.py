@@ -1,4 +1,6 @@
-"""What loaders are told before they begin, and what each of them begins with."""
+"""The plan that loaders get before they begin, and the share of the input with which each of them
+begins.
+"""
 
 from __future__ import annotations
 

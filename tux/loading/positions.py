@@ -1,4 +1,4 @@
-"""Which positions the edges of a part are at, and the place of each among these: the rows.
+"""The positions at which the edges of a part are, and the place of each among these: the rows.
 
 There are two ways. Where the part has edges at many of all positions, a table of all positions is
 no larger than the column, and nothing is sorted. Else memory follows the column, however many

@@ -1,5 +1,5 @@
-"""How loaders talk: in rounds. In each round every loader sends one message to every loader, itself
-too, and then gets those that were sent to it.
+"""Rounds, in which loaders talk. In each round every loader sends one message to every loader,
+itself too, and then gets those that were sent to it.
 
 A loader is a generator: it yields its messages, by receiver, and is sent those of the others, by
 sender. What carries them, memory, files or sockets, is no concern of it. A message is a list of
@@ -19,7 +19,7 @@ Message = list[np.ndarray]
 Messages = list[Message]
 Result = TypeVar("Result")
 Rounds = Generator[Messages, Messages, Result]
-"""What a loader does, round by round, and what it has in the end."""
+"""The messages of a loader, round by round, and its result in the end."""
 
 Watch = Callable[[int, Messages], None]
 """Called for each loader and round with its number and what it got."""

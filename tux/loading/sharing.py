@@ -1,5 +1,5 @@
-"""Where loaders are on several machines, each machine gets what all parts share. This is the end of
-what a loader does there: it sends its ranges to one loader of each machine, which joins them
+"""The end of a loader's work where loaders are on several machines and each machine gets the arrays
+that all parts share: it sends its ranges to one loader of each machine, which joins them
 (`tux.loading.folder`), and its rows to the first of all, which makes the digest of them.
 
 The rows come to the first loader one column of one share at a time, and are read only once. The

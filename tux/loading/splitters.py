@@ -1,5 +1,5 @@
-"""Which loader owns which range of ids: the ranges are about equal, by a sample of each share's
-ids, as in a sample sort.
+"""Splitters: the bounds of the ranges of ids that loaders own. The ranges are about equal, by a
+sample of each share's ids, as in a sample sort.
 """
 
 from __future__ import annotations

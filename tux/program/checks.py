@@ -1,4 +1,4 @@
-"""What is checked of a program's class when it is declared."""
+"""Checks of a program's class when it is declared."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ RESERVED = {
     "edges": "the edges of a vertex",
     "out": "the edges that Generate makes",
 }
-"""What vertex functions call so; no type may have such a name."""
+"""Names that mean something in vertex functions; no type may have such a name."""
 AGREE = ("path", "optimum")
-"""What `Program.agree` may be."""
+"""The values that `Program.agree` may have."""
 CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 

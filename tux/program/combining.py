@@ -1,4 +1,6 @@
-"""How a master combines what several replicas have: changes of shared fields, and deltas."""
+"""The combinations by which a master joins the values of several replicas: changes of shared
+fields, and deltas.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def folded(combine: str, copies: np.ndarray) -> np.ndarray:
 PAIRED = ("argmin", "argmax")
 """Combinations of a value with its key."""
 
-# which combinations a kind has
+# the combinations of a kind
 COMBINES = {"shared": ("sum", "mean", "replica_mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
 MEANS = ("mean", "replica_mean")
 """Combinations over the replicas of a vertex."""

@@ -32,7 +32,7 @@ MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
 ID = "id"
-"""What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
+"""The name of a vertex's number in UDFs, and of the column of ids in a model; no field has it."""
 
 EDGES = "edges"
 """A dimension of as many entries as the vertex has local edges."""

@@ -35,7 +35,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "write": ("program", "folder", "lists", "ids"),
     },
 }
-"""By the class that declares them: what tux gives each hook, besides `self`."""
+"""The arguments that tux gives each hook, besides `self`, by the class that declares the hook."""
 
 OWNER = {hook: kind for kind, hooks in HOOKS.items() for hook in hooks}
 """The class of each hook."""
@@ -44,7 +44,7 @@ MAY_HAVE = {name: ("cluster",) for name in ("setup", "stages", "evaluate")}
 """Parameters that a hook is given only if it has them."""
 
 NEAR = 0.8
-"""How alike two names are, by `difflib`, of which one is taken for a misspelling."""
+"""The likeness of two names, by `difflib`, of which one is taken for a misspelling."""
 
 
 def check_hooks(cls: type) -> None:

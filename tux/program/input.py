@@ -1,5 +1,5 @@
-"""What a program reads: an input says which files it takes, which data are made up where none are
-named, and what is computed from the data before training.
+"""Inputs of programs: an input says which files a program takes, which data are made up where none
+are named, and what is computed from the data before training.
 """
 
 from __future__ import annotations

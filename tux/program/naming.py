@@ -1,4 +1,4 @@
-"""How messages name what a user has written: values, and places in a source file."""
+"""The words by which messages name what a user has written: values, and places in a source file."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 from tux.base.errors import ProgramError, UsageError
 
 WORKERS = "workers"
-"""What UDFs call the number of workers, beside the parameters: the name of no parameter."""
+"""The name of the number of workers in UDFs, beside the parameters: the name of no parameter."""
 
 
 @dataclass(frozen=True)

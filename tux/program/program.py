@@ -1,5 +1,5 @@
-"""What a user writes: a `Program` declares parameters, vertex and edge types, a context, and its
-sequence of stages.
+"""Programs, which users write: a `Program` declares parameters, vertex and edge types, a context,
+and its sequence of stages.
 
 The engine reads the class once; an instance is the program with its parameters chosen, and is not
 changed by a run.
@@ -49,20 +49,20 @@ class Program:
     """
 
     keeps_best: bool = True
-    """Whether a run with held-out data keeps the model of the best epoch without early stopping,
+    """True if a run with held-out data keeps the model of the best epoch without early stopping,
     too. Early stopping always keeps it.
     """
 
     agree: str = "path"
-    """What runs on several workers have in common with one on one worker, but for rounding:
+    """The agreement of runs on several workers with a run on one worker, but for rounding:
     "path", the values of each epoch, or "optimum", only where they lead.
     """
 
     input: Input = Graph()
-    """What it reads: edges, unless it names another of `tux.program.input`."""
+    """The input that it reads: edges, unless it names another of `tux.program.input`."""
 
     report: Report = Report()
-    """What it tells about a finished run: nothing, unless it names another."""
+    """The report about a finished run: nothing, unless it names another."""
 
     params: dict[str, Param] = {}
     vertices: dict[str, Vertex] = {}

@@ -1,5 +1,5 @@
-"""What a program tells about a run: before it what parameters mean, after it tables, scores,
-warnings, files, and formats for other programs.
+"""Reports: the texts and tables that a program gives about a run. Before it, what parameters mean;
+after it tables, scores, warnings, files, and formats for other programs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the hooks of inputs and reports return, checked where tux calls them: a wrong return is an
-error of the user's program.
+"""Checks of the values that the hooks of inputs and reports return, where tux calls them: a wrong
+return is an error of the user's program.
 """
 
 from __future__ import annotations
@@ -210,4 +210,4 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     ),
     "write": (_nothing, "nothing", ""),
 }
-"""Of each hook: what finds a wrong return, what it must return, and what to do."""
+"""For each hook: the function that finds a wrong return, what it must return, and what to do."""

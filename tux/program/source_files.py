@@ -1,4 +1,4 @@
-"""Which files a program consists of: its own, and those beside it that it imports. Found in the
+"""The files of which a program consists: its own, and those beside it that it imports. Found in the
 text; nothing is imported.
 """
 

@@ -1,5 +1,5 @@
-"""Where programs come from: the built-in ones by name, a user's by file; and the place in that
-file where an error arose.
+"""Sources of programs: the built-in ones by name, a user's by file; and the place in that file
+where an error arose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tux.base.text import closest
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
 
-LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
+LOADED = "tux_program_"  # begins the names of users' files among the loaded modules
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _file_of(kind: type[Program]) -> str:
     """Return the file of a class; "" for one of a notebook or a shell."""
     if module := sys.modules.get(kind.__module__):
         return getattr(module, "__file__", None) or ""
-    code = getattr(kind.stages, "__code__", None)  # who has imported the file has not kept it there
+    code = getattr(kind.stages, "__code__", None)  # the importer has not kept the module there
     return code.co_filename if code and os.path.isfile(code.co_filename) else ""
 
 

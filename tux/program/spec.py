@@ -1,6 +1,4 @@
-"""What a user writes in the declaration of a field, checked: the dtype, the dimensions, and the
-initial value.
-"""
+"""Checks of the declaration of a field: the dtype, the dimensions, and the initial value."""
 
 from __future__ import annotations
 

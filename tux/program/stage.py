@@ -1,5 +1,5 @@
-"""What `Program.stages()` is told of the run, and what it returns: declarations. A run prepares
-each into a step and does not change it.
+"""Stages: the declarations that `Program.stages()` returns, and what it is told of the run. A run
+prepares each stage into a step and does not change it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Stage(ABC):
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Make a stage that knows where it is declared."""
         stage = super().__new__(cls)
-        caller = sys._getframe(1)  # which calls the class
+        caller = sys._getframe(1)  # the frame that calls the class
         stage.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         return stage
 

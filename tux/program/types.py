@@ -193,7 +193,7 @@ class Context(Fields):
                 )
             gathering = Reduction.total_of(name)
             declared = fields.get(gathering)
-            # that of another context, whose fields these are, may well be there
+            # a total may be there already if these are the fields of another context
             if isinstance(field, Reduction) and declared and declared.kind != "delta":
                 raise ProgramError(
                     f"context field {name} is a reduction, and {gathering} is declared too",

@@ -31,8 +31,8 @@ RAGGED = -1
 """Stands for one dimension whose length differs from row to row."""
 
 EXTREMES = {("argmax", 2): -2, ("argmin", 2): -3, ("argmax", 3): -4, ("argmin", 3): -5}
-"""By the combination, and the dimensions of the array of all rows: what stands for a value and its
-key, and for several of them (`tux.rows.extreme`).
+"""Numbers that stand for a value and its key, and for several of them (`tux.rows.extreme`): by the
+combination, and the dimensions of the array of all rows.
 """
 LARGEST, SMALLEST, LARGEST_OF_EACH, SMALLEST_OF_EACH = EXTREMES.values()
 EACH = (LARGEST_OF_EACH, SMALLEST_OF_EACH)

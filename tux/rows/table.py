@@ -17,7 +17,7 @@ from tux.base.errors import out_of_memory
 from tux.program.combining import PAIRED
 from tux.program.fields import ID, Field, by_entry
 
-# where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
+# place where a UDF runs -> field kinds that it sees, and kinds that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
 ACCESS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exchange": (("value", "shared", "delta", "mirror", "data"), ("shared", "delta", "mirror")),
@@ -43,7 +43,7 @@ class RowSpec(NamedTuple):
     visible: str
     """All fields that a UDF may name, for messages."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Which of the fields are a value with its key, and their combinations."""
+    """The fields that are a value with its key, and their combinations."""
     changing: tuple[str, ...] = ()
     """Read-only fields that other rows of the kernel change."""
     unused: tuple[str, ...] = ()

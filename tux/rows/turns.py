@@ -1,5 +1,5 @@
-"""How the threads of a kernel share its items: each takes the next run of items, waits for the
-turns of an item, runs it, and passes the turns on.
+"""Turns, by which the threads of a kernel share its items: each thread takes the next run of items,
+waits for the turns of an item, runs it, and passes the turns on.
 
 An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, shares PART..PART_END of
 the other end, and up to two tickets. A ticket says which turn is waited for (a place in
