@@ -123,6 +123,6 @@ IN_TURNS: dict[str, Callable[[Plan, int, SomeEdges, dict[str, Sizes]], Rounds[np
     "pds": _pds,
     "aweto": _aweto,
 }
-"""Functions by the names of the command line: ``(plan, me, edges, sizes) -> parts`` (m,) int16 of the
-edges of this share.
+"""Functions by the names of the command line: ``(plan, me, edges, sizes) -> parts`` (m,) int16, of
+the edges of this share.
 """
