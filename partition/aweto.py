@@ -97,7 +97,7 @@ class Tally(NamedTuple):
 
 def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
     """Return the tally of n vertices, from the vertex of each edge (m,) and the hash of its other
-    end (m,) int16: all that `chosen_of` needs to know of a share of the edges.
+    end (m,) int16: all that `choose_parts` needs to know of a share of the edges.
     """
     starts, members = grouped(whole, wanted, n)
     lengths, place = np.empty(n, np.int32), np.full(k, -1)

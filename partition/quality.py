@@ -176,7 +176,7 @@ def _types(
     row_bytes: RowBytes | Sequence[RowBytes],
     syncs: float | Sequence[float],
 ) -> list[tuple[TypeQuality, np.ndarray]]:
-    """Judge each vertex type by `_type`; `ranges`: its name, and its range of vertices."""
+    """Judge each vertex type; `ranges`: its name, and its range of vertices."""
     sizes = _per_type(row_bytes, len(ranges), "row_bytes")
     often = _per_type(syncs, len(ranges), "syncs")
     return [

@@ -14,8 +14,8 @@ def recommended(
     """Return the name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in
     a line.
 
-    Two types of vertices: see `for_two_types`. One type: `ne`, the fewest replicas for its time, or
-    `two_phase` where its memory would not do.
+    Two types of vertices: see `recommend_for_types`. One type: `ne`, the fewest replicas for its
+    time, or `two_phase` where its memory would not do.
     """
     if k == 1:
         return "random", "there is one part"

@@ -192,7 +192,7 @@ class _Turn:
 
 
 def _told_lists(feed: Columns, parts: int) -> Message:
-    """Read which parts hold some vertices, from a message that `_lists` has made."""
+    """Read which parts hold some vertices, from a message that `_holders_message` has made."""
     counts = feed.numbers(least=2, below=parts + 1)
     total = int(counts.sum())
     return [counts, feed.numbers(total, below=parts), feed.numbers(total)]

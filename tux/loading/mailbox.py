@@ -62,8 +62,8 @@ class Mailbox:
 
     def carry(self, loader: Rounds[Result]) -> Result:
         """Run a loader to its end. Raise DiskError; DeadlinePassed if another does not come to a
-        round; the error of `_refused` if another tells what does not fit. Its messages are emptied
-        as soon as they are on the disk.
+        round; the error of `_refusal_error` if another tells what does not fit. Its messages are
+        emptied as soon as they are on the disk.
         """
         number, inbox = 0, None
         while True:

@@ -134,11 +134,11 @@ class Samples(Input):
     0 on if `multiclass` does), and `weight` if it likes.
 
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
-    program's parameter for a file of groups of features; `classes` names its two parameters for
-    the labels of the negative and the positive class, and `every` the text parameter for those of
-    all classes, where there may be more than two (`class_names`, `written`); `hashed` names that
-    for the number of bits by which features are hashed, 0 for none. Without DATA samples of known
-    truth are made up, a tenth held out.
+    program's parameter for a file of groups of features; `classes` names its two parameters for the
+    labels of the negative and the positive class, and `every` the text parameter for those of all
+    classes, where there may be more than two (`class_names`, `join_class_names`); `hashed` names
+    that for the number of bits by which features are hashed, 0 for none. Without DATA samples of
+    known truth are made up, a tenth held out.
     """
 
     groups: str = ""
