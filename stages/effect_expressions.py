@@ -77,9 +77,7 @@ class Expressions:
         self._note(row, field, kind, where)
 
     def escape(self, value: Value, node: ast.AST) -> None:
-        """Note that the rows in `value` go where they are not followed, so anything may happen to
-        their fields.
-        """
+        """Note that anything may happen to the rows in `value`: they are not followed from here."""
         for atom in rows_in(value):
             if isinstance(atom, View):
                 self.note(atom.row, atom.field, "unknown", node)
@@ -190,9 +188,7 @@ class Expressions:
         return frozenset({Several(items)})
 
     def combined(self, left: Value, right: Value, node: ast.AST) -> Value:
-        """Return the value that an operator makes of its operands: a number or a new array; or, of
-        tuples and lists, a new one with the same elements.
-        """
+        """Return the value that an operator makes: a number, or a new array, tuple or list."""
         both = join(left, right)
         self.use(both, node)
         if is_numeric(both):
@@ -201,9 +197,7 @@ class Expressions:
         return OBJECT
 
     def _computed(self, node: ast.expr) -> Value:
-        """Evaluate the parts of an expression that makes a number or a text of them; return
-        PLAIN.
-        """
+        """Evaluate an expression that makes a number or a text of its parts."""
         told_apart = isinstance(node, ast.Compare) and all(
             isinstance(op, ast.Is | ast.IsNot) for op in node.ops
         )
@@ -336,9 +330,7 @@ class Expressions:
         )
 
     def _method(self, base: Value, name: str, given: list[Value], node: ast.Call) -> Value:
-        """Note the effects of calling a method of an array, or of anything else; return its
-        result.
-        """
+        """Note the effects of a method of an array, or of anything else; return its result."""
         for value in given:
             self.escape(value, node)
         reads = name in READING_METHODS and (name != "astype" or len(given) == 1)  # copy=False
@@ -380,9 +372,7 @@ class Expressions:
 
 
 def _bound(function: types.FunctionType, given: list[Value], named: dict[str, Value]) -> Env | None:
-    """Return the parameters of a call by name, with defaults; None where the arguments do not
-    fit.
-    """
+    """Return the parameters of a call by name; None where the arguments do not fit."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
