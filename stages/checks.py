@@ -65,7 +65,9 @@ def load(x: Any, i: Any, site: int) -> Any:
 
 
 def alike(x: Any, value: Any, site: int) -> None:
-    """Raise Unlike where `value` is an array that cannot be added to the array `x` in place."""
+    """Raise UnlikeShapes where `value` is an array that cannot be added to the array `x` in
+    place.
+    """
     if isinstance(x, np.ndarray) and isinstance(value, np.ndarray):
         lengths = zip(reversed(x.shape), reversed(value.shape), strict=False)
         if value.ndim > x.ndim or any(n not in (1, m) for m, n in lengths):
@@ -73,8 +75,8 @@ def alike(x: Any, value: Any, site: int) -> None:
 
 
 def fits(old: Any, new: Any, site: int) -> None:
-    """Raise BecameNan where `new` is NaN and `old`, which it replaces, is a number. Raise Unfit
-    where `old` is a whole number and `new` is none, or is out of its range.
+    """Raise BecameNan where `new` is NaN and `old`, which it replaces, is a number. Raise
+    UnfitNumber where `old` is a whole number and `new` is none, or is out of its range.
     """
     is_float = isinstance(new, float | np.floating)
     if is_float and new != new and old == old:

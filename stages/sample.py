@@ -68,7 +68,7 @@ class Look:
         self.steps = 0
 
     def tick(self) -> None:
-        """Count one step; raise Enough behind the last."""
+        """Count one step; raise LookEnd behind the last."""
         self.steps += 1
         if self.steps > STEPS:
             raise Enough

@@ -173,7 +173,7 @@ class _Turn:
 
     @staticmethod
     def of(feeds: list[Columns], parts: int) -> _Turn:
-        """Read the vertices that have come, each of which several of so many parts hold."""
+        """Read the vertices that have come, and the parts, of so many, that hold each of them."""
         arrived = [_told_lists(feed, parts) for feed in feeds]
         counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
         held = Replicas(bounds_of(counts), part, edges)
