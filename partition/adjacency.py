@@ -13,8 +13,8 @@ from tux.partition.ends import Ends
 
 
 class Adjacency(NamedTuple):
-    """The edges of vertex v are ``entry[first[v]:first[v + 1]]``, in the order of the edges; a
-    self-loop is listed once.
+    """The lists of edges of all vertices: those of v are ``entry[first[v]:first[v + 1]]``, in the
+    order of the edges; a self-loop is listed once.
 
     `first` (n + 1,) int64; `entry` (entries, 2) int32 or int64: neighbour and number of the edge,
     side by side so that both come with one read of memory; `degree` (n,) int64 counts all edges,
@@ -36,7 +36,9 @@ def _degrees(src, dst, degree):  # type: ignore[no-untyped-def]
 
 @compiled
 def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
-    """`first[v + 1]` begins as the start of v's list and is its end when all edges are in."""
+    """Fill the lists. `first[v + 1]` begins as the start of v's list and is its end when all edges
+    are in.
+    """
     for i in range(len(src)):
         u, v = src[i], dst[i]
         if degree[u] <= most:
@@ -50,8 +52,8 @@ def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
 
 
 def adjacency(edges: Ends, tau: float = np.inf) -> Adjacency:
-    """The lists of all vertices of at most `tau` times the mean degree; those above have degrees
-    but empty lists.
+    """Return the lists of all vertices of at most `tau` times the mean degree; those above have
+    degrees but empty lists.
 
     The mean is over vertices that have edges. 16 bytes for each edge between vertices with lists
     (32 beyond 2^31 edges).
@@ -69,5 +71,5 @@ def adjacency(edges: Ends, tau: float = np.inf) -> Adjacency:
 
 
 def mean_degree(degree: np.ndarray) -> float:
-    """Of the vertices that have edges; 0 where none has."""
+    """Return the mean degree of the vertices that have edges; 0 where none has."""
     return float(degree.sum() / max(np.count_nonzero(degree), 1))

@@ -30,8 +30,8 @@ def aweto(
     progress: Progress = None,
     favourite: str = "auto",
 ) -> np.ndarray:
-    """All edges of a favourite vertex u to the part p with the highest c(p) - sqrt(E(p)); parts
-    (m,) int16.
+    """Place all edges of a favourite vertex u in the part p with the highest c(p) - sqrt(E(p));
+    parts (m,) int16.
 
     c(p) counts the edges of u whose other end v has ``hash(v) mod k == p``, E(p) the edges that p
     has so far. Of several such parts, the home ``hash(u) mod k`` of u itself, else the lowest
@@ -64,12 +64,12 @@ def chosen_of(
     progress: Progress = None,
     times: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The part (n,) int16 that each favourite vertex is sent to, in ascending order, when the parts
-    have got `sent` (k,) int64 edges, to which theirs are added.
+    """Choose the part (n,) int16 of each favourite vertex, in ascending order, when the parts have
+    got `sent` (k,) int64 edges, to which theirs are added.
 
     Their edges: the vertex of each, `whole` (m,), and the hash of its other end, `wanted` (m,);
     `home` (n,): the hashes of the vertices. With `times` (m,) int32 each stands for so many edges,
-    as `tallied` has them.
+    as in a `Tally`.
     """
     n, k = len(home), len(sent)
     starts, hashes = grouped(whole, wanted, n)
@@ -85,8 +85,8 @@ def chosen_of(
 
 
 class Tally(NamedTuple):
-    """Of some vertices, one after the other, how many edges they have to vertices of each hash that
-    there is among their neighbours: `hashes` (c,) int16 and `times` (c,) int32; `lengths` (n,)
+    """The numbers of edges of some vertices, one vertex after the other, to vertices of each hash
+    that there is among their neighbours: `hashes` (c,) int16 and `times` (c,) int32; `lengths` (n,)
     int32: how many of these are of each vertex.
     """
 
@@ -96,8 +96,8 @@ class Tally(NamedTuple):
 
 
 def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
-    """The tally of n vertices, from the vertex of each edge (m,) and the hash of its other end (m,)
-    int16: all that `chosen_of` needs to know of a share of the edges.
+    """Return the tally of n vertices, from the vertex of each edge (m,) and the hash of its other
+    end (m,) int16: all that `choose_parts` needs to know of a share of the edges.
     """
     starts, members = grouped(whole, wanted, n)
     lengths, place = np.empty(n, np.int32), np.full(k, -1)
@@ -110,7 +110,7 @@ def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
 
 @compiled
 def _tally(starts, wanted, place, lengths, hashes, times):  # type: ignore[no-untyped-def]
-    """With empty `hashes`: count the different ones of each vertex; else write the tally. Returns
+    """Write the tally; with empty `hashes`, only count the different ones of each vertex. Return
     how many there are of all; `place` has where a hash was last put.
     """
     fill, at = len(hashes) > 0, 0

@@ -30,8 +30,8 @@ def best(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """The better of NE++ and multilevel clustering with the lower-degree rule, refined; parts (m,)
-    int16.
+    """Return the better of NE++ and multilevel clustering with the lower-degree rule, refined;
+    parts (m,) int16.
 
     Without `cap`, no part has more than max(ceil(m/k), floor(1.03 m/k)) edges. Both starts are
     annealed (see `bundles.py`), and the one with fewer replicas after two fifths of the work is

@@ -13,8 +13,8 @@ FAVOURITES = ("auto", "source", "target")
 
 
 def favourite_side(edges: Ends, favourite: str = "auto") -> str:
-    """The side to keep whole, "source" or "target": with "auto" the one with more vertices that
-    have edges.
+    """Return the side to keep whole, "source" or "target": with "auto" the one with more vertices
+    that have edges.
 
     That side has the lower degrees, so the other one is cheaper to cut. ValueError for a side that
     does not exist.
@@ -31,7 +31,7 @@ def favourite_side(edges: Ends, favourite: str = "auto") -> str:
 
 
 def larger_side(sources: int, targets: int) -> str:
-    """The side with more vertices, which have edges; the sources if there are as many."""
+    """Return the side with more vertices, which have edges; the sources if there are as many."""
     return "source" if sources >= targets else "target"
 
 
@@ -46,7 +46,7 @@ def bicut(
     progress: Progress = None,
     favourite: str = "auto",
 ) -> np.ndarray:
-    """Each edge to part ``hash(favourite end) mod k``; parts (m,) int16.
+    """Place each edge in part ``hash(favourite end) mod k``; parts (m,) int16.
 
     Without `cap`, vertices of the favourite side ("source", "target", or "auto": the one with more
     vertices) have one replica each.

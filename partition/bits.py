@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 
 @intrinsic  # type: ignore[untyped-decorator]
 def lowest(context: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set in `word`, a uint64 other than 0; int64. For
+    """Return the number of the lowest bit that is set in `word`, a uint64 other than 0; int64. For
     compiled code only.
     """
 

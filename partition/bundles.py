@@ -57,7 +57,7 @@ class Holders(NamedTuple):
 
 
 def holders(edges: Ends, lists: Adjacency, parts: np.ndarray, k: int) -> Holders:
-    """Those of an assignment `parts` (m,)."""
+    """Return the holders of an assignment `parts` (m,), with room for more."""
     held = replicas(edges, parts, k)
     first = np.zeros(edges.vertices + 1, np.int64)
     np.cumsum(np.minimum(lists.degree, k), out=first[1:])
@@ -78,7 +78,7 @@ def _transpose(lists, free, entry):  # type: ignore[no-untyped-def]
 
 
 def by_neighbour(lists: Adjacency) -> Adjacency:
-    """The same lists (of all vertices) with each in the order of neighbours, so that repeated
+    """Return these lists (of all vertices) with each in the order of neighbours, so that repeated
     edges stand together.
     """
     entry = np.empty_like(lists.entry)
@@ -88,8 +88,8 @@ def by_neighbour(lists: Adjacency) -> Adjacency:
 
 @compiled
 def _next(state):  # type: ignore[no-untyped-def]
-    """The next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up to 1
-    from it.
+    """Return the next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up
+    to 1 from it.
     """
     state = state ^ (state << np.uint64(13))
     state = state ^ (state >> np.uint64(7))
@@ -99,7 +99,7 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 @compiled
 def _shift(held, t, p, q):  # type: ignore[no-untyped-def]
-    """One edge of t goes from part p to q."""
+    """Note that one edge of t goes from part p to q."""
     start = held.first[t]
     there, here = -1, -1
     for j in range(start, start + held.size[t]):
@@ -143,8 +143,8 @@ def _move(lists, held, parts, v, p, bundle, chosen):  # type: ignore[no-untyped-
 
 @compiled
 def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-untyped-def]
-    """v's parts as `own`, their places there as `slot`, and v's edges grouped by them:
-    bundle[end[s - 1] : end[s]] those in own[s].
+    """Write v's parts to `own`, their places there to `slot`, and v's edges grouped by them to
+    `bundle`: bundle[end[s - 1] : end[s]] are those in own[s].
     """
     total, start = 0, held.first[v]
     for s in range(held.size[v]):
@@ -159,8 +159,8 @@ def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-u
 
 @inlined
 def _lowest_gain(share, once):  # type: ignore[no-untyped-def]
-    """The lowest gain that is accepted, by a random `share` in (0, 1]; `once`: the probability
-    exp(-1 / T) that a loss of 1 is, 0 at temperature 0.
+    """Return the lowest gain that is accepted, by a random `share` in (0, 1]; `once`: the
+    probability exp(-1 / T) that a loss of 1 is, 0 at temperature 0.
     """
     if once == 0.0:
         return 1
@@ -205,7 +205,7 @@ def _choose(lists, held, bundle, p, near, other, limit, lowest, chosen):  # type
 
 @inlined
 def _least(own, several, near):  # type: ignore[no-untyped-def]
-    """The first of `several` parts `own` with the least load in `near`."""
+    """Return the first of `several` parts `own` with the least load in `near`."""
     least = own[0]
     for r in range(several):
         least = own[r] if near[own[r]] < near[least] else least
@@ -214,7 +214,7 @@ def _least(own, several, near):  # type: ignore[no-untyped-def]
 
 @compiled
 def _sweep(lists, held, parts, load, limit, once, state):  # type: ignore[no-untyped-def]
-    """Try bundles of all vertices once, in their order; the work done, in reads of a list.
+    """Try bundles of all vertices once, in their order; return the work done, in reads of a list.
     `near`: loads of the parts open to v's edges. `once`: as `_lowest_gain` has it.
     """
     size, k = held.size, len(load)
@@ -277,11 +277,11 @@ class Annealing:
 
     @property
     def replicas(self) -> int:
-        """Of all vertices, now."""
+        """The number of replicas of all vertices, now."""
         return int(self._held.size.sum())
 
     def run(self, share: float, progress: Progress = None) -> None:
-        """Go on until this share of the work is done; at 1, end with a sweep that takes gains
+        """Run until this share of the work is done; at 1, end with a sweep that takes gains
         only.
         """
         while self.done < share:

@@ -1,4 +1,4 @@
-"""How many edges a part may hold, and what happens to those for which there is no room."""
+"""The most edges that a part may hold, and the places of edges for which there is no room."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MOST_PARTS = 32_767
 
 
 def check_parts(k: int) -> None:
-    """ValueError unless 1 <= k <= MOST_PARTS."""
+    """Raise ValueError unless 1 <= k <= MOST_PARTS."""
     if not 1 <= k <= MOST_PARTS:
         raise ValueError(f"{k} parts: there can be 1 to {MOST_PARTS:,}")
 
 
 def capacity(edges: int, k: int, cap: float | None) -> int:
-    """The most edges in one of k parts: max(ceil(m/k), floor(cap m/k)), or all of them without a
-    `cap`.
+    """Return the most edges in one of k parts: max(ceil(m/k), floor(cap m/k)), or all of them
+    without a `cap`.
 
     `cap` is a multiple of the mean load m/k. ValueError for one below 1, for NaN, or for an
     impossible k.
@@ -48,7 +48,7 @@ def _spill(parts, taken, limit, left):  # type: ignore[no-untyped-def]
 
 
 def spilled(parts: np.ndarray, k: int, limit: int) -> np.ndarray:
-    """`parts` (m,) int16, changed in place so that none has more than `limit` edges: the bound for
+    """Change `parts` (m,) int16 in place so that none has more than `limit` edges: the bound for
     rules that know no balance.
 
     A part keeps its first `limit` edges, in their order; each of the others goes to the first part

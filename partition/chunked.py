@@ -17,8 +17,8 @@ any length.
 
 @dataclass(frozen=True)
 class Chunked:
-    """`edges` in all, between `vertices`; the first `sources` of them are the sources of a
-    bipartite graph, else `bipartite` is false.
+    """The edges of a reader of chunks: `edges` in all, between `vertices`; the first `sources` of
+    them are the sources of a bipartite graph, else `bipartite` is false.
     """
 
     read: Chunks
@@ -28,8 +28,8 @@ class Chunked:
     bipartite: bool
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The chunks as arrays of dense vertex numbers, as `ends` has them. ValueError if they
-        are not those that were counted.
+        """Yield the chunks as arrays of dense vertex numbers, as `ends` has them. Raise ValueError
+        if they are not those that were counted.
         """
         kind = np.int32 if self.vertices < 2**31 else np.int64
         left = self.edges
@@ -46,8 +46,8 @@ class Chunked:
 
 
 def counted(chunks: Chunks, bipartite: bool) -> Chunked:
-    """Read them once to count edges and vertices. ValueError for what `ends` refuses, and for
-    vertices not numbered densely from 0.
+    """Read the chunks once to count edges and vertices. Raise ValueError for what `ends` refuses,
+    and for vertices not numbered densely from 0.
     """
     m = sources = targets = 0
     for src, _, most, others in _checked(chunks):
@@ -63,7 +63,7 @@ def counted(chunks: Chunks, bipartite: bool) -> Chunked:
 
 
 def sliced(edges: Ends, size: int) -> Chunked:
-    """Edges in memory as chunks of at most `size`."""
+    """Slice edges in memory into chunks of at most `size`."""
 
     def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for lo in range(0, len(edges.src), size):

@@ -36,8 +36,8 @@ _SLACK = 1.03  # weight of a part, in means
 
 
 class _Level(NamedTuple):
-    """Neighbours of v: ``near[first[v] : first[v + 1]]`` over `times` edges each; v weighs
-    `weight[v]` edges.
+    """The graph of one level. The neighbours of v are ``near[first[v] : first[v + 1]]`` over
+    `times` edges each; v weighs `weight[v]` edges.
     """
 
     first: np.ndarray  # (n + 1,) int64
@@ -48,8 +48,8 @@ class _Level(NamedTuple):
 
 @compiled
 def _pull(level, order, label, total, most):  # type: ignore[no-untyped-def]
-    """One round: each vertex to the label that most of its edges lead to, if that label's weight
-    stays within `most`; moves made.
+    """Run one round: each vertex goes to the label that most of its edges lead to, if that label's
+    weight stays within `most`. Return the number of moves.
     """
     first, near, times, weight = level.first, level.near, level.times, level.weight
     edges = np.zeros(len(total), np.int64)
@@ -80,7 +80,9 @@ def _pull(level, order, label, total, most):  # type: ignore[no-untyped-def]
 
 @compiled
 def _contract(level, members, starts, label, near, times, first):  # type: ignore[no-untyped-def]
-    """Fill `near`, `times`, `first` with the edges between clusters; how many entries there are."""
+    """Fill `near`, `times`, `first` with the edges between clusters; return how many entries there
+    are.
+    """
     clusters, end = len(starts) - 1, 0
     place = np.full(clusters, -1, np.int64)
     for c in range(clusters):
@@ -120,7 +122,7 @@ def _deal(level, order, label, total, most, winners):  # type: ignore[no-untyped
 
 
 def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarray]:
-    """The level of clusters up to weight `most`, and the cluster of each vertex."""
+    """Return the level of clusters up to weight `most`, and the cluster of each vertex."""
     n = len(level.weight)
     label, total = np.arange(n), level.weight.copy()
     order = np.argsort(np.diff(level.first), kind="stable")
@@ -141,7 +143,7 @@ def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarra
 
 
 def clustered(edges: Ends, lists: Adjacency, k: int) -> np.ndarray:
-    """A part for each vertex (n,) int64 with about equal numbers of edges by the lower-degree
+    """Assign a part to each vertex (n,) int64 with about equal numbers of edges by the lower-degree
     rule, and few edges between parts.
     """
     weight = np.zeros(edges.vertices, np.int64)

@@ -11,7 +11,7 @@ from tux.partition.least_loaded import grown, tournament
 
 
 def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each vertex in a cluster of its own: `cluster` (n,) of the vertices, int32 or int64, and
+    """Put each vertex in a cluster of its own: `cluster` (n,) of the vertices, int32 or int64, and
     `volume` (n,) of the clusters, as `degree`.
 
     The volume of a cluster is the sum of the degrees of its vertices.
@@ -22,8 +22,8 @@ def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def gather(src, dst, degree, cluster, volume, most):  # type: ignore[no-untyped-def]
-    """For each edge, the end whose cluster is smaller without it (the source, if they are equal)
-    joins the other's.
+    """Join clusters edge by edge: the end whose cluster is smaller without it (the source, if they
+    are equal) joins the other's.
 
     Not if either cluster has a volume above `most`, or would have.
     """
@@ -41,8 +41,8 @@ def gather(src, dst, degree, cluster, volume, most):  # type: ignore[no-untyped-
 
 
 def parts_of_clusters(volume: np.ndarray, k: int) -> np.ndarray:
-    """The part of each cluster (n,) int16: largest first, each to the part with the least volume
-    (Graham 1969); lower numbers first.
+    """Choose the part of each cluster (n,) int16: largest first, each to the part with the least
+    volume (Graham 1969); lower numbers first.
     """
     nonempty = np.flatnonzero(volume)
     order = nonempty[np.argsort(-volume[nonempty], kind="stable")]

@@ -11,8 +11,8 @@ from tux.partition.sealed import SealedCache
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` in machine code: no GIL, no bounds checks, kept between runs, the same result on
-    every machine (no fast-math).
+    """Compile `function` to machine code: no GIL, no bounds checks, kept between runs, the same
+    result on every machine (no fast-math).
 
     Where no folder can be written, code is compiled anew in every process; that is slower, never an
     error.
@@ -21,8 +21,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kept(made: Any, function: Callable[..., Any]) -> Any:
-    """`made`, which numba compiles `function` to, with a cache on disk if there is a place for
-    one.
+    """Give `made`, which numba compiles `function` to, a cache on disk if there is a place for one;
+    return it.
     """
     if hasattr(made, "_cache"):  # not where numba is told to compile nothing
         try:

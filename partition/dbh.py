@@ -22,8 +22,8 @@ def dbh(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge to part ``hash(w) mod k`` of w, its end of lower degree; of equal degrees, the end
-    with the lower number. parts (m,) int16.
+    """Place each edge in part ``hash(w) mod k`` of w, its end of lower degree; of equal degrees,
+    the end with the lower number. parts (m,) int16.
 
     Degrees are exact: all edges at a vertex, in and out, repeated ones too, a self-loop twice.
     """

@@ -16,7 +16,7 @@ it takes longer and hardly ever does.
 
 @lru_cache(maxsize=64)
 def difference_cover(k: int) -> tuple[int, ...]:
-    """Residues D mod k, ascending, whose differences d - e mod k are all residues: any two
+    """Return residues D mod k, ascending, whose differences d - e mod k are all residues: any two
     translates of D have a member in common.
 
     k = p^2 + p + 1, p prime: a perfect difference set, |D| = p + 1 (Singer 1938). Else the smaller
@@ -37,8 +37,8 @@ def _is_prime(p: int) -> bool:
 
 
 def _singer(p: int) -> tuple[int, ...]:
-    """A line of the projective plane over GF(p) as exponents of a root x of a cubic: those i with
-    no x^2 in x^i, 0 <= i <= p^2 + p.
+    """Return a line of the projective plane over GF(p) as exponents of a root x of a cubic: those i
+    with no x^2 in x^i, 0 <= i <= p^2 + p.
 
     Not every cubic will do (its root must generate all points), so they are tried in turn until the
     differences are perfect.
@@ -59,8 +59,8 @@ def _singer(p: int) -> tuple[int, ...]:
 
 
 def _ruler(k: int) -> tuple[int, ...]:
-    """The marks, modulo k, of the shortest ruler by Wichmann (1963) that measures every length up
-    to k/2.
+    """Return the marks, modulo k, of the shortest ruler by Wichmann (1963) that measures every
+    length up to k/2.
 
     With 6r + 4 marks it measures 1 to 12 r^2 + 18 r + 6.
     """
@@ -79,7 +79,9 @@ def _ruler(k: int) -> tuple[int, ...]:
 
 
 def _greedy(k: int) -> tuple[int, ...]:
-    """From {0}, again and again the residue that adds most differences; the lowest of several."""
+    """Add to {0}, again and again, the residue that adds most differences; the lowest of
+    several.
+    """
     chosen, missing = [0], set(range(1, k))
     while missing:
         new = max(

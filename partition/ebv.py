@@ -27,8 +27,8 @@ def ebv(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Edges (u, v) by ascending d(u) + d(v), equal ones in the order given, each to the part p with
-    the lowest score; parts (m,) int16.
+    """Place edges (u, v) by ascending d(u) + d(v), equal ones in the order given, each in the part
+    p with the lowest score; parts (m,) int16.
 
         score(p) = [p not in A(u)] + [p not in A(v)] + load[p] / (m/k) + held[p] / (n/k)
 
@@ -65,8 +65,8 @@ def ebv(
 
 @compiled
 def _place(src, dst, order, parts, at, held, state, each, limit):  # type: ignore[no-untyped-def]
-    """The edges ``order[at:]`` up to the one whose place in `order` is returned, for which there
-    is no room.
+    """Place the edges ``order[at:]`` up to the one for which there is no room; return its place in
+    `order`.
     """
     first, length, number, word, used = held
     load, vertices, cost, winners = state

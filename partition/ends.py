@@ -14,8 +14,8 @@ Progress = Callable[[float], object] | None
 
 
 class Ends(NamedTuple):
-    """`src`, `dst` (m,) int32, or int64 where there are more than 2^31 vertices; numbers below
-    `vertices`.
+    """The ends of edges: `src`, `dst` (m,) int32, or int64 where there are more than 2^31 vertices;
+    numbers below `vertices`.
 
     `sources`: of a bipartite graph, how many of the vertices are sources: they come first, the
     targets after them; else `vertices`.
@@ -28,8 +28,8 @@ class Ends(NamedTuple):
 
 
 def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
-    """The ends of the edges (src[i], dst[i]); with `bipartite`, equal numbers on the two sides are
-    different vertices.
+    """Return the ends of the edges (src[i], dst[i]); with `bipartite`, equal numbers on the two
+    sides are different vertices.
 
     Dense numbers (0 to n-1) are taken as they are; sparse ones (64-bit ids) are renumbered in
     ascending order, so that memory follows the edges and never the largest id. ValueError unless
@@ -57,7 +57,7 @@ def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
 
 
 def side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
-    """`ids` as an array, and one more than the largest."""
+    """Return `ids` as an array, and one more than the largest."""
     array = np.asarray(ids)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise ValueError(

@@ -30,8 +30,8 @@ def ginger(
     progress: Progress = None,
     theta: float = 100,
 ) -> np.ndarray:
-    """Each edge to the home of its target where that has an in-degree of at most `theta`, else to
-    the home of its source; parts (m,) int16.
+    """Place each edge in the home of its target where that has an in-degree of at most `theta`,
+    else in the home of its source; parts (m,) int16.
 
     Targets of in-degree 1 <= d <= theta get their homes one by one, in ascending order, by Fennel's
     rule (Tsourakakis et al., WSDM 2014): the part p with the highest c(p) - 1.5 alpha sqrt(B(p)),

@@ -20,7 +20,8 @@ def greedy(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge (u, v), in the order given, to the part p with the highest score; parts (m,) int16.
+    """Place each edge (u, v), in the order given, in the part p with the highest score; parts (m,)
+    int16.
 
         score(p) = [p in A(u)] + [p in A(v)] + (max - load[p]) / (1 + max - min)
 

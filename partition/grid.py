@@ -31,8 +31,8 @@ def grid(
     progress: Progress = None,
     greedy: bool = False,
 ) -> np.ndarray:
-    """Each edge to a cell that its ends have in common; parts (m,) int16. Without `cap`, |A(v)| < 2
-    sqrt(k) for any k.
+    """Place each edge in a cell that its ends have in common; parts (m,) int16. Without `cap`,
+    |A(v)| < 2 sqrt(k) for any k.
 
     The k cells fill columns of ceil(k / ceil(sqrt k)) rows, the last one perhaps in part: cell p is
     in column p // rows and row p % rows, and a vertex has the cell ``hash(v) mod k``. An edge goes
@@ -63,8 +63,8 @@ def grid(
 
 
 class Cells(NamedTuple):
-    """Of each vertex (n,) int16: the `column` that it picks as a source, and as a target the
-    `row`, or the one in the `last` column, which may have fewer than `rows`.
+    """The choices of each vertex (n,) int16: the `column` that it picks as a source, and as a
+    target the `row`, or the one in the `last` column, which may have fewer than `rows`.
     """
 
     rows: int
@@ -74,7 +74,7 @@ class Cells(NamedTuple):
     row_in_last: np.ndarray
 
     def parts(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-        """The part of each edge between these vertices, (m,) int16."""
+        """Return the part of each edge between these vertices, (m,) int16."""
         across = self.column[src]
         return across * self.rows + np.where(
             across < self.last, self.row[dst], self.row_in_last[dst]
@@ -82,7 +82,7 @@ class Cells(NamedTuple):
 
 
 def cells_of(numbers: np.ndarray, k: int, seed: int) -> Cells:
-    """What the vertices of these numbers pick in a grid of k cells."""
+    """Return the choices of the vertices of these numbers in a grid of k cells."""
     rows = _rows(k)
     last = (k - 1) // rows
     wide = hashed(numbers, seed)
@@ -94,7 +94,7 @@ def cells_of(numbers: np.ndarray, k: int, seed: int) -> Cells:
 
 
 def _rows(k: int) -> int:
-    """In a full column of a grid of k cells."""
+    """Return the number of rows in a full column of a grid of k cells."""
     return -(-k // (math.isqrt(k - 1) + 1))
 
 

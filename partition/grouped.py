@@ -8,7 +8,7 @@ from tux.partition.compiled import compiled
 
 
 def grouped(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """`values` (m,) sorted by `keys` (m,), numbers below n, equal keys in the order given: as
+    """Sort `values` (m,) by `keys` (m,), numbers below n, equal keys in the order given: return
     starts (n+1,) int64 and members (m,).
 
     Those of key v are members[starts[v] : starts[v + 1]].

@@ -10,7 +10,7 @@ _GOLDEN, _M1, _M2 = (
 
 
 def hashed(values: np.ndarray, seed: int) -> np.ndarray:
-    """SplitMix64's finaliser of `values` (n,) under `seed`; uint64 (n,)."""
+    """Hash `values` (n,) under `seed` by SplitMix64's finaliser; uint64 (n,)."""
     with np.errstate(over="ignore"):
         z = np.asarray(values).astype(np.uint64) * _GOLDEN + np.uint64(seed % 2**64) * _M1 + _GOLDEN
         z = (z ^ (z >> np.uint64(30))) * _M1
@@ -19,5 +19,5 @@ def hashed(values: np.ndarray, seed: int) -> np.ndarray:
 
 
 def by_hash(values: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """``hash(values) mod k`` as parts (n,) int16."""
+    """Return ``hash(values) mod k`` as parts (n,) int16."""
     return (hashed(values, seed) % np.uint64(k)).astype(np.int16)

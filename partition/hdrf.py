@@ -22,7 +22,8 @@ def hdrf(
     lam: float = 1.1,
     degrees: str = "exact",
 ) -> np.ndarray:
-    """Each edge (u, v), in the order given, to the part p with the highest score; parts (m,) int16.
+    """Place each edge (u, v), in the order given, in the part p with the highest score; parts (m,)
+    int16.
 
         score(p) = [p in A(u)] (1 + theta(u)) + [p in A(v)] (1 + theta(v)) + lam (max - load[p]) /
             (1 + max - min)

@@ -26,8 +26,8 @@ def hybrid(
     progress: Progress = None,
     theta: float = THETA,
 ) -> np.ndarray:
-    """Each edge to part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`, else
-    ``hash(src) mod k``; parts (m,) int16.
+    """Place each edge in part ``hash(dst) mod k`` where the in-degree of dst is at most `theta`,
+    else in ``hash(src) mod k``; parts (m,) int16.
     """
     edges = ends(src, dst, bipartite)
     limit = capacity(len(edges.src), k, cap)
@@ -39,7 +39,7 @@ def hybrid(
 def with_low_targets(
     edges: Ends, home: np.ndarray, low: np.ndarray, progress: Progress
 ) -> np.ndarray:
-    """Each edge to the `home` (n,) int16 of its target where that is `low` (n,) bool, else of
+    """Place each edge in the `home` (n,) int16 of its target where that is `low` (n,) bool, else of
     its source; parts (m,) int16.
     """
     m, parts = len(edges.src), np.empty(len(edges.src), np.int16)

@@ -11,7 +11,7 @@ from numba import njit
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` for the use of `compiled` ones alone, which keep its machine code with theirs;
-    same rules of arithmetic.
+    """Compile `function` for the use of `cached_njit` ones alone, which keep its machine code with
+    theirs; same rules of arithmetic.
     """
     return njit(forceinline=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]

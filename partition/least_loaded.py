@@ -1,4 +1,4 @@
-"""Which part has the least load while loads grow by any amount: a tournament among the parts,
+"""The part with the least load, found while loads grow by any amount: a tournament among the parts,
 the lower number winning a tie.
 """
 
@@ -10,8 +10,8 @@ from tux.partition.compiled import compiled
 
 
 def tournament(k: int, load: np.ndarray | None = None) -> np.ndarray:
-    """Winners (2 w,) int32 among k parts, w the next power of two: parts at w to w+k-1, the match
-    of 2j and 2j+1 at j. Without `load` (k,) all have the same.
+    """Return the winners (2 w,) int32 among k parts, w the next power of two: parts at w to w+k-1,
+    the match of 2j and 2j+1 at j. Without `load` (k,) all have the same.
 
     The winner of all, the least loaded part, is at 1; -1 stands where there is no part.
     """
@@ -27,8 +27,8 @@ def tournament(k: int, load: np.ndarray | None = None) -> np.ndarray:
 
 @compiled
 def grown(winners, load, part):  # type: ignore[no-untyped-def]
-    """Play again the matches that `part` had won, after its load (k,) grew. The others stand:
-    their winner has not changed.
+    """Play again the matches that `part` had won, after its load (k,) grew. The others stand: their
+    winner has not changed.
     """
     j = (len(winners) // 2 + part) // 2
     while j > 0 and winners[j] == part:

@@ -12,8 +12,8 @@ from tux.partition.least_loaded import grown, tournament
 
 @compiled
 def _distinct(starts, held, size, k):  # type: ignore[no-untyped-def]
-    """Leave each part once among the parts of a vertex's edges, in the order of the edges;
-    size[v] of them.
+    """Leave each part once among the parts of a vertex's edges, in the order of the edges; there
+    are then size[v] of them.
     """
     seen = np.full(k, -1, np.int64)
     for v in range(len(size)):

@@ -18,8 +18,8 @@ _BLOCK = 1 << 16
 
 
 class Linear(NamedTuple):
-    """The part `home` (n,) int16 of each vertex's cluster, that `cluster` (n,) and the clusters'
-    `volume` (n,).
+    """The rule of 2PS-L: the part `home` (n,) int16 of each vertex's cluster, that `cluster` (n,)
+    and the clusters' `volume` (n,).
     """
 
     home: np.ndarray
@@ -32,7 +32,9 @@ class Linear(NamedTuple):
 def linear(
     home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, seed: int, limit: int
 ) -> Linear:
-    """The same with the hashes, which are made by blocks to save memory."""
+    """Return the rule of 2PS-L with the hashes of vertices, which are made by blocks to save
+    memory.
+    """
     last_resort = np.empty_like(home)
     for lo in range(0, len(home), _BLOCK):
         hi = min(lo + _BLOCK, len(home))
@@ -43,15 +45,17 @@ def linear(
 def place_linear(
     src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Linear
 ) -> Placed:
-    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after
-    them.
+    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; return the state
+    after them.
     """
     return place_by(_place, src, dst, parts, placed, rule)
 
 
 @compiled
 def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
-    """From edge `at` on, up to the one that is returned, for which there is no room in the pool."""
+    """Place edges from `at` on, up to the one that is returned, for which there is no room in the
+    pool.
+    """
     degree, held, load, winners, _ = placed
     first, length, number, word, used = held
     home, cluster, volume, last_resort, limit = rule

@@ -37,8 +37,8 @@ def _assign(src, dst, degree, home, limit, load, winners, parts):  # type: ignor
 def lower_degree(
     edges: Ends, degree: np.ndarray, home: np.ndarray, k: int, limit: int
 ) -> np.ndarray:
-    """Each edge to `home` (n,) of its end of lower degree, else of the other end, else to the least
-    loaded part; parts (m,) int16.
+    """Place each edge in `home` (n,) of its end of lower degree, else of the other end, else in the
+    least loaded part; parts (m,) int16.
 
     A part that has `limit` edges is full; k limit >= m.
     """

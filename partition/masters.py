@@ -32,8 +32,8 @@ def masters(
     bipartite: bool = False,
     method: str = "load",
 ) -> np.ndarray:
-    """The part that masters each vertex, (n,) int16, where edge i, (src[i], dst[i]), is in part
-    parts[i] of k.
+    """Choose the part that masters each vertex, (n,) int16, where edge i, (src[i], dst[i]), is in
+    part parts[i] of k.
 
     Vertices are numbered as `tux.partition.ends.ends` does: 0 to the largest number that occurs;
     with `bipartite` the sources and then the targets, each of the two types placed for itself;
@@ -58,8 +58,8 @@ def masters(
 
 
 def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.ndarray:
-    """The masters (n,) int16 of the vertices of one type, given who holds them; see `masters`.
-    ValueError for an unknown method.
+    """Choose the masters (n,) int16 of the vertices of one type, given the parts that hold them;
+    see `masters`. Raise ValueError for an unknown method.
     """
     if method not in METHODS:
         raise ValueError(f"masters by {method!r}: it can be {', '.join(METHODS)}")
@@ -88,8 +88,8 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
 
 
 class Loads(NamedTuple):
-    """`mastered` (k,): masters that each part has so far; `rows` (k,): rows that it moves each way
-    at a synchronisation, of mirrors and of masters. Both int64.
+    """The loads of parts. `mastered` (k,): masters that each part has so far; `rows` (k,): rows
+    that it moves each way at a synchronisation, of mirrors and of masters. Both int64.
     """
 
     mastered: np.ndarray
@@ -97,7 +97,7 @@ class Loads(NamedTuple):
 
 
 def loads_of(held: Replicas, k: int) -> Loads:
-    """The loads before any vertex of several replicas has its master: whole vertices have no
+    """Return the loads before any vertex of several replicas has its master: whole vertices have no
     choice and come first.
     """
     counts = held.counts
@@ -145,8 +145,8 @@ def _choose(first, part, edges, order, mastered, rows, home, means, most):  # ty
 
 
 def filled(load: np.ndarray, count: int) -> np.ndarray:
-    """How many of `count` equal things each of the parts gets so that the least loaded ones are
-    filled up evenly; (k,) int64.
+    """Share out `count` equal things so that the least loaded parts are filled up evenly: return
+    the number of each part (k,) int64.
     """
     order = np.argsort(load, kind="stable")
     levels = load[order]

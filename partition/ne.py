@@ -49,7 +49,7 @@ _CALLS = 64  # to `progress`
 
 
 class _Growth(NamedTuple):
-    """What the growth of one part leaves to the next.
+    """The state of the growth, which one part leaves to the next.
 
     Marked vertices wait in circular lists, one for each key, the last one filed first; row n + d is
     the head of the list of key d.
@@ -177,8 +177,8 @@ def _begun(lists: Adjacency, m: int) -> _Growth:
 
 
 def full(edges: int, k: int, cap: float | None) -> int:
-    """Edges at which a part is full: 1.001 of the mean, or `cap` if that is less. More would
-    leave the last parts empty.
+    """Return the number of edges at which a part is full: 1.001 of the mean, or `cap` if that is
+    less. More would leave the last parts empty.
     """
     return min(capacity(edges, k, FULL), capacity(edges, k, cap))
 
@@ -186,8 +186,8 @@ def full(edges: int, k: int, cap: float | None) -> int:
 def grown(
     edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None
 ) -> np.ndarray:
-    """NE++ of edges with these lists, which it leaves in disorder; parts (m,) int16 with at most
-    `limit` edges, k limit >= m.
+    """Run NE++ on edges with these lists, which it leaves in disorder; parts (m,) int16 with at
+    most `limit` edges, k limit >= m.
     """
     m = len(edges.src)
     growth = _begun(lists, m)
@@ -224,8 +224,8 @@ def ne(
     progress: Progress = None,
     tau: float = 100.0,
 ) -> np.ndarray:
-    """NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k)) edges,
-    whatever larger `cap` is allowed.
+    """Run NE++; parts (m,) int16, of which none has more than max(ceil(m/k), floor(1.001 m/k))
+    edges, whatever larger `cap` is allowed.
 
     Vertices of more than `tau` times the mean degree are never expanded and have no list, which
     saves memory and costs replicas when `tau` is small. Time is linear in the edges, memory about

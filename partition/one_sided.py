@@ -23,7 +23,7 @@ def source(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge to part ``hash(src) mod k``; parts (m,) int16.
+    """Place each edge in part ``hash(src) mod k``; parts (m,) int16.
 
     Without `cap` all edges out of a vertex lie in one part; as a target a vertex of in-degree d has
     up to min(k, d) replicas.
@@ -42,7 +42,7 @@ def target(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge to part ``hash(dst) mod k``; parts (m,) int16. As `source`, with the ends
+    """Place each edge in part ``hash(dst) mod k``; parts (m,) int16. As `source`, with the ends
     exchanged.
     """
     edges = ends(src, dst, bipartite)
@@ -52,7 +52,7 @@ def target(
 def by_one_end(
     end: np.ndarray, k: int, seed: int, cap: float | None, progress: Progress
 ) -> np.ndarray:
-    """Each edge to the hash of its end in `end` (m,)."""
+    """Place each edge by the hash of its end in `end` (m,)."""
     limit = capacity(len(end), k, cap)
     parts = np.empty(len(end), np.int16)
     for lo in range(0, len(end), _CHUNK):

@@ -25,8 +25,8 @@ def pds(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge (u, v) to the least loaded part of S(u) and S(v), the lowest number of several;
-    parts (m,) int16.
+    """Place each edge (u, v) in the least loaded part of S(u) and S(v), the lowest number of
+    several; parts (m,) int16.
 
     S(v) = {(d + hash(v)) mod k : d in D}. Where k = p^2 + p + 1 with p prime (7, 13, 31, 57, 133,
     183, ...), D is a perfect difference set and two different S have one part in common. For any
@@ -46,8 +46,8 @@ def pds(
 def of_homes(
     src: np.ndarray, dst: np.ndarray, home: np.ndarray, load: np.ndarray, progress: Progress = None
 ) -> np.ndarray:
-    """The parts (m,) int16 of edges between vertices whose hashes are `home` (n,), when the parts
-    have `load` (k,) int64 edges, to which these are added.
+    """Place edges between vertices whose hashes are `home` (n,), when the parts have `load` (k,)
+    int64 edges, to which these are added; parts (m,) int16.
     """
     m, (starts, members) = len(src), _meetings(len(load))
     parts = np.empty(m, np.int16)
@@ -60,8 +60,8 @@ def of_homes(
 
 
 def _meetings(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each difference g mod k the members d of D with d - g in D too: D meets D + g there.
-    As starts (k+1,) and members (|D|^2,).
+    """Return for each difference g mod k the members d of D with d - g in D too: D meets D + g
+    there.
     """
     cover = np.array(difference_cover(k), np.int64)
     gaps = (cover[:, None] - cover[None, :]).ravel() % k

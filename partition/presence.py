@@ -13,8 +13,8 @@ from tux.partition.inlined import inlined
 
 
 class Presence(NamedTuple):
-    """The words of v are ``word[first[v] : first[v] + length[v]]``: bit b of word j says that part
-    ``64 number[j] + b`` holds v.
+    """The parts that hold each vertex. The words of v are ``word[first[v] : first[v] +
+    length[v]]``: bit b of word j says that part ``64 number[j] + b`` holds v.
 
     `first` (n,) int32 or, where the pool might get that long, int64; `length` (n,) int16; `number`
     (pool,) int16, ascending within a vertex, and `word` (pool,) uint64; `used` (1,) int64, how much
@@ -30,7 +30,7 @@ class Presence(NamedTuple):
 
 
 def presence(n: int, k: int) -> Presence:
-    """No part of k holds any of n vertices yet."""
+    """Return the state in which no part of k holds any of n vertices yet."""
     words = (k + 63) // 64
     pool = n + 2 * words
     first = np.zeros(n, np.int32 if 3 * words * pool < 2**31 else np.int64)
@@ -41,8 +41,8 @@ def presence(n: int, k: int) -> Presence:
 
 
 def larger(held: Presence, k: int) -> Presence:
-    """The same with more room in the pool. Kernels cannot make room: they stop where `room` is
-    false, and go on after this.
+    """Copy the state into a larger pool. Kernels cannot make room: they stop where `room` is false,
+    and go on after this.
     """
     used = int(held.used[0])
     pool = used + used // 2 + 4 * ((k + 63) // 64)
@@ -53,13 +53,13 @@ def larger(held: Presence, k: int) -> Presence:
 
 @inlined
 def room(word, used, k):  # type: ignore[no-untyped-def]
-    """Whether both ends of one more edge can be held, wherever it is placed."""
+    """Return whether both ends of one more edge can be held, wherever it is placed."""
     return used[0] + 2 * ((k + 63) // 64) <= len(word)
 
 
 @inlined
 def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-untyped-def]
-    """Put `part` into A(v); whether it was not there. There must be `room`."""
+    """Put `part` into A(v); return whether it was not there. There must be `room`."""
     wanted, bit = part >> 6, np.uint64(1) << np.uint64(part & 63)
     start, size, taken = first[v], np.int64(length[v]), used[0]
     at, end = start, start + size
@@ -88,8 +88,8 @@ def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-unty
 
 @inlined
 def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
-    """Whether `part` is in A(v). There must be `room`: so that one word after the last can be
-    looked at, for the reason above.
+    """Return whether `part` is in A(v). There must be `room`, so that one word after the last can
+    be looked at; for the reason, see the comment in `hold`.
     """
     wanted, bit = part >> 6, np.uint64(1) << np.uint64(part & 63)
     at, end = first[v], first[v] + length[v]
@@ -100,8 +100,8 @@ def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
 
 @inlined
 def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-def]
-    """The part of A(v) with the least `load` (k,), the lowest number of several; -1 if A(v) is
-    empty.
+    """Return the part of A(v) with the least `load` (k,), the lowest number of several; -1 if A(v)
+    is empty.
     """
     best, low = -1, load[0]
     for j in range(first[v], first[v] + length[v]):
@@ -116,7 +116,7 @@ def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-d
 
 @inlined
 def least_common(first, length, number, word, u, v, load):  # type: ignore[no-untyped-def]
-    """The part that is in A(u) and in A(v) with the least `load` (k,), the lowest number of
+    """Return the part that is in A(u) and in A(v) with the least `load` (k,), the lowest number of
     several; -1 if there is none.
     """
     best, low = -1, load[0]

@@ -1,5 +1,5 @@
-"""How good an assignment of edges to parts is: replication, balance, and what a synchronisation
-moves, exactly and worker by worker.
+"""Measures of an assignment of edges to parts: replication, balance, and the bytes of a
+synchronisation, exactly and worker by worker.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeQuality:
-    """One vertex type. Counts are of vertices that have edges; balances are max/mean over parts;
-    lists have one entry a part.
+    """The measures of one vertex type. Counts are of vertices that have edges; balances are
+    max/mean over parts; lists have one entry a part.
     """
 
     name: str  # "vertex", or of a bipartite graph "source" and "target"
@@ -51,13 +51,13 @@ class TypeQuality:
 
 @dataclass(frozen=True)
 class Quality:
-    """What `quality` found. Lists have one entry a part; balances are max/mean over parts, 1
-    where there is nothing to share.
+    """The measures of an assignment of edges. Lists have one entry a part; balances are max/mean
+    over parts, 1 where there is nothing to share.
     """
 
     k: int
     edges: int
-    vertices: int  # that have edges
+    vertices: int  # with edges
     replication: float  # RF: mean number of parts that hold a vertex
     # no assignment with parts as large can have a lower RF: sum over v of ceil(d(v) / largest part)
     # / vertices
@@ -74,27 +74,27 @@ class Quality:
     part_masters: tuple[int, ...]
     sent: tuple[int, ...]  # bytes an epoch
     received: tuple[int, ...]
-    by_degree: tuple[Bucket, ...]  # those that are not empty, by rising degree
+    by_degree: tuple[Bucket, ...]  # the buckets that are not empty, by rising degree
     histogram: tuple[tuple[int, int], ...]  # (replicas, vertices with as many), by rising number
-    seconds: float | None = None  # that the partitioner took
-    peak_bytes: int | None = None  # of memory that it took beside its input
+    seconds: float | None = None  # of the partitioner
+    peak_bytes: int | None = None  # of memory, beside its input
 
     def to_dict(self) -> dict[str, Any]:
-        """As numbers, strings, lists and dicts, for JSON; `from_dict` takes it back."""
+        """Return it as numbers, strings, lists and dicts, for JSON; `from_dict` takes it back."""
         out = dataclasses.asdict(self)
         out["by_degree"] = [bucket._asdict() for bucket in self.by_degree]
         return out
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Quality:
-        """The object of which `to_dict`, perhaps through JSON, made this."""
+        """Return the object of which `to_dict`, perhaps through JSON, made this."""
         types = tuple(TypeQuality(**_tuples(each)) for each in stored["types"])
         buckets = tuple(Bucket(**each) for each in stored["by_degree"])
         return cls(**{**_tuples(stored), "types": types, "by_degree": buckets})
 
 
 def _tuples(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with tuples for the lists that JSON has made of them."""
+    """Replace the lists that JSON has made of tuples by tuples."""
     return {name: _deep(value) for name, value in stored.items()}
 
 
@@ -162,7 +162,7 @@ def quality(
 
 
 def _ranges(edges: Ends, bipartite: bool) -> list[tuple[str, int, int]]:
-    """The vertex types: name, first vertex, and the one after the last."""
+    """Return the vertex types: name, first vertex, and the one after the last."""
     if bipartite:
         return [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
     return [("vertex", 0, edges.vertices)]
@@ -176,7 +176,7 @@ def _types(
     row_bytes: RowBytes | Sequence[RowBytes],
     syncs: float | Sequence[float],
 ) -> list[tuple[TypeQuality, np.ndarray]]:
-    """What `_type` says of each vertex type: its name, and its range of vertices."""
+    """Judge each vertex type; `ranges`: its name, and its range of vertices."""
     sizes = _per_type(row_bytes, len(ranges), "row_bytes")
     often = _per_type(syncs, len(ranges), "syncs")
     return [
@@ -192,7 +192,9 @@ def _types(
 
 
 def _checked(masters: np.ndarray, n: int) -> np.ndarray:
-    """Given masters as int16. ValueError unless there is a possible part for each vertex."""
+    """Return given masters as int16. Raise ValueError unless there is a possible part for each
+    vertex.
+    """
     if masters.shape != (n,) or masters.dtype.kind not in "iu":
         raise ValueError(
             f"masters is an array of {masters.dtype} of shape {masters.shape}: one part for each "
@@ -207,8 +209,8 @@ def _checked(masters: np.ndarray, n: int) -> np.ndarray:
 
 
 def _per_type(value: Any, types: int, name: str) -> list[Any]:
-    """One entry for each type. ValueError for another number of entries, or one that is
-    negative.
+    """Return one entry for each type. Raise ValueError for another number of entries, or one that
+    is negative.
     """
     entries = list(value) if isinstance(value, Sequence) else [value] * types
     if len(entries) != types:
@@ -226,6 +228,8 @@ def _per_type(value: Any, types: int, name: str) -> list[Any]:
 def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-untyped-def]
     """Count, per part, replicas, masters, rows that mirrors send up and rows that masters send
     down.
+
+    Return the first vertex whose master is none of its holders, or -1.
 
     Returns the first vertex whose master is none of its holders, or -1.
     """
@@ -251,8 +255,8 @@ def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-unty
 def _type(
     name: str, mine: Replicas, masters: np.ndarray | None, k: int, size: RowBytes, syncs: float
 ) -> tuple[TypeQuality, np.ndarray]:
-    """One type judged, and its (vertices, masters, bytes sent, bytes received) of each part (4,
-    k) int64.
+    """Judge one type; return that with its (vertices, masters, bytes sent, bytes received) of each
+    part (4, k) int64.
     """
     home = homes(mine, k) if masters is None else masters
     held, mastered, up, down = np.zeros((4, k), np.int64)
@@ -284,7 +288,7 @@ def _type(
 
 
 def _buckets(counts: np.ndarray, degrees: np.ndarray) -> tuple[Bucket, ...]:
-    """Replication by powers of two of the degree."""
+    """Return the replication by powers of two of the degree."""
     if not len(degrees):
         return ()
     level = np.frexp(degrees.astype(np.float64))[1] - 1  # floor of the logarithm
@@ -299,7 +303,7 @@ def _ratio(total: int, count: int) -> float:
 
 
 def _balance(loads: np.ndarray) -> float:
-    """The largest over the mean; 1 where all are 0."""
+    """Return the largest over the mean; 1 where all are 0."""
     return float(loads.max() * len(loads) / loads.sum()) if loads.any() else 1.0
 
 

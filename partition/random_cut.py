@@ -21,7 +21,8 @@ def random(
     cap: float | None = None,
     progress: Progress = None,
 ) -> np.ndarray:
-    """Each edge to part ``hash(src, dst) mod k``, whichever end comes first; parts (m,) int16.
+    """Place each edge in part ``hash(src, dst) mod k``, whichever end comes first; parts (m,)
+    int16.
 
     A vertex of degree d has k (1 - (1 - 1/k)^d) replicas on average, the most of all partitioners.
     """
@@ -37,6 +38,6 @@ def random(
 
 
 def of_pairs(first: np.ndarray, second: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """The part of each edge between vertices of these numbers, (m,) int16."""
+    """Return the part of each edge between vertices of these numbers, (m,) int16."""
     low, high = np.minimum(first, second), np.maximum(first, second)
     return by_hash(hashed(low, seed) ^ high.astype(np.uint64), k, seed)

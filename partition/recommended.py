@@ -1,4 +1,4 @@
-"""Which partitioner suits a graph by its shape, and why."""
+"""The choice of a partitioner for a graph by its shape, with the reason."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST_IN_MEMORY = 200_000_000
 def recommended(
     src: np.ndarray, dst: np.ndarray, k: int, *, bipartite: bool = False
 ) -> tuple[str, str]:
-    """The name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in a
-    line.
+    """Return the name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in
+    a line.
 
-    Two types of vertices: see `for_two_types`. One type: `ne`, the fewest replicas for its time, or
-    `two_phase` where its memory would not do.
+    Two types of vertices: see `recommend_for_types`. One type: `ne`, the fewest replicas for its
+    time, or `two_phase` where its memory would not do.
     """
     if k == 1:
         return "random", "there is one part"
@@ -30,8 +30,8 @@ def recommended(
 
 
 def for_two_types(sources: int, targets: int) -> tuple[str, str]:
-    """The same for edges from so many vertices to so many of another type: `aweto`, which keeps the
-    larger side whole.
+    """Return the name of a partitioner for edges from so many vertices to so many of another type,
+    and the reason in a line: `aweto`, which keeps the larger side whole.
 
     Nothing of that side travels, and a function of one of its vertices sees all edges of it, which
     no partitioner with fewer replicas can promise.

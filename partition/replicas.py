@@ -1,5 +1,5 @@
-"""Who holds what: for each vertex the parts that have edges of it, and how many. What masters
-and quality are computed from.
+"""Replicas: for each vertex the parts that have edges of it, and how many. Masters and quality are
+computed from them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tux.partition.ends import Ends
 
 
 class Replicas(NamedTuple):
-    """The parts that hold vertex v are ``part[first[v]:first[v + 1]]``, ascending; `edges` has v's
-    edges there, a self-loop once.
+    """The replicas of vertices: the parts that hold vertex v are ``part[first[v]:first[v + 1]]``,
+    ascending; `edges` has v's edges there, a self-loop once.
 
     `first` (n + 1,) int64, `part` (replicas,) int16, `edges` (replicas,) int32 or int64.
     """
@@ -26,16 +26,16 @@ class Replicas(NamedTuple):
 
     @property
     def counts(self) -> np.ndarray:
-        """Replicas of each vertex (n,) int64; 0 where it has no edge."""
+        """The number of replicas of each vertex (n,) int64; 0 where it has no edge."""
         return np.diff(self.first)
 
     def degrees(self) -> np.ndarray:
-        """Edges of each vertex (n,) int64, a self-loop once."""
+        """Return the number of edges of each vertex (n,) int64, a self-loop once."""
         total = np.concatenate([[0], np.cumsum(self.edges, dtype=np.int64)])
         return total[self.first[1:]] - total[self.first[:-1]]
 
     def between(self, low: int, high: int) -> Replicas:
-        """Those of the vertices low .. high-1, numbered from 0."""
+        """Return the replicas of the vertices low .. high-1, numbered from 0."""
         bounds = self.first[low : high + 1]
         inside = slice(bounds[0], bounds[-1])
         return Replicas(bounds - bounds[0], self.part[inside], self.edges[inside])
@@ -50,7 +50,7 @@ def _by_part(parts, bounds, order):  # type: ignore[no-untyped-def]
 
 @compiled
 def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-untyped-def]
-    """With empty `part`: count each vertex's replicas into `first`; else fill them in, `first[v]`
+    """Count each vertex's replicas into `first`, if `part` is empty; else fill them in, `first[v]`
     being v's next free place.
 
     `last` has the part in which a vertex was seen last; edges come ordered by part, so that one
@@ -72,8 +72,8 @@ def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-
 
 
 def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
-    """The replicas of an assignment `parts` (m,) of edges to k parts, in time and memory linear in
-    vertices, edges and k.
+    """Return the replicas of an assignment `parts` (m,) of edges to k parts, in time and memory
+    linear in vertices, edges and k.
 
     ValueError unless there is one part for each edge, from 0 to k-1.
     """
@@ -121,14 +121,16 @@ def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
 
 
 def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
-    """The same for vertices 0 to n-1, from each part's ends of edges: arrays of vertices, one
-    entry an end, in any order.
+    """Return the replicas of vertices 0 to n-1, from each part's ends of edges: arrays of vertices,
+    one entry an end, in any order.
     """
     return of_counts([_counted(own, n) for own in ends_by_part], n)
 
 
 def of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas:
-    """The same from each part's vertices, each once, and how many edges each has there."""
+    """Return the replicas of vertices 0 to n-1, from each part's vertices, each once, and how many
+    edges each has there.
+    """
     first = np.zeros(n + 1, np.int64)
     for vertices, _ in held:
         first[vertices + 1] += 1
@@ -142,7 +144,7 @@ def of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas
 
 
 def _counted(vertices: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of `vertices`, ascending, and how often each occurs; without sorting
+    """Return the distinct ones of `vertices`, ascending, and how often each occurs; without sorting
     where there are many.
     """
     if len(vertices) * 8 < n:

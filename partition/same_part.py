@@ -15,8 +15,8 @@ from tux.partition.scored import Placed
 def same_part(
     src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placed, limit: int
 ) -> Placed:
-    """The state after those of these edges with ``home[u] == home[v]`` (n,) that find less than
-    `limit` edges there.
+    """Place those of these edges with ``home[u] == home[v]`` (n,) that find less than `limit` edges
+    there; return the state after them.
     """
     at = 0
     while (at := _same(src, dst, home, at, placed, limit)) < len(src):
@@ -26,7 +26,9 @@ def same_part(
 
 @compiled
 def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
-    """From edge `at` on, up to the one that is returned, for which there is no room in the pool."""
+    """Place edges from `at` on, up to the one that is returned, for which there is no room in the
+    pool.
+    """
     _, held, load, winners, most = placed
     first, length, number, word, used = held
     k = len(load)
@@ -50,8 +52,8 @@ def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
 
 @compiled
 def same_part_again(src, dst, home, taken, limit, parts):  # type: ignore[no-untyped-def]
-    """Find out once more which edges those were, rather than keep it: into `parts`, counted in
-    `taken` (k,).
+    """Find out once more which edges `same_part` has placed, rather than keep that: into `parts`,
+    counted in `taken` (k,).
     """
     for i in range(len(src)):
         part = home[src[i]]

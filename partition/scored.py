@@ -21,8 +21,8 @@ _CHUNK = 1 << 20
 
 
 class Placed(NamedTuple):
-    """What has been placed: `degree` (n,) of the vertices, the parts that hold them, `load` (k,)
-    int64 in edges, who has least and most.
+    """The state of a placement so far: `degree` (n,) of the vertices, the parts that hold them,
+    `load` (k,) int64 in edges, and the parts with the least and the most of it.
     """
 
     degree: np.ndarray
@@ -33,8 +33,8 @@ class Placed(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The score of part p: sum over the ends x it holds of (1 + theta d(y) / (d(x) + d(y))) + lam
-    (max - load[p]) / (1 + max - min).
+    """The rule of a score. That of part p is the sum over the ends x it holds of (1 + theta d(y) /
+    (d(x) + d(y))) + lam (max - load[p]) / (1 + max - min).
 
     y is the other end, d the degree, so an end of low degree, which had better not be cut, counts
     more; max and min are of the loads. No part with `limit` edges gets more. `counted`: degrees are
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 
 def nothing_placed(degree: np.ndarray, k: int) -> Placed:
-    """The state before the first edge; `degree` (n,) becomes part of it."""
+    """Return the state before the first edge; `degree` (n,) becomes part of it."""
     return Placed(
         degree,
         presence(len(degree), k),
@@ -60,14 +60,12 @@ def nothing_placed(degree: np.ndarray, k: int) -> Placed:
 
 
 def degree_type(m: int) -> type[np.signedinteger]:
-    """What degrees in a graph of m edges fit into, and sums of them."""
+    """Return the type that holds degrees in a graph of m edges, and sums of two of them."""
     return np.int32 if m < 2**29 else np.int64
 
 
 def shuffled_parts(k: int, seed: int) -> np.ndarray:
-    """The k parts (k,) int16 in an order given by the seed: what ties by the lowest number are
-    broken by.
-    """
+    """Return the k parts (k,) int16 in an order given by the seed, by which ties are broken."""
     return np.argsort(hashed(np.arange(k), seed), kind="stable").astype(np.int16)
 
 
@@ -84,7 +82,7 @@ def scored(
     lam: float,
     counted: bool,
 ) -> np.ndarray:
-    """A partitioner by `Rule`; parts (m,) int16."""
+    """Place edges by a `Rule`; parts (m,) int16."""
     if not 0 <= lam < math.inf:
         raise ValueError(f"lam={lam}: the weight of the balance is 0 or more, and finite")
     edges = ends(src, dst, bipartite)
@@ -118,8 +116,8 @@ def count(src, dst, degree):  # type: ignore[no-untyped-def]
 def place(
     src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule
 ) -> Placed:
-    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; the state after
-    them.
+    """Give a part to each edge whose entry in `parts` (m,) int16 is negative; return the state
+    after them.
     """
     return place_by(_place, src, dst, parts, placed, rule)
 
@@ -132,8 +130,8 @@ def place_by(
     placed: Placed,
     rule: Any,
 ) -> Placed:
-    """`place` by a rule's own kernel, which goes on until the pool of replicas has no room and
-    returns the edge where that was.
+    """Place edges as `place` does by a rule's own kernel, which goes on until the pool of replicas
+    has no room and returns the edge where that was.
     """
     at = 0
     while (at := kernel(src, dst, parts, at, placed, rule)) < len(src):
@@ -143,7 +141,7 @@ def place_by(
 
 @compiled
 def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
-    """From edge `at` on, up to the one that is returned, for which there is no room."""
+    """Place edges from `at` on, up to the one that is returned, for which there is no room."""
     degree, held, load, winners, top = placed
     first, length, number, word, used = held
     theta, lam, limit, counted = rule

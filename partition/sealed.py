@@ -42,8 +42,8 @@ class _HomeLocator(UserWideCacheLocator):
 
 
 def _owned(kind: Any) -> Any:
-    """`kind` of locator, which passes over folders of others: users who share an installation would
-    compile each other's files anew in turn.
+    """Return a `kind` of locator that passes over folders of others: users who share an
+    installation would compile each other's files anew in turn.
     """
 
     class Owned(kind):  # type: ignore[misc]
@@ -108,7 +108,9 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 
 def _may_load(path: Path) -> bool:
-    """Whether there is such a file and it may be loaded; if one may not, a warning tells why."""
+    """Return whether there is such a file and it may be loaded; if one may not, a warning tells
+    why.
+    """
     try:
         status = path.lstat()
         data = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""

@@ -18,9 +18,9 @@ from tux.partition.random_cut import of_pairs
 
 
 class SomeEdges(NamedTuple):
-    """Edges between the vertices 0 .. n-1: `src`, `dst` (m,) int32. Of each vertex (n,), ascending:
-    its `number` in the graph, as `Ends` has it; its `degree` there, a self-loop counted twice; and
-    of these the edges that run `into` it.
+    """Some edges of a graph, between its vertices 0 .. n-1: `src`, `dst` (m,) int32. Of each vertex
+    (n,), ascending: its `number` in the graph, as `EdgeEnds` has it; its `degree` there, a
+    self-loop counted twice; and of these the edges that run `into` it.
 
     `favourite`: the side of the graph that `bicut` keeps whole, "source" or "target".
     """

@@ -85,8 +85,8 @@ def two_phase_stream(
     passes: int = 1,
     lam: float = 0.5,
 ) -> Iterator[np.ndarray]:
-    """`two_phase` of edges that do not fit into memory: the same parts, chunk by chunk, each
-    (length of the chunk,) int16.
+    """Place edges that do not fit into memory, as `two_phase` does: the same parts, chunk by chunk,
+    each (length of the chunk,) int16.
 
     ``chunks()`` begins a reading of all edges as arrays (src, dst), such as slices of memory-mapped
     files; it is called `passes` + 4 times and must give the same each time. How edges are cut into
@@ -142,7 +142,7 @@ def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndar
 def _readings(
     edges: Chunked, times: int, progress: Progress
 ) -> Iterator[Iterator[tuple[np.ndarray, np.ndarray]]]:
-    """The edges again and again, each chunk reported when it is done."""
+    """Yield the edges again and again, each chunk reported when it is done."""
 
     def one(before: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         done = before * edges.edges

@@ -107,7 +107,7 @@ class Apply(CallingStage):
         )
 
     def check(self, worker: Worker) -> None:
-        """ProgramError where the type does not exist, or the stage would do nothing or lose
+        """Raise ProgramError where the type does not exist, or the stage would do nothing or lose
         deltas.
         """
         program = worker.program
@@ -138,7 +138,7 @@ class Apply(CallingStage):
             )
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """On masters."""
+        """Return the call of `f` on masters; none without `f`."""
         if self.f is None or self.over not in program.vertices:
             return []
         parameters(self.f, self.label)
@@ -149,13 +149,15 @@ class Apply(CallingStage):
         return [Call(self.f, program, "Apply", shapes, dict.fromkeys(names, self.over))]
 
     def _entries(self, program: Program) -> dict[str, Field]:
-        """The fields that `f` sees of each entry; none where it is called for each vertex."""
+        """Return the fields that `f` sees of each entry of the field `each`; none where `f` is
+        called for each vertex.
+        """
         fields = program.vertices[self.over].fields
         return by_entry(fields, self.each, program.parameters) if self.each in fields else {}
 
     @property
     def access(self) -> str:
-        """What `f` sees of a row: see `tux.rows.table`."""
+        """The key of `tux.rows.table.ACCESS` that says which fields `f` sees of a row."""
         return "apply" if self.gather else "apply_master_only"
 
     def _compile(self, worker: Worker, rows: AllRows, *, at_home: bool) -> Any:
@@ -170,26 +172,28 @@ class Apply(CallingStage):
         return run
 
     def _changed(self, program: Program, row: str) -> frozenset[str] | None:
-        """The fields that `f` may change of the vertex or of the context; None: perhaps all."""
+        """Return the fields that `f` may change of the vertex or of the context; None if they are
+        not known, so it may be all.
+        """
         if self.f is None or row == "tau" and "tau" not in parameters(self.f, self.label):
             return frozenset()
         claim = self.plan(program).claims.get(row)
         return claim.writes if claim is not None else None
 
     def plan(self, program: Program) -> Plan:
-        """How threads share the kernel."""
+        """Return the plan by which threads share the kernel."""
         return of_vertices(program, self.calls(program, ""))
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """One kernel, if there is a UDF."""
+        """Return the plan of the one kernel, if there is a UDF."""
         return {"": self.plan(program)} if self.calls(program, role) else {}
 
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
-        """The loop over masters lo..hi."""
+        """Return the lines of the loop over masters lo..hi."""
         return ["for j in range(lo, hi):", *indented(self.calls_of_row(scope, at))]
 
     def calls_of_row(self, scope: Scope, at: str) -> list[str]:
-        """The lines that call `f` for the row `at`."""
+        """Return the lines that call `f` for the row `at`."""
         assert self.f is not None
         table, of, entry = scope.vertices(self.over), at, ""
         if self._entries(scope.worker.program):
@@ -231,7 +235,7 @@ class LocalApply(Step):
                 self._worker.tables[self.over].clear_deltas(rows)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """What the UDF takes."""
+        """Return the type and the rows whose deltas the UDF takes; None if it takes none."""
         return (
             (self.over, self._rows.here(block))
             if self._gather and self._kernel is not None

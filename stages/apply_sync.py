@@ -54,8 +54,8 @@ class ApplySync(Fold[Contribution]):
         adds_to_context: bool,
         again: bool,
     ) -> None:
-        """`writes`: the fields that the UDF may change, if they are known. `again`: each block of
-        a mini-batch has all rows.
+        """Take the fields that the UDF may change as `writes`, if they are known. `again`: each
+        block of a mini-batch has all rows.
         """
         self.table, self.has_function = over, kernel is not None
         self.sees_context, self.adds_to_context = sees_context, adds_to_context
@@ -72,12 +72,12 @@ class ApplySync(Fold[Contribution]):
         self.sync_id = worker.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """What mirrors send."""
+        """Return the type and the rows whose changes mirrors send; None if they send nothing."""
         return (self.table, self._rows.here(block)) if self._gather else None
 
     def send(self, clock: int, block: Block | None) -> int:
-        """Each home gets this worker's contribution to the block; returns the number of answers
-        to come.
+        """Send each home this worker's contribution to the block; return the number of answers to
+        come.
         """
         worker, block_rows = self._worker, self._rows
         mirrors, number = worker.mirrors[self.table], block.number if block else ALL
@@ -119,7 +119,7 @@ class ApplySync(Fold[Contribution]):
         return worker.workers
 
     def _masters_of(self, rows: np.ndarray, number: int) -> np.ndarray:
-        """The numbers of this worker's own masters of its `rows` in a block."""
+        """Return the numbers of this worker's own masters of its `rows` in a block."""
         if not self._rows.masked:
             return self._rows.down(self._worker.rank, (number,))
         if number not in self._own_masters:
@@ -129,7 +129,9 @@ class ApplySync(Fold[Contribution]):
         return self._own_masters[number]
 
     def _told(self, rows: np.ndarray, home: int, number: int) -> Arrays:
-        """How a contribution says that it is about these rows of a block."""
+        """Return the arrays that tell the home which rows of a block a contribution is about: the
+        first time their places in the route, later a mark that they are as before.
+        """
         if (home, number) in self._sent_before:
             return told_before()
         self._sent_before.add((home, number))
@@ -137,7 +139,7 @@ class ApplySync(Fold[Contribution]):
         return Touched(places(route, rows)[0], len(route)).told(keep=True)
 
     def read(self, server: Server, message: Message) -> Contribution:
-        """On the home: what a contribution carries, checked."""
+        """Read and check a contribution. This runs on the home."""
         if message.payload is not None:
             own: Contribution = message.payload
             return own
@@ -149,7 +151,9 @@ class ApplySync(Fold[Contribution]):
     def serve(
         self, server: Server, clock: int, contributions: list[Contribution]
     ) -> list[Arrays | Answer]:
-        """On the home: fold, run the UDF, answer each worker with what it holds of the blocks."""
+        """Fold the contributions, run the UDF, and answer each worker with what it holds of the
+        blocks. This runs on the home.
+        """
         masters = server.masters[self.table]
         masters.fold(
             (sent.rows if self._gather else NO_ROWS, sent.fields, sent.weights)
@@ -169,7 +173,7 @@ class ApplySync(Fold[Contribution]):
     def _touched(
         self, server: Server, contributions: list[Contribution], numbers: np.ndarray
     ) -> TouchedMasters:
-        """The masters that contributions to these blocks are about."""
+        """Return the masters that contributions to these blocks are about."""
         number = int(numbers[0])
         if len(numbers) == 1 and number in self._kept:
             return self._kept[number]
@@ -203,7 +207,7 @@ class ApplySync(Fold[Contribution]):
             table.clear_deltas(slice(lo, hi))
 
     def _answer(self, server: Server, worker: int, numbers: np.ndarray) -> Arrays | Answer:
-        """What a worker is told of all its rows in these blocks."""
+        """Return the answer to a worker: the fields of all its rows in these blocks."""
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
         fields = masters.flagged(rows)
         if worker == server.rank:
@@ -214,7 +218,9 @@ class ApplySync(Fold[Contribution]):
     def _answers_about(
         self, server: Server, touched: TouchedMasters, numbers: np.ndarray, fields: list[Flagged]
     ) -> list[Arrays | Answer]:
-        """What each worker is told of its rows among those `touched`, whose `fields` are these."""
+        """Return the answer to each worker: the fields of its rows among those `touched`, whose
+        `fields` are these.
+        """
         masters, number = server.masters[self.table], int(numbers[0])
         before = len(numbers) == 1 and number in self._kept
         keep = not before and len(numbers) == 1 and touched.size <= self._left
@@ -237,7 +243,7 @@ class ApplySync(Fold[Contribution]):
         return answers
 
     def install(self, message: Message) -> None:
-        """On the worker: take the answer of one home."""
+        """Take the answer of one home. This runs on the worker."""
         mirrors = self._worker.mirrors[self.table]
         answer: Answer = message.payload
         if answer is None:

@@ -1,5 +1,5 @@
-"""Which attributes a UDF may read or write: the names in its code and in that of all functions that
-it can reach.
+"""The attributes that a UDF may read or write: the names in its code and in that of all functions
+that it can reach.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.ndarray, np.ufunc)
-"""What takes no rows."""
+"""Types of values that take no rows."""
 
 _LIBRARIES = ("builtins", "math", "numpy")
 """Modules whose functions get values of fields, but no rows."""
@@ -25,8 +25,8 @@ _BY_TEXT = frozenset(
 
 
 def attributes(udf: Any) -> frozenset[str] | None:
-    """Names among which are all attributes that `udf` uses; None where this cannot be known: it
-    calls something whose code is not at hand, or asks for attributes by text.
+    """Return names among which are all attributes that `udf` uses. Return None where this cannot be
+    known: it calls something whose code is not at hand, or asks for attributes by text.
     """
     names: set[str] = set()
     seen: set[int] = set()
@@ -54,7 +54,9 @@ _UNKNOWN = object()
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """Names of attributes, and of globals, in a function's code and in what is nested in it."""
+    """Yield the names of attributes and of globals in a function's code and in the code nested in
+    it.
+    """
     yield from code.co_names
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
@@ -62,8 +64,9 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _reached(function: types.FunctionType) -> Iterator[Any]:
-    """What a function closes over, its defaults, and the globals that it reads; of a module, what
-    it reads there. _UNKNOWN for what is not found.
+    """Yield the values that a function refers to: those it closes over, its defaults, and the
+    globals that it reads; of a module, the attribute that it reads there. Yield _UNKNOWN for a
+    value that is not found.
     """
     for cell in function.__closure__ or ():
         yield cell.cell_contents
@@ -79,7 +82,7 @@ def _reached(function: types.FunctionType) -> Iterator[Any]:
 
 
 def _loads(code: types.CodeType) -> Iterator[tuple[str, str]]:
-    """The globals that code reads, and the attribute that is read from each at once, or ""; a
+    """Yield each global that code reads, with the attribute that is read from it at once, or "". A
     module that is imported counts as read without one.
     """
     last = ""
@@ -97,7 +100,7 @@ def _loads(code: types.CodeType) -> Iterator[tuple[str, str]]:
 
 
 def _is_library(thing: Any) -> bool:
-    """Whether a thing is a module, a function or a type of Python or numpy."""
+    """Return whether a thing is a module, a function or a type of Python or numpy."""
     if isinstance(thing, types.ModuleType):
         name = thing.__name__
     elif isinstance(thing, types.BuiltinFunctionType | type):

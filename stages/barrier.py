@@ -18,5 +18,5 @@ class Barrier(Stage):
     label = "Barrier()"
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """Nothing to prepare: the schedule sees to it."""
+        """Return a step that does nothing: the schedule makes workers wait."""
         return BarrierStep()

@@ -16,18 +16,18 @@ Udf = Callable[..., Any]
 
 
 def named(*udfs: Udf | None) -> str:
-    """The names of the UDFs that are given, for messages."""
+    """Return the names of those `udfs` that are not None, for messages."""
     return ", ".join(str(getattr(udf, "__name__", udf)) for udf in udfs if udf is not None)
 
 
 def place(udf: Udf) -> str:
-    """``file:line`` of a UDF, or of the stage for which it was written."""
+    """Return ``file:line`` of a UDF, or of the stage for which it was written."""
     code = getattr(getattr(udf, "__func__", udf), "__code__", None)
     return place_in(code.co_filename, code.co_firstlineno) if code else repr(udf)
 
 
 def parameters(udf: Udf, stage: str) -> list[str]:
-    """The names of a UDF's parameters; ProgramError when it is no plain function."""
+    """Return the names of a UDF's parameters; raise ProgramError when it is no plain function."""
     if not inspect.isfunction(udf):
         if inspect.ismethod(udf):
             what, do = f"{stage} was given the method {udf.__name__}", "write it above the class"
@@ -57,7 +57,9 @@ def parameters(udf: Udf, stage: str) -> list[str]:
 
 
 def names_role(program: Program, over: str, stage: str) -> bool:
-    """Whether `over` is the name of an end in UDFs. ProgramError where it names no end at all."""
+    """Return whether `over` is the name of an end in UDFs. Raise ProgramError where it names no end
+    at all.
+    """
     edge = program.edge
     if over and over not in (*edge.ends, *edge.roles):
         raise ProgramError(
@@ -68,8 +70,8 @@ def names_role(program: Program, over: str, stage: str) -> bool:
 
 
 def call(udf: Udf, name: str, stage: str, available: dict[str, Callable[[], str]]) -> str:
-    """The source of a call of `udf`, as the global `name`, with each parameter replaced by the
-    expression that `available` makes for it.
+    """Return the source of a call of `udf`, as the global `name`, with each parameter replaced by
+    the expression that `available` makes for it.
     """
     wanted = parameters(udf, stage)
     for parameter in wanted:

@@ -1,4 +1,4 @@
-"""Where the blocks of a mini-batch begin and end, and into which shares the other end is dealt."""
+"""The bounds of the blocks of a mini-batch, and the shares into which the other end is dealt."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Size(NamedTuple):
     blocks: int = 0
 
     def cuts(self, degrees: np.ndarray, most_edges: int = 0) -> np.ndarray:
-        """Boundaries (blocks + 1,) of blocks of vertices with these degrees, of at most about
-        `most_edges` each unless that is 0.
+        """Return the boundaries (blocks + 1,) of blocks of vertices with these degrees, of at most
+        about `most_edges` each unless that is 0.
         """
         if self.vertices:
             return blocks_by_vertices(len(degrees), self.vertices)
@@ -38,7 +38,8 @@ class Size(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How the workers of a job go through the blocks of a mini-batch over the end called `role`.
+    """The order in which the workers of a job go through the blocks of a mini-batch over the end
+    called `role`.
 
     `order`: "shuffled", "fixed", "rotated" or "pipelined", see MiniBatch. `by_shares`: a visit
     walks one share of the other end, in `rounds` visits to each block. `both_ends`: ends of two
@@ -52,7 +53,7 @@ class Plan(NamedTuple):
 
     @staticmethod
     def of(worker: Worker, role: str, order: str, *, by_tile: bool) -> Plan:
-        """The plan over an end; `by_tile`: blocks can be walked share by share."""
+        """Return the plan over an end; `by_tile`: blocks can be walked share by share."""
         if order != "rotated" or worker.workers == 1 or not by_tile:
             return Plan(role, order)
         other = worker.graph.edges.other(role)
@@ -66,7 +67,7 @@ class Plan(NamedTuple):
         return Plan(role, order, max(visits, worker.workers) if both_ends else visits, both_ends)
 
     def batch(self, worker: Worker, size: Size, *, keep_groups: bool) -> Batch:
-        """The blocks, as the stages inside are told of them."""
+        """Return the blocks in the form in which the stages inside get them."""
         cuts = self._cuts(worker, size, keep_groups=keep_groups)
         return Batch(
             self.role, cuts, worker.graph.of_role(self.role).local_cuts(cuts), self._columns(worker)
@@ -87,9 +88,9 @@ class Plan(NamedTuple):
         return np.append(cuts, cuts[-1]) if self.order == "pipelined" and several else cuts
 
     def _columns(self, worker: Worker) -> np.ndarray | None:
-        """Boundaries, in local rows, of the ranges of the other end that make up shares.
+        """Return the boundaries, in local rows, of the ranges of the other end that make up shares.
 
-        None where the other end is whole: then each worker makes shares of its own vertices.
+        Return None where the other end is whole: then each worker makes shares of its own vertices.
         """
         if not self.both_ends:
             return None

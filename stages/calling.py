@@ -13,27 +13,31 @@ from tux.stages.replica_rules import check
 
 
 class CallingStage(Stage):
-    """A stage whose `calls` say what its UDFs are called with."""
+    """A stage whose method `calls` tells with which rows its UDFs are called."""
 
     @abstractmethod
     def calls(self, program: Program, role: str) -> list[Call]:
-        """How each UDF is called; `role`: the end that a mini-batch around the stage enumerates."""
+        """Return how each UDF is called; `role`: the end that a mini-batch around the stage
+        enumerates.
+        """
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """How threads share each kernel, by the name of its UDF, or "" if there is only one;
-        `racing`: the user lets threads race.
+        """Return the plan by which threads share each kernel, by the name of its UDF, or "" if
+        there is only one; `racing`: the user lets threads race.
         """
         return {}
 
     def check_replicas(self, program: Program, role: str = "") -> None:
-        """ProgramError where a UDF's result would depend on the number of workers."""
+        """Raise ProgramError where a UDF's result would depend on the number of workers."""
         for call in self.calls(program, role):
             check(call)
 
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""
     ) -> dict[str, Added]:
-        """Those to which the UDFs add, too."""
+        """Return the totals that wait for a GlobalSync behind this stage: those `before` it, and
+        those to which its UDFs add.
+        """
         for call in self.calls(program, role):
             before = call.adds() | before
         return before
@@ -42,8 +46,8 @@ class CallingStage(Stage):
 def calls_of(
     program: Program, stages: Iterable[Stage], role: str = "", depth: int = 0
 ) -> Iterator[tuple[int, Stage, list[Call]]]:
-    """Each stage, then those inside it: how many stages it stands in, the stage, and how its UDFs
-    are called. `role`: the end that the mini-batch around `stages` enumerates.
+    """Yield each stage, then those inside it: how many stages it stands in, the stage, and how its
+    UDFs are called. `role`: the end that the mini-batch around `stages` enumerates.
     """
     for stage in stages:
         yield depth, stage, stage.calls(program, role) if isinstance(stage, CallingStage) else []

@@ -1,4 +1,4 @@
-"""How a stage calls a UDF: which rows its parameters are, and how often it is called."""
+"""Calls of UDFs by a stage: the rows that are their parameters, and how often they are called."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ class Call:
 
     @cached_property
     def effects(self) -> Effects:
-        """What the UDF does to its rows."""
+        """The effects of the UDF on the fields of its rows."""
         return effects(self.udf, self.shapes)
 
     def shapes_by_row(self) -> list[str]:
-        """The names of its rows in `tux.stages.effects`: its parameters, and what edges lead to."""
+        """Return the names of its rows in `tux.stages.effects`: its parameters, and the rows that
+        edges lead to.
+        """
         wanted = self.udf.__code__.co_varnames[: self.udf.__code__.co_argcount]
         shapes = {name: shape for name, shape in self.shapes.items() if name in wanted}
         return [*shapes, *(f"{name}.{end}" for name, of in shapes.items() for end in of.ends)]
 
     def of_totals(self) -> dict[str, dict[str, str]]:
-        """The kinds of effects on each total of the context, and where."""
+        """Return the kinds of effects on each total of the context, each with its ``file:line``."""
         totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}
         return {total: self.effects.of("tau", total) for total in totals}
 
@@ -57,7 +59,7 @@ class Call:
         return others[0] if len(others) == 1 else ""
 
     def adds(self) -> dict[str, Added]:
-        """The totals to which the UDF certainly adds."""
+        """Return the totals to which the UDF certainly adds."""
         out = {}
         for total, kinds in self.of_totals().items():
             where = next((kinds[k] for k in ("add", "min", "max", "write") if k in kinds), "")
@@ -66,8 +68,8 @@ class Call:
         return out
 
     def measures(self) -> set[str]:
-        """If the UDF may add to totals: the vertex types of which it may read what an Apply
-        changes.
+        """If the UDF may add to totals, return the vertex types of which it may read fields that an
+        Apply changes; else the empty set.
         """
         if not any(kinds.keys() - {"read"} for kinds in self.of_totals().values()):
             return set()
@@ -81,19 +83,23 @@ class Call:
 
 
 def shape_of(program: Program, fields: Mapping[str, Field]) -> Shape:
-    """The shape of a row with these fields, as the parameters of `program` make them."""
+    """Return the shape of a row with these fields, as the parameters of `program` make them."""
     sized = {name: field.sized(program.parameters) for name, field in fields.items()}
     return Shape({name: len(field.shape) for name, field in sized.items()})
 
 
 def on_vertex(program: Program, names: tuple[str, ...], vertex: str) -> dict[str, Shape]:
-    """What a UDF on one vertex may have: the row, by several names, and the context."""
+    """Return the shapes that a UDF on one vertex may have as parameters: the row, by several names,
+    and the context.
+    """
     row = shape_of(program, program.vertices[vertex].fields)
     return dict.fromkeys(names, row) | {"tau": shape_of(program, program.context.fields)}
 
 
 def on_edge(program: Program) -> dict[str, Shape]:
-    """What a UDF that is called per edge may have: both ends, the edge and the context."""
+    """Return the shapes that a UDF that is called per edge may have as parameters: both ends, the
+    edge and the context.
+    """
     edge = program.edge
     rows = {
         role: shape_of(program, program.vertices[of].fields)
@@ -107,6 +113,8 @@ def on_edge(program: Program) -> dict[str, Shape]:
 
 
 def slice_of(program: Program, end: str, vertex: str, fields: Mapping[str, Field]) -> Shape:
-    """A slice of edges with `fields`, whose rows at the other end are called `end`."""
+    """Return the shape of a slice of edges with `fields`, whose rows at the other end are called
+    `end`.
+    """
     row = shape_of(program, program.vertices[vertex].fields)
     return Shape(shape_of(program, fields).fields, {end: row}, several=True)

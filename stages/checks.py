@@ -1,5 +1,5 @@
-"""What checked UDFs call: each index is compared with its array's length, each number to be stored
-is tested: NaN, and what a whole number's type cannot hold.
+"""Functions that checked UDFs call: each index is compared with its array's length, each number to
+be stored is tested: NaN, and numbers that a whole number's type cannot hold.
 
 `tux.stages.rewrite` puts these calls into a UDF's source. `site` is the number of the place in the
 source, `axis` the dimension that an index belongs to. Each function stands here in plain Python,
@@ -22,11 +22,13 @@ from tux.rows.extreme import ExtremesType
 
 
 class OutOfBounds(IndexError):
-    """Its arguments: the site, the axis, the index, and the length of that axis."""
+    """An index that is out of bounds. Its arguments: the site, the axis, the index, and the length
+    of that axis.
+    """
 
 
 class BecameNan(ArithmeticError):
-    """Its argument: the site at which NaN was to replace a number."""
+    """A NaN that was to replace a number. Its argument: the site."""
 
 
 class Unlike(ValueError):
@@ -40,7 +42,7 @@ class Unfit(ArithmeticError):
 
 
 def index(x: Any, i: Any, axis: int, site: int) -> Any:
-    """`i`, which is an index of `x`; raises OutOfBounds."""
+    """Return `i`, which is an index of `x`; raise OutOfBounds if it is not."""
     if isinstance(i, np.ndarray) and isinstance(x, np.ndarray):
         return i  # numpy looks at each
     if not isinstance(i, int | np.integer) or not hasattr(x, "__len__"):
@@ -52,18 +54,20 @@ def index(x: Any, i: Any, axis: int, site: int) -> Any:
 
 
 def held(x: Any, i: int, site: int) -> Any:
-    """`x`, which has the constant index `i`; raises OutOfBounds."""
+    """Return `x` if it has an entry at the constant index `i`; else raise OutOfBounds."""
     index(x, i, 0, site)
     return x
 
 
 def load(x: Any, i: Any, site: int) -> Any:
-    """``x[i]``; raises OutOfBounds."""
+    """Return ``x[i]``; raise OutOfBounds if there is no such entry."""
     return x[index(x, i, 0, site)]
 
 
 def alike(x: Any, value: Any, site: int) -> None:
-    """Raises Unlike where `value` is an array that cannot be added to the array `x` in place."""
+    """Raise UnlikeShapes where `value` is an array that cannot be added to the array `x` in
+    place.
+    """
     if isinstance(x, np.ndarray) and isinstance(value, np.ndarray):
         lengths = zip(reversed(x.shape), reversed(value.shape), strict=False)
         if value.ndim > x.ndim or any(n not in (1, m) for m, n in lengths):
@@ -71,8 +75,8 @@ def alike(x: Any, value: Any, site: int) -> None:
 
 
 def fits(old: Any, new: Any, site: int) -> None:
-    """Raises BecameNan where `new` is NaN and `old`, which it replaces, is a number; and Unfit
-    where `old` is a whole number and `new` is none, or is out of its range.
+    """Raise BecameNan where `new` is NaN and `old`, which it replaces, is a number. Raise
+    UnfitNumber where `old` is a whole number and `new` is none, or is out of its range.
     """
     is_float = isinstance(new, float | np.floating)
     if is_float and new != new and old == old:
@@ -85,8 +89,8 @@ def fits(old: Any, new: Any, site: int) -> None:
 
 
 def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
-    """The least and the largest number of a type; 0 and 0 if it has 64 bits, in which arithmetic
-    wraps around without a trace.
+    """Return the least and the largest number of a type; 0 and 0 if it has 64 bits, in which
+    arithmetic wraps around without a trace.
     """
     limits = np.iinfo(kind)
     return (0, 0) if limits.bits == 64 else (int(limits.min), int(limits.max))

@@ -98,8 +98,8 @@ def build(
     jit: bool,
     check: bool = False,
 ) -> Kernel:
-    """The function `kernel` that `source` defines, ready to be called with arguments of the types
-    of `args`.
+    """Return the function `kernel` that `source` defines, ready to be called with arguments of the
+    types of `args`.
 
     Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
     kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
@@ -127,7 +127,7 @@ def build(
 
 
 def _telling(kernel: Kernel, udfs: list[Any]) -> Kernel:
-    """`kernel`, whose errors are ProgramErrors."""
+    """Return a function that calls `kernel` and turns its errors into ProgramErrors."""
 
     def told(*arguments: Any) -> None:
         with telling(udfs):
@@ -144,7 +144,9 @@ def _built(
     *,
     jit: bool,
 ) -> Kernel:
-    """`build`, of UDFs as they are, or with checks at `sites`."""
+    """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
+    Find it in this process or in the cache folder if it was compiled before.
+    """
     udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
     shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
     signature = tuple(numba.typeof(a) for a in args) if jit else ()
@@ -176,8 +178,8 @@ def _built(
 def plain(
     source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]
 ) -> Kernel:
-    """The kernel as plain Python, of checked UDFs that call the functions `named`; its own loops
-    call `tick` at each iteration.
+    """Return the kernel as plain Python, of checked UDFs that call the functions `named`; its own
+    loops call `tick` at each iteration.
     """
     scope = _scope(injected, Sites(ticks=True), named, jit=False)
     scope["range"] = lambda *bounds: _ticking(range(*bounds), tick)
@@ -199,8 +201,8 @@ def _scope(
     jit: bool,
     unsigned: bool = False,
 ) -> dict[str, Any]:
-    """The globals of a kernel's module; `named` are what rewritten UDFs call. `unsigned`: whether
-    there are unsigned numbers.
+    """Return the globals of a kernel's module; `named` are the functions that rewritten UDFs call.
+    `unsigned`: whether there are unsigned numbers.
     """
     copies = Copies(sites, named, jit=jit, unsigned=unsigned)
     scope: dict[str, Any] = {
@@ -218,10 +220,9 @@ def _scope(
 
 
 class Copies:
-    """Copies of UDFs, and of the plain functions that they read or close over: as numba's and
-    inlined, with checks at `sites`, or both; `unsigned`: with signed differences.
-
-    `named`: what the checks are called, and the functions that are called.
+    """Copies of UDFs, and of the plain functions that they read or close over: compiled by numba
+    and inlined, with checks at `sites`, or both; `unsigned`: with signed differences. `named`: the
+    functions that checks call, by name.
     """
 
     def __init__(
@@ -233,7 +234,7 @@ class Copies:
         self._made: dict[Any, Any] = {}
 
     def of(self, udf: Any) -> Any:
-        """The copy of a UDF. ProgramError where a function calls itself."""
+        """Return the copy of a UDF. Raise ProgramError where a function calls itself."""
         return self._copy(udf, udf)
 
     def _rewritten(self, function: types.FunctionType) -> types.CodeType | None:
@@ -288,7 +289,7 @@ def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
 
 
 def _keep(path: Path, source: str) -> None:
-    """Have `source` in the file `path`."""
+    """Write `source` to the file `path`, unless it is there already."""
     try:
         if path.read_bytes() == source.encode():
             return

@@ -50,11 +50,12 @@ _SEE_NAMES = ("eval", "exec", "locals", "vars")
 
 
 class Expressions:
-    """The expressions of one call of one function; `env`: what its local names stand for.
+    """The expressions of one call of one function; `env`: the value that each local name stands
+    for.
 
-    `rows`: what the rows look like, by their names. `call` is told of calls of functions with a
-    source: the function, and its parameters; it returns what they return, or None where they
-    cannot be followed.
+    `rows`: the shapes of rows, by their names. `call` is called at each call of a function with a
+    source, with the function and its parameters; it returns what the function returns, or None
+    where it cannot be followed.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Expressions:
         self._note(row, field, kind, where)
 
     def escape(self, value: Value, node: ast.AST) -> None:
-        """The rows in `value` go where they are not followed."""
+        """Note that anything may happen to the rows in `value`: they are not followed from here."""
         for atom in rows_in(value):
             if isinstance(atom, View):
                 self.note(atom.row, atom.field, "unknown", node)
@@ -86,7 +87,7 @@ class Expressions:
                 self.note(f"{atom.name}.{end}", EVERY, "unknown", node)
 
     def use(self, value: Value, node: ast.AST) -> None:
-        """A value is computed with: fields are read, and rows are not followed."""
+        """Note that a value is computed with: fields are read, and rows are not followed."""
         for atom in value:
             if isinstance(atom, View):
                 self.note(atom.row, atom.field, "read", node)
@@ -96,18 +97,18 @@ class Expressions:
                 self.use(item, node)
 
     def used(self, node: ast.expr | None) -> None:
-        """An expression whose value is computed with."""
+        """Evaluate an expression and note that its value is computed with."""
         if node is not None:
             self.use(self.value(node), node)
 
     def unfollowed(self, node: ast.AST) -> None:
-        """Source that is not followed may do anything to what the names stand for."""
+        """Note that source is not followed: it may do anything to the values of local names."""
         self.escape(join(*self.env.values()), node)
         for name in names_in(node, stored=True):
             self.env[name] = OBJECT
 
     def value(self, node: ast.expr) -> Value:
-        """What an expression may be; the fields that it reads are noted."""
+        """Return the value that an expression may have, and note the fields that it reads."""
         match node:
             case ast.Constant():
                 return PLAIN if isinstance(node.value, int | float | complex) else OBJECT
@@ -152,7 +153,7 @@ class Expressions:
         return OBJECT
 
     def named(self, name: str) -> Value:
-        """What a name stands for."""
+        """Return the value that a name stands for."""
         if name in self.env:
             return self.env[name]
         if name in self._locals:
@@ -166,7 +167,7 @@ class Expressions:
         return constant(known[name] if name in known else getattr(builtins, name, None))
 
     def element(self, value: Value, node: ast.AST) -> Value:
-        """What a loop over a value gives."""
+        """Return the value that a loop over `value` gives at each turn."""
         return join(*(self._element(atom, node) for atom in value))
 
     def _element(self, atom: Any, node: ast.AST) -> Value:
@@ -187,9 +188,7 @@ class Expressions:
         return frozenset({Several(items)})
 
     def combined(self, left: Value, right: Value, node: ast.AST) -> Value:
-        """What an operator makes of its operands: a number or an array of its own; or, of tuples
-        and lists, one that holds what they hold.
-        """
+        """Return the value that an operator makes: a number, or a new array, tuple or list."""
         both = join(left, right)
         self.use(both, node)
         if is_numeric(both):
@@ -198,7 +197,7 @@ class Expressions:
         return OBJECT
 
     def _computed(self, node: ast.expr) -> Value:
-        """A number or text, made of the parts of an expression."""
+        """Evaluate an expression that makes a number or a text of its parts."""
         told_apart = isinstance(node, ast.Compare) and all(
             isinstance(op, ast.Is | ast.IsNot) for op in node.ops
         )
@@ -287,7 +286,7 @@ class Expressions:
         return OBJECT
 
     def _part(self, view: View, at: ast.expr, index: Value, node: ast.Subscript) -> Value:
-        """An entry of a field that is an array, or a part of it."""
+        """Return the value of an entry, or of a part, of a field that is an array."""
         each = at.elts if isinstance(at, ast.Tuple) else [at]
         numbers = tuple(PLAIN for _ in each)
         if index != (frozenset({Several(numbers)}) if isinstance(at, ast.Tuple) else PLAIN):
@@ -331,7 +330,7 @@ class Expressions:
         )
 
     def _method(self, base: Value, name: str, given: list[Value], node: ast.Call) -> Value:
-        """A method of an array, or of anything else."""
+        """Note the effects of a method of an array, or of anything else; return its result."""
         for value in given:
             self.escape(value, node)
         reads = name in READING_METHODS and (name != "astype" or len(given) == 1)  # copy=False
@@ -373,7 +372,7 @@ class Expressions:
 
 
 def _bound(function: types.FunctionType, given: list[Value], named: dict[str, Value]) -> Env | None:
-    """The parameters of a call by name; None where they do not fit."""
+    """Return the parameters of a call by name; None where the arguments do not fit."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

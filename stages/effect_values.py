@@ -1,4 +1,4 @@
-"""What the analysis of a UDF knows of a value: which rows, fields of rows, and functions it may be.
+"""Values in the analysis of a UDF: the rows, fields of rows, and functions that a value may be.
 
 A value is a set of atoms: it may be any of them. Through `PLAIN` and `OBJECT` no row is reached:
 a number, or an array of numbers that is the function's own; an object of any other kind.
@@ -20,8 +20,7 @@ from numba.core.dispatcher import Dispatcher
 
 @dataclass(frozen=True)
 class Shape:
-    """What a parameter of a UDF is: a row, or, if `several`, a slice of edges, each a row.
-
+    """The shape of a UDF's parameter: a row, or, if `several`, a slice of edges, each a row.
     `fields`: the number of dimensions of each field, 0 for a number. `ends`: the rows that an edge
     leads to, by their names.
     """
@@ -57,7 +56,7 @@ class Row(Atom):
 
 @dataclass(frozen=True)
 class Edges(Atom):
-    """The slice of edges that a parameter is."""
+    """The slice of edges that is the parameter `name`."""
 
     name: str
 
@@ -106,7 +105,7 @@ DEEPEST = 3  # tuples in tuples that are told apart
 
 
 def depth(value: Value) -> int:
-    """How deep tuples and lists are nested in a value."""
+    """Return how deep tuples and lists are nested in a value; 0 if it holds none."""
     inner = [
         1 + max((depth(item) for item in parts(atom)), default=0)
         for atom in value
@@ -116,14 +115,14 @@ def depth(value: Value) -> int:
 
 
 def parts(atom: Atom) -> tuple[Value, ...]:
-    """The values that a tuple or a list holds."""
+    """Return the values that a tuple or a list holds; none for other things."""
     if isinstance(atom, Several):
         return atom.items
     return (atom.item,) if isinstance(atom, Each) else ()
 
 
 def rows_in(value: Value) -> Iterator[Row | Edges | View]:
-    """The rows, slices of edges and fields in a value, in its tuples and lists too."""
+    """Yield the rows, slices of edges and fields in a value, in its tuples and lists too."""
     for atom in value:
         if isinstance(atom, Row | Edges | View):
             yield atom
@@ -132,22 +131,22 @@ def rows_in(value: Value) -> Iterator[Row | Edges | View]:
 
 
 def holds_rows(value: Value) -> bool:
-    """Whether a tuple or a list in a value holds rows or fields."""
+    """Return whether a tuple or a list in a value holds rows or fields."""
     return any(any(rows_in(item)) for atom in value for item in parts(atom))
 
 
 def is_numeric(value: Value) -> bool:
-    """Whether a value is certainly a number or an array of numbers."""
+    """Return whether a value is certainly a number or an array of numbers."""
     return all(isinstance(a, View) or isinstance(a, Other) and a.numeric for a in value)
 
 
 def join(*values: Value) -> Value:
-    """What may be any of some values."""
+    """Return the value that may be any of some values."""
     return frozenset().union(*values)
 
 
 def constant(thing: Any) -> Value:
-    """A global, or what a function closes over."""
+    """Return the value of a global, or of a variable that a function closes over."""
     thing = thing.py_func if isinstance(thing, Dispatcher) else thing
     if isinstance(thing, tuple):
         return frozenset({Several(tuple(map(constant, thing)))})
@@ -196,8 +195,8 @@ _READING_NUMPY |= {id(np.linalg.solve): 2, id(np.linalg.norm): 1}
 
 
 def read_by(thing: Any, given: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
-    """What a function of Python's or numpy's library returns that reads its arguments and does
-    nothing else with them; None if it may do anything else.
+    """Return the result of a function of Python's or numpy's library that reads its arguments and
+    does nothing else with them; None if it may do anything else.
     """
     values = [*given, *named.values()]
     if not _only_reads(thing, len(given), frozenset(named)):
@@ -219,8 +218,8 @@ def read_by(thing: Any, given: Sequence[Value], named: Mapping[str, Value]) -> V
 
 
 def _returns_one(thing: Any, values: list[Value]) -> bool:
-    """Whether a function may return an array that it is given, or a part of it. Of a lone array
-    with one dimension, `max`, `min` and `sum` return a number.
+    """Return whether a function may return an array that it is given, or a part of it. Of a lone
+    array with one dimension, `max`, `min` and `sum` return a number.
     """
     if any(thing is each for each in _LEAST):
         return len(values) != 1 or any(isinstance(a, View) and a.ndim > 1 for a in values[0])
@@ -228,7 +227,9 @@ def _returns_one(thing: Any, values: list[Value]) -> bool:
 
 
 def _of_objects(value: Value) -> bool:
-    """Whether a value is, holds, or names the type of, something other than numbers."""
+    """Return whether a value is something other than numbers, holds such a thing, or is its
+    type.
+    """
     return any(
         isinstance(atom, Other)
         and not atom.numeric

@@ -1,4 +1,5 @@
-"""What a UDF, and all that it calls, does to the fields of its rows, by abstract interpretation.
+"""The effects of a UDF, and of all that it calls, on the fields of its rows, by abstract
+interpretation.
 
     read      the field, or an entry of it, is read
     add       x.f += e,  x.f -= e,  x.f = x.f + e
@@ -39,16 +40,15 @@ from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
 from tux.stages.written import place_in
 
-_tree = lru_cache(4096)(definition)  # which nobody changes
+_tree = lru_cache(4096)(definition)  # nobody changes the tree
 _CALLS = 20  # calls within calls that are followed
 _UNUSUAL = 0x04 | 0x08 | 0x20 | 0x80 | 0x200  # *args, **kwargs, yield, async: flags of a code
 
 
 @dataclass
 class Effects:
-    """By row and field, the kinds of effects, each with the ``file:line`` where it is found first.
-
-    A row is named like its parameter; "edges" are the edges of a slice, "edges.user" the rows that
+    """The kinds of effects by row and field, each with the ``file:line`` where it is found first. A
+    row is named like its parameter; "edges" are the edges of a slice, "edges.user" the rows that
     they lead to.
     """
 
@@ -59,18 +59,20 @@ class Effects:
         self.found.setdefault((row, field), {}).setdefault(kind, where)
 
     def of(self, row: str, field: str) -> dict[str, str]:
-        """The kinds of effects on a field, and where."""
+        """Return the kinds of effects on a field, each with its ``file:line``."""
         return {**self.found.get((row, EVERY), {}), **self.found.get((row, field), {})}
 
 
 _FOUND: dict[tuple[types.FunctionType, str, str], Effects] = {}
-"""By function, shapes, and what the function reads: its globals may be changed between two runs."""
+"""By function, shapes, and a digest of all that the function reads, as its globals may be changed
+between two runs.
+"""
 _KEPT = 4096
 
 
 def effects(udf: Any, shapes: Mapping[str, Shape]) -> Effects:
-    """The effects of `udf` on those of its parameters that `shapes` describes; nothing is claimed
-    of others. The result is shared, and nobody changes it.
+    """Return the effects of `udf` on those of its parameters that `shapes` describes; nothing is
+    claimed of others. The result is shared, and nobody changes it.
     """
     function = getattr(udf, "py_func", udf)
     # stages and workers ask the same many times
@@ -103,7 +105,9 @@ def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effec
 
 
 class _Calls:
-    """The calls of one analysis that are under way or done."""
+    """The calls of functions in one analysis: those that are being followed, and the results of
+    others.
+    """
 
     def __init__(self, out: Effects, rows: Mapping[str, Shape]) -> None:
         self.out, self.rows = out, rows
@@ -111,7 +115,7 @@ class _Calls:
         self.done: dict[Any, Value] = {}
 
     def followed(self, function: types.FunctionType, env: Env) -> Value | None:
-        """What a call returns; None if it cannot be followed."""
+        """Follow a call and return its result; None if it cannot be followed."""
         code, key = function.__code__, (function, tuple(sorted(env.items())))
         if key in self.done:
             return self.done[key]
@@ -130,14 +134,14 @@ class _Calls:
 
 @lru_cache(4096)
 def _holds_functions(tree: ast.FunctionDef) -> bool:
-    """Whether functions stand in a function: they see what its names stand for later."""
+    """Return whether functions stand in a function: they see the later values of its names."""
     inner = (each for statement in tree.body for each in ast.walk(statement))
     return any(isinstance(each, ast.FunctionDef | ast.Lambda | ast.GeneratorExp) for each in inner)
 
 
 class _Frame(Expressions):
-    """The statements of one call of one function. Each gives what names stand for behind it;
-    None: what follows is not reached.
+    """The statements of one call of one function. Each method for a statement returns the values of
+    names behind it; None if the code that follows is not reached.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -146,7 +150,9 @@ class _Frame(Expressions):
         self.left: list[tuple[list[Env], list[Env]]] = []  # by loop: at breaks, at continues
 
     def run(self, body: Iterable[ast.stmt], env: Env) -> Env | None:
-        """Go through statements."""
+        """Run through statements in order. Return the values of names behind them; None if the end
+        is not reached.
+        """
         self.env, at = env, env
         for statement in body:
             self.env = dict(at)
@@ -193,7 +199,7 @@ class _Frame(Expressions):
         return self.env
 
     def unfollowed(self, node: ast.AST) -> None:
-        """Source that is not followed; it may also leave a loop, or the function."""
+        """Note that source is not followed; it may also leave a loop, or the function."""
         super().unfollowed(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Return):
@@ -263,7 +269,9 @@ class _Frame(Expressions):
                     self._store(each, given, node)
 
     def _is(self, node: ast.expr, thing: Any) -> bool:
-        """Whether an expression is this function, perhaps of a module."""
+        """Return whether an expression is the function `thing`, perhaps as an attribute of a
+        module.
+        """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             modules = self.named(node.value.id)
             found = [getattr(a.thing, node.attr, None) for a in modules if isinstance(a, Known)]
@@ -286,7 +294,7 @@ class _Frame(Expressions):
         self.env[node.target.id] = join(views, made)
 
     def _store(self, target: ast.expr, value: Value, node: ast.AST) -> None:
-        """Assign a value."""
+        """Assign a value to a target, and note the effects."""
         match target:
             case ast.Name():
                 self.env[target.id] = value
@@ -319,7 +327,9 @@ class _Frame(Expressions):
             self._store(target, item, node)
 
     def _change(self, target: ast.expr, kind: str, node: ast.AST) -> bool:
-        """A field is changed, or an entry of one; whether the target is nothing else."""
+        """Note a change of a field, or of an entry of one; return whether the target can be nothing
+        else.
+        """
         assert isinstance(target, ast.Attribute | ast.Subscript)
         base, certain = self.value(target.value), True
         if isinstance(target, ast.Subscript):
@@ -336,7 +346,9 @@ class _Frame(Expressions):
 
 
 def _either(*ways: Env | None) -> Env | None:
-    """What names stand for where several ways meet."""
+    """Return the values of names where several branches meet; None if no branch comes to its
+    end.
+    """
     reached = [env for env in ways if env is not None]
     if not reached:
         return None

@@ -93,7 +93,9 @@ class Exchange(CallingStage):
         self._check_words()
 
     def _check_words(self) -> None:
-        """ProgramError for what `split` and `lanes` cannot say of this Exchange."""
+        """Raise ProgramError for values of `split`, `lanes` and `cut` that this Exchange cannot
+        have.
+        """
         split, number = self.split, not isinstance(self.split, bool | np.bool_)
         if number and not (isinstance(split, int | np.integer) and split > 1):
             raise ProgramError(
@@ -128,7 +130,9 @@ class Exchange(CallingStage):
             )
 
     def role(self, program: Program) -> str:
-        """The enumerated end's name in UDFs; ProgramError where `over` names no end."""
+        """Return the enumerated end's name in UDFs; raise ProgramError where `over` names no
+        end.
+        """
         edge = program.edge
         if names_role(program, self.over, self.label):
             return self.over
@@ -145,13 +149,13 @@ class Exchange(CallingStage):
 
     @property
     def by_tile(self) -> bool:
-        """Whether the edges of a block can be walked share by share of the other end: per edge,
-        in any order.
+        """True if the edges of a block can be walked share by share of the other end: if the UDF is
+        called per edge, in any order.
         """
         return self.f is not None and not (self._per_vertex or self.enter or self.leave)
 
     def walk(self, worker: Worker, batch: Batch | None, role: str, plan: Plan) -> Walk:
-        """The edges in the order in which they are walked; `role`: the enumerated end."""
+        """Return the edges in the order in which they are walked; `role`: the enumerated end."""
         edges = worker.graph.held_out if self.held_out else worker.graph.edges
         if self.by_tile:
             return Walk.by_tile(worker, edges, role, batch)
@@ -187,7 +191,7 @@ class Exchange(CallingStage):
         return ExchangeStep(worker, walk, plan, loops.over_rows(lines))
 
     def plan(self, program: Program, role: str) -> Plan:
-        """How threads share the kernel; `role`: the end that is enumerated."""
+        """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
         calls = self.calls(program, role)
         if self.by_tile:
             return of_tiles(program, calls[0], role)
@@ -196,14 +200,14 @@ class Exchange(CallingStage):
         return of_vertices(program, calls, lanes=self.lanes)
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """One kernel."""
+        """Return the plan of the one kernel."""
         return {"": self.plan(program, role or self.role(program))}
 
     def loops(
         self, worker: Worker, walk: Walk, plan: Plan, prefix: str = ""
     ) -> tuple[EdgeLoops, list[str]]:
-        """The loop over rows lo..hi of the enumerated end, and what it refers to. Not for edges
-        in tiles.
+        """Return the loop over rows lo..hi of the enumerated end, as what it refers to and its
+        lines. Not for edges in tiles.
         """
         loops = EdgeLoops(
             worker, self.label, walk.edges, walk.layout, walk.role, plan, prefix=prefix
@@ -229,7 +233,9 @@ class Exchange(CallingStage):
         return loops, [head, *body]
 
     def _visited(self, worker: Worker, walk: Walk) -> np.ndarray | None:
-        """Which rows (n_train,) of the enumerated end are visited on this worker; None: all."""
+        """Return a mask (n_train,) of the rows of the enumerated end that are visited on this
+        worker; None: all.
+        """
         vertices = worker.graph.of_role(walk.role)
         if self.cut is not None:
             return _replicated(vertices) == self.cut
@@ -246,7 +252,9 @@ class Exchange(CallingStage):
         return some | (without & mastered)
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """A vertex is visited once a replica, unless that is declared otherwise."""
+        """Return how the UDFs are called. A vertex is visited once a replica, unless that is
+        declared otherwise.
+        """
         edge, role = program.edge, role or self.role(program)
         types = dict(zip(edge.roles, edge.ends, strict=True))
         own = on_vertex(program, (role,), types[role])
@@ -275,12 +283,14 @@ class Exchange(CallingStage):
 
 
 def _shares(edges: int, vertices: int, most: int) -> int:
-    """Into how many shares the edges of a vertex are cut."""
+    """Return the number of shares into which the edges of a vertex are cut."""
     return max(2, min(most, edges // max(vertices, 1) // EACH))
 
 
 def _replicated(vertices: Vertices) -> np.ndarray:
-    """Which rows (n_train,) of a type have replicas on other workers, or a master on another."""
+    """Return a mask (n_train,) of the rows of a type that have replicas on other workers, or a
+    master on another.
+    """
     part = vertices.part
     if part is None:
         return np.zeros(vertices.n_train, bool)
@@ -299,8 +309,8 @@ class ExchangeStep(Step):
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
     def tiles(self, block: Block | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The block's tiles, of its share of the other end if it has one, in a random order of this
-        pass, and the boundaries of their runs.
+        """Return the block's tiles, of its share of the other end if it has one, in a random order
+        of this pass, and the boundaries of their runs.
 
         The order is random so that no tile is favoured by always coming last.
         """
@@ -321,7 +331,9 @@ class ExchangeStep(Step):
         return tile_order(stream, first, last, layout.across, row_bytes, columns)
 
     def items(self, block: Block | None = None) -> Items:
-        """What the threads share of a block: its tiles in their order, or ranges of its rows."""
+        """Return the items of a block that threads share: its tiles in their order, or ranges of
+        its rows.
+        """
         bounds, plan, span = self.walk.layout.bounds, self._plan, self.walk.groups(block)
         if self.walk.tiled and span[1] - span[0] > 1:
             return self._in_order(*self.tiles(block))
@@ -341,7 +353,7 @@ class ExchangeStep(Step):
         return self._ranges[span]
 
     def _in_order(self, tiles: np.ndarray, runs: np.ndarray) -> Items:
-        """Tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
+        """Return tiles as items, with tickets of their rows and columns in the grid, in `runs`."""
         bounds, plan = self.walk.layout.bounds, self._plan
         row, column = np.divmod(tiles, max(self.walk.layout.across, 1))
         items = ranges(bounds[tiles], bounds[tiles + 1])
@@ -349,7 +361,7 @@ class ExchangeStep(Step):
         return Items(*with_tickets(items, *held), runs)
 
     def run(self, block: Block | None = None) -> None:
-        """Walk the block's edges."""
+        """Run the UDF along the block's edges."""
         layout, items = self.walk.layout, self.items(block)
         with self._worker.timed("compute"):
             self._kernel(items)

@@ -29,8 +29,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
-    """`error`, which compiling `udfs` raised, as one line of reason with the line that caused
-    it, or else the function's.
+    """Return `error`, which compiling `udfs` raised, as a ProgramError: one line of reason, with
+    the line that caused it, or else the function's.
     """
     udfs = list(udfs)
     text = _COLOUR.sub("", str(error))
@@ -51,8 +51,8 @@ def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
 
 
 def _place_of(name: str, udfs: Iterable[Any]) -> str:
-    """``file:line`` where one of the `udfs` has this name or attribute last; "" if none has: numba
-    does not tell the line of each fault.
+    """Return ``file:line`` where one of the `udfs` has this name or attribute last; "" if none has:
+    numba does not tell the line of each fault.
     """
     for udf in udfs:
         tree = definition(udf.__code__)
@@ -65,8 +65,8 @@ def _place_of(name: str, udfs: Iterable[Any]) -> str:
 def broken(
     error: IndexError | BecameNan | Unfit | Unlike, sites: Sequence[Site], udfs: Sequence[Any]
 ) -> TuxError:
-    """What a check in one of the `udfs` found, with the line that caused it, or else the first
-    UDF's.
+    """Return the fault that a check in one of the `udfs` has found as an error for the user, with
+    the line that caused it, or else the first UDF's.
     """
     if isinstance(error, BecameNan):
         site = sites[error.args[0]]
@@ -110,8 +110,8 @@ def broken(
 
 
 def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError:
-    """What `udfs` have raised, or numba's own code in them, such as that for arrays whose lengths
-    do not go together: with the line, if it is known, as Python's is.
+    """Return as a ProgramError what `udfs` have raised, or numba's own code in them, such as that
+    for arrays whose lengths do not go together: with the line, if it is known, as Python's is.
     """
     files = {udf.__code__.co_filename for udf in udfs}
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
@@ -139,8 +139,8 @@ def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError:
 
 @contextmanager
 def telling(udfs: Sequence[Any]) -> Iterator[None]:
-    """An error that `udfs` raise inside, as plain Python, is a ProgramError. A TuxError stays one,
-    and too little memory is no mistake of theirs.
+    """Turn an error that `udfs` raise inside, as plain Python, into a ProgramError. A TuxError is
+    raised as it is, and so is a MemoryError, as too little memory is no mistake of theirs.
     """
     try:
         yield
@@ -151,7 +151,7 @@ def telling(udfs: Sequence[Any]) -> Iterator[None]:
 
 
 def out_of_bounds(text: str, index: int, length: int, axis: int = 0) -> str:
-    """That an index of `text` is wrong, in one line."""
+    """Return one line that says that an index of `text` is out of bounds."""
     entries = "1 entry" if length == 1 else f"{length:,} entries"
     where = f"axis {axis} of " if axis else ""
     return f"index {index:,} is out of bounds for {where}`{text}`, which has {entries}"

@@ -32,8 +32,8 @@ import tux.rows.turns
 
 @cache
 def engine() -> bytes:
-    """The text of the engine's own part of every kernel: rows, slices of edges, values with keys,
-    random streams, turns, stores that are kept.
+    """Return the text of the engine's own part of every kernel: rows, slices of edges, values with
+    keys, random streams, turns, stores that are kept.
     """
     own = tux.rows
     rows = (own.row, own.edge_slice, own.extreme, own.rng, own.turns, own.stores)
@@ -41,7 +41,8 @@ def engine() -> bytes:
 
 
 def processor() -> tuple[str, str, str]:
-    """What numba compiles for: the kind of machine, and its processor's name and features.
+    """Return the target that numba compiles for: the kind of machine, and its processor's name and
+    features.
 
     They are those of this processor, or of the one that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES
     describe.
@@ -50,8 +51,8 @@ def processor() -> tuple[str, str, str]:
 
 
 def fingerprint(parts: list[object], functions: list[Any]) -> str:
-    """A hexadecimal digest of `parts` (by their text) and of `functions` with everything that
-    they reach.
+    """Return a hexadecimal digest of `parts` (by their text) and of `functions` with everything
+    that they reach.
     """
     digest = hashlib.blake2b(engine(), digest_size=12)
     versions = (sys.version_info[:3], numba.__version__, llvmlite.__version__, np.__version__)
@@ -65,7 +66,7 @@ def fingerprint(parts: list[object], functions: list[Any]) -> str:
 
 
 def reached(function: Any) -> str:
-    """A hexadecimal digest of a function with everything that it reaches."""
+    """Return a hexadecimal digest of a function with everything that it reaches."""
     digest = hashlib.blake2b(digest_size=16)
     for item in _reach(function, set()):
         digest.update(item)
@@ -73,7 +74,9 @@ def reached(function: Any) -> str:
 
 
 def _reach(thing: Any, seen: set[int]) -> Iterator[bytes]:
-    """Bytes that stand for `thing`: code and globals of a function, the value of anything else."""
+    """Yield bytes that stand for `thing`: code and globals of a function, the value of anything
+    else.
+    """
     function = getattr(thing, "py_func", thing)
     if isinstance(function, types.FunctionType):
         if id(function) in seen:
@@ -123,7 +126,7 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
 
 @lru_cache(4096)
 def global_loads(code: types.CodeType) -> dict[str, set[str]]:
-    """The globals that a function's code, and code nested in it, reads, and of each the
+    """Return the globals that a function's code, and code nested in it, reads, and of each the
     attributes that are read from it at once. The result is shared, and nobody changes it.
     """
     loads: dict[str, set[str]] = {}

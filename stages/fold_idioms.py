@@ -19,7 +19,7 @@ _LESS, _GREATER = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
 
 
 class Fold(NamedTuple):
-    """The kind ("add", "min" or "max"), and what is combined with the target."""
+    """The kind ("add", "min" or "max"), and the expressions that are combined with the target."""
 
     kind: str
     operands: list[ast.expr]
@@ -27,7 +27,7 @@ class Fold(NamedTuple):
 
 class GuardedFold(NamedTuple):
     """An assignment behind a comparison. The kind is "unknown" where the operand calls a function:
-    what the second call does would depend on the field.
+    the effect of the second call would depend on the field.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class GuardedFold(NamedTuple):
 
 
 def names_in(node: ast.AST, *, stored: bool = False) -> Iterator[str]:
-    """Names in a piece of source, or only those that it assigns."""
+    """Yield the names in a piece of source, or only those that it assigns."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and (not stored or isinstance(each.ctx, ast.Store)):
             yield each.id
@@ -50,10 +50,11 @@ def fold(
     *,
     alone: bool,
 ) -> Fold | None:
-    """What ``target = value`` combines the target with; None if it is no such statement.
+    """Return the way in which ``target = value`` combines something with the target; None if it
+    does not.
 
-    `assigned`: names that the statement assigns too. `alone`: no other field is assigned beside
-    it, which an index of the target could depend on.
+    `assigned`: names that the statement assigns too. `alone`: no other field is assigned beside it,
+    which an index of the target could depend on.
     """
     inside = [*ast.walk(value)]
     if any(isinstance(each, ast.NamedExpr) for each in inside):
@@ -85,7 +86,9 @@ def fold(
 
 
 def guarded_fold(node: ast.If) -> GuardedFold | None:
-    """What ``if e < x.f: x.f = e`` does; None for another statement."""
+    """Return the way in which ``if e < x.f: x.f = e`` changes its target; None for another
+    statement.
+    """
     if node.orelse or len(node.body) != 1 or not isinstance(node.test, ast.Compare):
         return None
     inner, test = node.body[0], node.test
@@ -109,7 +112,9 @@ def guarded_fold(node: ast.If) -> GuardedFold | None:
 
 
 def _selected(value: ast.IfExp, target: ast.expr) -> Fold | None:
-    """What ``e if e < x.f else x.f`` combines the target with; None for another expression."""
+    """Return the way in which ``e if e < x.f else x.f`` combines something with the target; None
+    for another expression.
+    """
     test = value.test
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], _LESS + _GREATER):
         return None
@@ -128,7 +133,9 @@ def _selected(value: ast.IfExp, target: ast.expr) -> Fold | None:
 
 
 def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:
-    """What is added to the target, or subtracted from it; None for another expression."""
+    """Return the expressions that are added to the target, or subtracted from it; None for another
+    expression.
+    """
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add | ast.Sub):
         return None
     if _same(value.left, target):
@@ -145,19 +152,21 @@ def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
-    """Whether two expressions are written alike, be they read or assigned to; x.f[:] is x.f."""
+    """Return whether two expressions are written alike, be they read or assigned to; x.f[:] is
+    x.f.
+    """
     return ast.unparse(_entire(one)) == ast.unparse(_entire(other))
 
 
 def _entire(node: ast.expr) -> ast.expr:
-    """``x`` of ``x[:]``."""
+    """Return ``x`` of ``x[:]``, and any other expression as it is."""
     if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == ":":
         return node.value
     return node
 
 
 def _same_later(target: ast.expr, assigned: frozenset[str], *, alone: bool) -> bool:
-    """Whether the target is still the same when it is assigned to as when it was read."""
+    """Return whether the target is still the same when it is assigned to as when it was read."""
     if any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(target)):
         return False
     if assigned & set(names_in(target)):

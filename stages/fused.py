@@ -32,8 +32,8 @@ pays that all threads share them (`tux.stages.shared_kernel.ALONE_SECONDS`).
 
 
 def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: str) -> bool:
-    """Whether all of a mini-batch's stages work on rows that are known here: one worker, no tiles,
-    no GlobalSync, and no random numbers for rows that several blocks touch.
+    """Return whether all of a mini-batch's stages work on rows that are known here: one worker, no
+    tiles, no GlobalSync, and no random numbers for rows that several blocks touch.
     """
     own = _enumerated(program, role)
     rows = [
@@ -49,19 +49,21 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
 
 
 def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool:
-    """Whether an Apply of `can_be_fused` works on the end that is not enumerated."""
+    """Return whether one of the `stages` is an Apply on the end that is not enumerated."""
     own = _enumerated(program, role)
     return any(isinstance(stage, Apply) and stage.over != own for stage in stages)
 
 
 def is_worth_it(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
-    """Whether blocks are so small that one loop on one thread is faster."""
+    """Return whether blocks are so small that one loop on one thread is faster."""
     touches = touches_others(worker.program, stages, batch.role)
     return not touches or len(worker.graph.edges) <= MAX_FUSED_EDGES * (len(batch.local_cuts) - 1)
 
 
 def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
-    """Why a mini-batch that can be fused runs on one thread, or when."""
+    """Return the reason for which a mini-batch that can be fused runs on one thread, and under
+    which condition it does.
+    """
     limit = (
         f", if they have at most {MAX_FUSED_EDGES:,} edges"
         if touches_others(program, stages, role)
@@ -71,13 +73,13 @@ def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
 
 
 def _enumerated(program: Program, role: str) -> str:
-    """The vertex type of an end."""
+    """Return the vertex type of an end."""
     return program.edge.ends[program.edge.roles.index(role)]
 
 
 def neighbours(blocks: int) -> int:
-    """Small blocks that one kernel works through are shuffled in runs of neighbours: memory is
-    read in streams, at twice the speed.
+    """Return the number of small blocks that make a run. One kernel works through the blocks and
+    shuffles whole runs of neighbours: so memory is read in streams, at twice the speed.
     """
     return max(1, min(64, blocks // 16))
 
@@ -149,7 +151,7 @@ class FusedBlocks(Step):
     def _stage(
         self, worker: Worker, stage: Any, prefix: str
     ) -> tuple[Scope, list[str], dict[str, Any]]:
-        """One stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
+        """Return one stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
         plan = Plan(claims=self._claims)
         if isinstance(stage, Exchange):
             self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
@@ -191,14 +193,14 @@ class FusedBlocks(Step):
         return self._batch.cuts
 
     def _neighbours(self) -> np.ndarray:
-        """Boundaries (runs + 1,), in blocks, of the runs that are shuffled."""
+        """Return the boundaries (runs + 1,), in blocks, of the runs that are shuffled."""
         count = len(self.cuts) - 1
         runs = 1 if self._order == "fixed" else -(-count // neighbours(count))
         length, longer = divmod(count, runs)
         return np.cumsum([0, *[length + 1] * longer, *[length] * (runs - longer)])
 
     def _shuffled(self) -> np.ndarray:
-        """The order of runs in this pass."""
+        """Return the random order of runs in this pass."""
         worker, count = self._worker, len(self._layout[0]) - 1
         return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
 

@@ -91,15 +91,17 @@ class Generate(CallingStage):
             )
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """ProgramError: only a MiniBatch can prepare it, into several steps (`prepared`)."""
+        """Raise ProgramError: only a MiniBatch can prepare it, into several steps
+        (`prepare_lists`).
+        """
         raise ProgramError(
             f"{self.label} stands outside a MiniBatch",
             do=f"write MiniBatch({self.label}, vertices=...)",
         )
 
     def check(self, worker: Worker) -> None:
-        """ProgramError where rows of the type do not come as they are touched, or lists that race
-        would lose changes of the context.
+        """Raise ProgramError where rows of the type do not come as they are touched, or lists that
+        race would lose changes of the context.
         """
         declared = worker.program.vertices.get(self.over)
         if declared is None or not declared.remote:
@@ -115,7 +117,7 @@ class Generate(CallingStage):
             )
 
     def plan(self, program: Program, *, racing: bool = False) -> Plan:
-        """How threads share the lists; `racing`: by the user's word."""
+        """Return the plan by which threads share the lists; `racing`: by the user's word."""
         calls, word = self._calls_of(program, self.use), self.racing
         if not calls:
             return Plan(why="no lists are used")
@@ -128,8 +130,8 @@ class Generate(CallingStage):
         return [call for call in self.calls(program, "") if call.udf is udf]
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """`make` is called once for each vertex, whatever the number of workers, and so is `use`;
-        rows of the type have no deltas.
+        """Return how `make` and `use` are called: once for each vertex, whatever the number of
+        workers; rows of the type have no deltas.
         """
         if self.over not in program.vertices:
             return []
@@ -143,14 +145,16 @@ class Generate(CallingStage):
         ]
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """Of `make`, and of `use` if there is one."""
+        """Return the plan of `make`, and that of `use` if there is one."""
         out = {named(self.make): self._plan_of_make(program)}
         if self.use is not None:
             out[named(self.use)] = self.plan(program, racing=racing)
         return out
 
     def prepared(self, worker: Worker, batch: Batch) -> Generated:
-        """Compile both loops; with several workers, be ready to ask for rows and to answer."""
+        """Compile both loops; with several workers, also make the client and the server of rows.
+        Return the lists with their steps.
+        """
         part = worker.graph.vertices[self.over].part
         own = frozen(
             np.arange(worker.graph.vertices[self.over].n_train, dtype=np.int32)
@@ -183,8 +187,8 @@ class Generate(CallingStage):
         )
 
     def _refusing(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
-        """`make` that raises ProgramError where a list names a vertex that is not there: its row
-        would be anywhere in memory.
+        """Return `make` that raises ProgramError where a list names a vertex that is not there: its
+        row would be anywhere in memory.
         """
 
         def run(starts: np.ndarray, round: int, *lists: np.ndarray) -> None:
@@ -243,7 +247,7 @@ class Generate(CallingStage):
     def _compile_use(
         self, worker: Worker, use: Udf, widths: dict[str, int]
     ) -> tuple[Callable[..., None], bool]:
-        """The loop over lists, and whether it gets the ids of its rows."""
+        """Return the loop over lists, and whether it gets the ids of its rows."""
         plan = self.plan(worker.program, racing=worker.racing and worker.threads.count > 1)
         scope, table = Scope(worker, "exchange", self.label, plan), worker.tables[self.over]
 
@@ -280,7 +284,9 @@ class Generate(CallingStage):
 
 
 def _lists(count: int, length: int) -> Items:
-    """Items of vertices whose lists are made, each of ABREAST vertices or a multiple of these."""
+    """Return items of vertices whose lists are made, each of ABREAST vertices or a multiple of
+    these.
+    """
     groups = -(-count // ABREAST)
     array = even_items(0, groups, np.arange(groups + 1) * ABREAST * length)
     array[:, [LO, HI]] = np.minimum(array[:, [LO, HI]] * ABREAST, count)
@@ -288,8 +294,8 @@ def _lists(count: int, length: int) -> Items:
 
 
 def _abreast(seed_stream: list[str], call: str, first: str) -> list[str]:
-    """The loop that calls `make` place by place of the list `first`; each vertex goes on with
-    its own stream of random numbers.
+    """Return the loop that calls `make` place by place of the list `first`; each vertex goes on
+    with its own stream of random numbers.
     """
     keep, go_on = (
         ["states[i - low] = state[0]"] * len(seed_stream),

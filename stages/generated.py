@@ -57,8 +57,8 @@ class Generated:
         self._made: dict[tuple[int, int], Lists] = {}  # lists of the blocks that are under way
 
     def steps(self) -> list[Step]:
-        """What a block consists of: one step here; or what makes the lists, the pull, what uses
-        them, and the push.
+        """Return the steps of a block: one step here; or, between workers, those that make the
+        lists, pull the rows, use the lists, and push the changes.
         """
         if self.client is None:
             return [KeepLists(self) if self.kernels.use is None else WalkHere(self)]
@@ -66,13 +66,13 @@ class Generated:
         return [MakeLists(self), pull, WalkPulled(self, self.client), PushChanges(self.client)]
 
     def closing(self) -> list[Step]:
-        """After the blocks: a clock that touches nothing and waits until the masters hold the
-        changes of all before it.
+        """Return the steps after the blocks: a clock that touches nothing and waits until the
+        masters hold the changes of all before it.
         """
         return [] if self.client is None else [ClosingPull(self.client), ClosingPush(self.client)]
 
     def starts(self, block: Block) -> np.ndarray:
-        """The vertices of a block whose masters are here."""
+        """Return the vertices of a block whose masters are here."""
         return self.own[self._bounds[block.number] : self._bounds[block.number + 1]]
 
     def make(self, block: Block) -> None:
@@ -86,11 +86,13 @@ class Generated:
         self._made[block.number, block.round] = lists
 
     def lists_of(self, block: Block) -> Lists:
-        """The lists (vertices, width) of a block whose edges have been made."""
+        """Return the lists (vertices, width) of a block, which `make` has made."""
         return self._made[block.number, block.round]
 
     def taken(self, block: Block) -> Lists:
-        """The same, which are done with."""
+        """Return the lists of a block as `lists_of` does, and forget them: nobody needs them
+        again.
+        """
         return self._made.pop((block.number, block.round))
 
     def use(self, block: Block, rows: tuple[Any, ...], lists: Lists) -> None:
@@ -123,21 +125,21 @@ class _ListStep(Step):
         self.generated = generated
 
     def run(self, block: Block | None = None) -> None:
-        """Make the lists of a block."""
+        """Run `make` on a block, and then go on with its lists."""
         assert block is not None
         self.generated.make(block)
         self.go_on(block)
 
     def go_on(self, block: Block) -> None:
-        """What is done with the lists at once."""
+        """Do with the lists what is to be done at once: here nothing."""
 
 
 class MakeLists(_ListStep):
-    """Make the lists; what uses them comes later."""
+    """Make the lists; a later step uses them."""
 
 
 class WalkHere(_ListStep):
-    """With one worker: make the edges of a block and walk them; positions are rows."""
+    """Make the edges of a block and walk them, with one worker; positions are rows."""
 
     def go_on(self, block: Block) -> None:
         """Walk the edges."""
@@ -168,7 +170,9 @@ class WalkPulled(Step):
         self._generated, self._client = generated, client
 
     def run(self, block: Block | None = None) -> None:
-        """Lay the rows out, walk the edges, and take the changes."""
+        """Run `use` on a block: lay the rows out, walk the edges, and note the changes of the
+        rows.
+        """
         assert block is not None
         made, client = self._generated, self._client
         rows, lists = client.laid_out(block, made.lists_of(block))

@@ -74,8 +74,8 @@ class GlobalSync(CallingStage):
         )
 
     def bound(self, worker: Worker, tau: Table) -> Callable[[], None] | None:
-        """`f` with its arguments, by the same rule as any UDF; the expressions are evaluated
-        here, not compiled.
+        """Return `f` as a function without parameters, bound to the context and the parameters of
+        the program. They are passed by name, as to any UDF; `f` is not compiled.
         """
         f = self.f
         if f is None:
@@ -94,8 +94,8 @@ class GlobalSync(CallingStage):
         return run
 
     def aggregated(self, program: Program) -> str:
-        """The vertex type that `aggregate` walks, "" without one; ProgramError where it is not
-        said.
+        """Return the vertex type that `aggregate` walks, "" without one; raise ProgramError where
+        it is not said.
         """
         if self.aggregate is None:
             return ""
@@ -118,7 +118,9 @@ class GlobalSync(CallingStage):
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""
     ) -> dict[str, Added]:
-        """With `f`, those that it does not take."""
+        """Return the totals that wait for a GlobalSync behind this one: with `f`, those that it
+        does not take.
+        """
         if self.f is None:
             return super().totals_after(program, before, role)
         if self.takes is None:
@@ -126,7 +128,7 @@ class GlobalSync(CallingStage):
         return {name: added for name, added in before.items() if name not in self.takes}
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """The aggregate, on masters. `f` runs once."""
+        """Return the call of the aggregate, on masters. `f` runs once, and is not among them."""
         over = self.aggregated(program)
         if self.aggregate is None:
             return []
@@ -136,12 +138,12 @@ class GlobalSync(CallingStage):
         ]
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """That of the aggregate."""
+        """Return the plan of the aggregate, if there is one."""
         calls = self.calls(program, role)
         return {"": of_vertices(program, calls)} if calls else {}
 
     def _compile(self, worker: Worker, over: str) -> Aggregation:
-        """A function that aggregates the masters of this worker, wherever they are."""
+        """Return a function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
         plan = self.plans(worker.program, "")[""]
@@ -171,7 +173,7 @@ class LocalGlobalSync(Step):
         self._worker, self._f, self._aggregate, self._takes = worker, f, aggregate, takes
 
     def run(self, block: Block | None = None) -> None:
-        """Aggregate, run `f`, clear the totals."""
+        """Run the aggregate and `f`, then clear the totals."""
         with self._worker.timed("apply"):
             if self._aggregate:
                 self._aggregate(None)
@@ -205,11 +207,11 @@ class ContextSync(Fold[Totals]):
         self.sync_id = worker.register(self)
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
-        """The context's row."""
+        """Return the context's row."""
         return "tau", slice(None)
 
     def send(self, clock: int, block: Block | None) -> int:
-        """This worker's context goes to its own server; returns the number of answers to come."""
+        """Send this worker's context to its own server; return the number of answers to come."""
         worker = self._worker
         if self._aggregate and not self._at_home:
             self._aggregate(None)
@@ -222,19 +224,21 @@ class ContextSync(Fold[Totals]):
         return 1
 
     def aggregate_masters(self, clock: int) -> None:
-        """On each server, before its share is added: aggregate the masters that it keeps."""
+        """Aggregate the masters that this server keeps, before its share is added. This runs on
+        each server.
+        """
         if self._aggregate and self._at_home:
             self._aggregate(self._passes.pop(clock, None))
 
     def read(self, server: Server, message: Message) -> Totals:
-        """On the special worker's server: what a contribution carries, checked."""
+        """Read and check a contribution. This runs on the special worker's server."""
         if server.rank != 0:
             raise BadMessage(message, "the context's master is on worker 0")
         return Totals.read(message, server.special.up)
 
     def serve(self, server: Server, clock: int, contributions: list[Totals]) -> list[Arrays]:
-        """On the special worker's server: combine in worker order, run `f`, answer all. Totals
-        that `f` does not take stay here.
+        """Combine contributions in worker order, run `f`, and answer all workers. Totals that `f`
+        does not take stay here. This runs on the special worker's server.
         """
         server.special.fold((ROW, totals.fields, None) for totals in contributions)
         if self._f:
@@ -246,6 +250,6 @@ class ContextSync(Fold[Totals]):
         return answers
 
     def install(self, message: Message) -> None:
-        """On each worker: take the context's new value."""
+        """Take the context's new value. This runs on each worker."""
         mirrors = self._worker.mirrors["tau"]
         mirrors.install((self.sync_id, 0), Answer.of_context(message, mirrors.down).fields)

@@ -22,8 +22,8 @@ _LINE = 64  # bytes of a cache line
 
 class Lanes:
     """The context's `names`, as `arrays` in the order of the names, each with `count` copies along
-    its first axis. `arrays` are those of `tux.rows.table.Table.seen`; only those that can be
-    written have copies of their own.
+    its first axis. `arrays` are those of `tux.rows.table.Table.visible_fields`; only those that can
+    be written have copies of their own.
     """
 
     def __init__(
@@ -43,19 +43,19 @@ class Lanes:
 
     @property
     def written(self) -> bool:
-        """Whether any field has copies."""
+        """True if any field has copies."""
         return bool(self._copies)
 
     def start(self) -> None:
-        """Totals begin with nothing; shared fields with what the context holds."""
+        """Set the copies: totals begin with nothing, shared fields with what the context holds."""
         for field, array, copies in self._copies:
             copies[...] = field.identity if field.kind == "delta" else array
 
     def fold(self) -> None:
-        """Put what the lanes have gathered into the context."""
+        """Fold the copies into the context."""
         for field, array, copies in self._copies:
             if field.kind == "delta":
-                with np.errstate(all="ignore"):  # what is no longer finite is told elsewhere
+                with np.errstate(all="ignore"):  # another check tells of infinities
                     _gather(field, array, copies)
             elif array.dtype.kind == "b":
                 array ^= (copies != array).any(axis=0)
@@ -72,7 +72,7 @@ def _gather(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
 
 @compiled
 def _add_changes(array, copies):  # type: ignore[no-untyped-def]
-    """Add to `array` (n,) what each of its `copies` (lanes, n) has changed."""
+    """Add to `array` (n,) the changes that each of its `copies` (lanes, n) has made."""
     before = array.copy()
     for lane in range(len(copies)):
         for k in range(len(array)):
@@ -81,13 +81,15 @@ def _add_changes(array, copies):  # type: ignore[no-untyped-def]
 
 
 def _repeated(array: np.ndarray, count: int) -> np.ndarray:
-    """The one row of `array` as `count` rows that are the same memory."""
+    """Return the one row of `array` as `count` rows that are the same memory."""
     shape, strides = (count, *array.shape[1:]), (0, *array.strides[1:])
     return as_strided(array, shape, strides, writeable=array.flags.writeable)
 
 
 def _padded(array: np.ndarray, count: int) -> np.ndarray:
-    """`count` rows like the one of `array`, none of which shares a cache line with another."""
+    """Return `count` rows like the one of `array`, none of which shares a cache line with
+    another.
+    """
     size = array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
     stride = -(-size // _LINE) * _LINE + _LINE
     raw = np.zeros(count * stride + _LINE, np.uint8)

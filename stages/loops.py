@@ -64,7 +64,7 @@ class EdgeLoops:
         return lambda: self.scope.row(self.worker.tables[self.types[role]], index, role)
 
     def _edge(self) -> Names:
-        """Names of a per-edge UDF: both ends and the edge."""
+        """Return the names of a per-edge UDF: both ends and the edge."""
         position = "e" if isinstance(self.layout.index, tuple) else f"{self.prefix}index[e]"
         rows = {role: self._row(role, at) for role, at in self.at.items()}
         table = self.worker.edge_table(self.edges)
@@ -76,7 +76,7 @@ class EdgeLoops:
         )
 
     def _vertex(self) -> Names:
-        """Names of an UDF on the enumerated vertex alone."""
+        """Return the names of a UDF on the enumerated vertex alone."""
         return {self.role: self._row(self.role, "v")}
 
     def _vertex_ids(self) -> str:
@@ -84,16 +84,22 @@ class EdgeLoops:
         return f"{ids}, {ids}"
 
     def per_edge(self, f: Udf) -> Loop:
-        """for each edge e of lo..hi: f(...). Called with items of edges."""
+        """Compile the loop ``for each edge e of lo..hi: f(...)``. It is called with items of
+        edges.
+        """
         call = self.scope.call(f, self._edge(), self._edge_ids)
         return self._kernel({}, ["for e in range(lo, hi):", *indented(call)])
 
     def over_rows(self, lines: list[str]) -> Loop:
-        """A kernel of `by_vertex` or `per_vertex`, called with items of rows."""
+        """Compile the lines of `by_vertex` or `per_vertex`. The kernel is called with items of
+        rows.
+        """
         return self._kernel({}, lines)
 
     def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> list[str]:
-        """for each vertex v in lo..hi: enter(v); for each edge e of v: f(...); leave(v)."""
+        """Return the lines of ``for each vertex v in lo..hi: enter(v); for each edge e of v:
+        f(...); leave(v)``.
+        """
         loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
         if f:
             span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
@@ -105,7 +111,7 @@ class EdgeLoops:
         return ["for v in range(lo, hi):", *indented(loop)]
 
     def per_vertex(self, f: Udf) -> list[str]:
-        """for each vertex v in lo..hi: f(v, edges of v)."""
+        """Return the lines of ``for each vertex v in lo..hi: f(v, edges of v)``."""
         other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
         ends = self.at[other].removesuffix("[e]")
         first, last = f"{bounds}[v]", f"{bounds}[v + 1]"
@@ -130,9 +136,9 @@ class EdgeLoops:
         return ["for v in range(lo, hi):", *indented(call)]
 
     def _listed(self) -> Table:
-        """The fields of edges for `per_vertex`, once it is known which the UDF uses. Where they
-        are data, and small, they are copied into the order of the walk: to jump to each in memory
-        takes longer than the sum over a vertex's edges.
+        """Return the table of edges for `per_vertex`, once it is known which fields the UDF uses.
+        Where they are data, and small, they are copied into the order of the walk: to jump to each
+        in memory takes longer than the sum over a vertex's edges.
         """
         table, index = self.worker.edge_table(self.edges), f"{self.prefix}index"
         used = [name for name in table.declared if self.scope.uses(name)]
@@ -144,8 +150,8 @@ class EdgeLoops:
         return Table(table.name, table.declared, table.arrays | arrays)
 
     def _cell(self) -> list[str]:
-        """The edges of v that lead to one share of the other end; v is passed over where there are
-        none, but for a vertex without edges in the first share.
+        """Return the lines that select the edges of v that lead to one share of the other end; v is
+        passed over where there are none, but for a vertex without edges in the first share.
         """
         parts = self.layout.across
         return [
@@ -155,8 +161,8 @@ class EdgeLoops:
         ]
 
     def score(self, f: Udf, out: np.ndarray) -> Loop:
-        """for each edge e of lo..hi in memory: out[e] = f(...). Called with items of edges and
-        `out` (m,) float64.
+        """Compile the loop ``for each edge e of lo..hi in memory: out[e] = f(...)``. It is called
+        with items of edges and `out` (m,) float64.
         """
         *seed_stream, call = self.scope.call(f, self._edge(), self._edge_ids)
         lines = ["for e in range(lo, hi):", *indented([*seed_stream, f"out[e] = {call}"])]

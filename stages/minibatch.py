@@ -149,16 +149,18 @@ class MiniBatch(Stage):
         )
 
     def is_fused(self, program: Program, workers: int) -> bool:
-        """Whether all blocks are one kernel, if there are several."""
+        """Return whether all blocks are one kernel, if there are several."""
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
     def why_one_thread(self, program: Program) -> str:
-        """Why blocks of one kernel run on one thread, or when."""
+        """Return the reason for which blocks of one kernel run on one thread, and under which
+        condition they do.
+        """
         return why_one_thread(program, self.inside, self.inner_role(program, ""))
 
     def _check_awake(self, program: Program, role: str) -> None:
-        """ProgramError where `awake` is no field that the enumerated type has."""
+        """Raise ProgramError where `awake` is no field that the enumerated type has."""
         vertex = program.edge.ends[program.edge.roles.index(role)]
         flags = [name for name, f in program.vertices[vertex].fields.items() if f.dtype == "b1"]
         if self.awake and self.awake not in flags:
@@ -168,7 +170,7 @@ class MiniBatch(Stage):
             )
 
     def inner_role(self, program: Program, role: str) -> str:
-        """The end that is enumerated; "" where edges are generated."""
+        """Return the end that is enumerated; "" where edges are generated."""
         if any(isinstance(stage, Generate) for stage in self.inside):
             return ""
         return self._enumerated(
@@ -176,7 +178,7 @@ class MiniBatch(Stage):
         )
 
     def _enumerated(self, program: Program, exchanges: Sequence[Exchange]) -> str:
-        """The name in UDFs of the end that the program enumerates."""
+        """Return the name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
                 "MiniBatch has no Exchange inside and names no end",
@@ -206,8 +208,8 @@ class MiniBatch(Stage):
         return role
 
     def _generated(self, worker: Worker, generate: Generate) -> Step:
-        """Blocks are ranges of the positions of one type; each worker makes the edges of those
-        vertices that it masters.
+        """Prepare the blocks of a Generate: ranges of the positions of one type; each worker makes
+        the edges of those vertices that it masters.
         """
         if any(isinstance(stage, Exchange | Apply) for stage in self.inside) or self.size.edges:
             raise ProgramError(
@@ -259,17 +261,17 @@ class BatchBlocks(Blocks):
         return self.batch.cuts
 
     def run(self, block: Block | None = None) -> None:
-        """One pass over the blocks, with one worker."""
+        """Run one pass over the blocks, with one worker."""
         self._worker.run([self])
 
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """This worker's blocks of this epoch, or of a repetition, in their order."""
+        """Yield this worker's blocks of this epoch, or of a repetition, in their order."""
         plan, count = self.plan, len(self.cuts) - 1
         for i, (r, number) in enumerate(self._visits(repetition)):
             yield Block(plan.role, self.batch.local_cuts, number, r, plan.rounds, i % count / count)
 
     def _visits(self, repetition: int | None) -> list[tuple[int, int]]:
-        """(round, block) by clock."""
+        """Return the pair (round, block) of each clock."""
         worker, plan, count = self._worker, self.plan, len(self.cuts) - 1
         number = worker.epoch if repetition is None else repetition
         order = (

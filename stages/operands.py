@@ -1,5 +1,5 @@
-"""What the operators of `tux.stages.vectors` name: fields of a vertex type, entries of them, and
-numbers.
+"""Operands: the things that the operators of `tux.stages.vectors` name. These are fields of a
+vertex type, entries of them, and numbers.
 
 "w"        a field of the vertex type
 "s[i]"     an entry of one along its first dimension; i is a whole number, a field of tau, or
@@ -25,10 +25,10 @@ from tux.program.program import Program
 _NAMED = re.compile(r"([^\W\d]\w*)(?:\[(\w+)\])?")
 
 KINDS = ("value", "shared", "master", "data")
-"""Of fields that masters hold when nothing is gathered."""
+"""Kinds of fields that masters hold when nothing is gathered."""
 
 WRITTEN = ("value", "shared", "master")
-"""Those of them that may be changed."""
+"""Kinds of these fields that may be changed."""
 
 
 class Operand(NamedTuple):
@@ -42,13 +42,15 @@ class Operand(NamedTuple):
     dtype: np.dtype
 
     def at(self, indices: list[str]) -> str:
-        """The expression of one number."""
+        """Return the expression of one number."""
         chosen = ", ".join([self.first] * bool(self.first) + indices)
         return f"{self.name}[{chosen}]" if chosen else self.name
 
 
 def split(text: object, what: str) -> tuple[str, str]:
-    """The name and the index, or "", of "s" or "s[i]". ProgramError for anything else."""
+    """Split "s" or "s[i]" into the name and the index, or "". Raise ProgramError for anything
+    else.
+    """
     found = _NAMED.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ProgramError(
@@ -59,8 +61,8 @@ def split(text: object, what: str) -> tuple[str, str]:
 
 
 def field(program: Program, over: str, text: str, label: str, *, changed: bool = False) -> Operand:
-    """A field of the vertex type, or an entry of it. ProgramError where there is none, or where
-    masters do not hold it, or if it is `changed` and is read-only.
+    """Return a field of the vertex type, or an entry of it. Raise ProgramError where there is none,
+    or where masters do not hold it, or if it is `changed` and is read-only.
     """
     if over not in program.vertices:
         raise ProgramError(
@@ -100,7 +102,9 @@ def field(program: Program, over: str, text: str, label: str, *, changed: bool =
 
 
 def scalar(program: Program, by: object, label: str) -> Operand:
-    """A number, or that of a field of tau or of a parameter. ProgramError for anything else."""
+    """Return a number, or that of a field of tau or of a parameter. Raise ProgramError for anything
+    else.
+    """
     if isinstance(by, int | float | np.integer | np.floating) and not isinstance(by, bool):
         if by != by:
             raise ProgramError(f"{label} is given NaN as a number", do="give another number")
@@ -127,7 +131,7 @@ def scalar(program: Program, by: object, label: str) -> Operand:
                 f"{label}: tau.{name} has several numbers, and one is needed",
                 do=f'name one of them: "{name}[i]"',
             )
-        if found.dtype.kind == "u":  # which has no negative numbers
+        if found.dtype.kind == "u":  # unsigned numbers are never negative
             sign = "-1 * " if sign else ""
         return found._replace(name=f"{sign}{found.name}")
     numbers = _numbers(program)
@@ -149,7 +153,7 @@ def _values(fields: Mapping[str, Field]) -> str:
 
 
 def _entry(program: Program, name: str, sized: Field, index: str, label: str) -> Operand:
-    """A sized field, or one of its entries."""
+    """Return a sized field, or one of its entries."""
     lengths = sized.lengths
     if not index:
         return Operand(name, "", lengths, sized.dtype)

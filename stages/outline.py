@@ -1,4 +1,6 @@
-"""What the stages of a program do, as the analysis of their UDFs finds it: `tux run --explain`."""
+"""An outline of the stages of a program, as the analysis of their UDFs finds it: `tux run
+--explain`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class Entry(NamedTuple):
 
 
 def outline(program: Program, *, racing: bool = False) -> dict[str, list[Entry]]:
-    """The stages that each method of STAGED returns, in a run of one worker with held-out edges;
+    """Return the stages of each method in STAGED, in a run of one worker with held-out edges;
     `racing`: the user lets threads race.
 
     GlobalSync's function is ordinary Python, of which nothing is found.
@@ -53,7 +55,7 @@ def outline(program: Program, *, racing: bool = False) -> dict[str, list[Entry]]
 
 
 def _verbs(call: Call) -> list[tuple[str, list[str]]]:
-    """What a UDF does, in the order of `_VERBS`."""
+    """Return the effects of a UDF as pairs of a verb and fields, in the order of `_VERBS`."""
     found: dict[str, list[str]] = {}
     for (row, field), kinds in call.effects.found.items():
         for kind in kinds:

@@ -1,4 +1,4 @@
-"""How threads share a kernel: what the analysis of its UDFs allows.
+"""Plans: the way in which threads share a kernel, as far as the analysis of its UDFs allows it.
 
     tiles       per edge; a tile runs when those before it with its rows, or its columns, have
                 ended: only ends that UDFs write have such tickets
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def threads(self) -> bool:
-        """Whether several threads may run the kernel."""
+        """True if several threads may run the kernel."""
         return self.form != "one thread"
 
     def __str__(self) -> str:
@@ -71,12 +71,12 @@ class Plan:
 
 _UNFOLLOWED = "write it so that tux can follow it: see On all threads in docs/program.md"
 _GATHERED = {"sum": "+=", "min": "min", "max": "max", "argmin": "add", "argmax": "add"}
-"""How UDFs add to a total, by its combination."""
+"""The operation by which UDFs add to a total, by its combination."""
 
 
 class Change(NamedTuple):
-    """That a UDF changes a field: its name with ``file:line``, and whether that is certain, or only
-    not ruled out.
+    """A change of a field by a UDF: its name with ``file:line``, and whether the change is certain,
+    or only not ruled out.
     """
 
     udf: str
@@ -84,7 +84,9 @@ class Change(NamedTuple):
 
     @staticmethod
     def of(call: Call, kinds: Mapping[str, str]) -> Change:
-        """By the kinds of effects on the field, one of which is a change."""
+        """Return the change in a call, by the kinds of effects on the field, one of which is a
+        change.
+        """
         found = sorted(kinds.keys() & CHANGES, key=lambda kind: (kind == "unknown", kind))
         place = os.path.basename(kinds[found[0]])
         return Change(f"`{call.udf.__name__}` ({place})", found[0] != "unknown")
@@ -93,12 +95,14 @@ class Change(NamedTuple):
         return f"{self.udf} {'changes' if self.certain else 'may change'}"
 
     def do(self, otherwise: str) -> str:
-        """What to do: if it is certain, `otherwise`."""
+        """Return the advice to the user: `otherwise` if the change is certain, else how to make the
+        UDF understood.
+        """
         return otherwise if self.certain else _UNFOLLOWED
 
 
 def _name(call: Call, row: str) -> str:
-    """What a kernel calls a row of the analysis."""
+    """Return the name by which a kernel calls a row of the analysis."""
     if row == "edges":
         return call.program.edge_name
     if call.place != "Exchange" and row == "v":
@@ -107,7 +111,7 @@ def _name(call: Call, row: str) -> str:
 
 
 def _fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
-    """The table of a row, and its fields."""
+    """Return the table of a row, and its fields."""
     program = call.program
     if row in call.rows:
         return call.rows[row], program.vertices[call.rows[row]].fields
@@ -117,8 +121,8 @@ def _fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
 
 
 def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, Change]]]:
-    """By the name of a row: its table, and the fields that may be changed, each with the UDF and
-    the place that change it.
+    """Return by the name of a row its table, and the fields that may be changed, each with the UDF
+    and the place that change it.
     """
     out: dict[str, tuple[str, dict[str, Change]]] = {}
     for call in calls:
@@ -133,7 +137,9 @@ def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, Change]]]:
 
 
 def claims(calls: Iterable[Call]) -> dict[str, Claim]:
-    """What each row is claimed to be written to."""
+    """Return the claim of each row by its name: the fields that are written by it, by other rows,
+    and not used.
+    """
     calls = list(calls)
     found, unused = writes(calls), _unused(calls)
     return {
@@ -147,8 +153,8 @@ def claims(calls: Iterable[Call]) -> dict[str, Claim]:
 
 
 def together(calls: Iterable[Call]) -> dict[str, Claim]:
-    """What each row is claimed where all these calls are one loop: a field that one of them writes,
-    or that is cleared behind an Apply, another may read.
+    """Return the claim of each row by its name where all these calls are one loop: a field that one
+    of them writes, or that is cleared behind an Apply, another may read.
     """
     calls = list(calls)
     found, unused = writes(calls), _unused(calls)
@@ -167,7 +173,7 @@ def together(calls: Iterable[Call]) -> dict[str, Claim]:
 
 
 def _unused(calls: Iterable[Call]) -> dict[str, frozenset[str]]:
-    """By the name of a row, the fields that are neither read nor changed by it."""
+    """Return by the name of a row the fields that are neither read nor changed by it."""
     used: dict[str, set[str]] = {}
     every: dict[str, set[str]] = {}
     for call in calls:
@@ -181,7 +187,7 @@ def _unused(calls: Iterable[Call]) -> dict[str, frozenset[str]]:
 
 
 def _reads(calls: Iterable[Call], name: str) -> set[str]:
-    """Fields that may be read by a row of this name, other than to change them."""
+    """Return the fields that may be read by a row of this name, other than to change them."""
     out: set[str] = set()
     for call in calls:
         for row in call.shapes_by_row():
@@ -195,8 +201,9 @@ def _reads(calls: Iterable[Call], name: str) -> set[str]:
 
 
 def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False) -> tuple[str, str]:
-    """Why items may not add to copies of the context, and what to do; two empty texts if they may.
-    `shared`: the program's word that shared fields may be copied too.
+    """Return the reason for which items may not add to copies of the context, and the advice to the
+    user; two empty texts if they may. `shared`: the program's word that shared fields may be copied
+    too.
     """
     for name, declared in program.context.fields.items():
         for call in calls:
@@ -216,8 +223,8 @@ def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False)
 
 
 def _of_two_ends(declared: Field) -> str:
-    """What to do about a field that a UDF within one type changes by way of both ends, or reads by
-    way of the other one.
+    """Return the advice about a field that a UDF within one type changes by way of both ends, or
+    reads by way of the other one.
     """
     if declared.kind == "delta":
         return "write two Exchanges, one for each end"
@@ -230,7 +237,7 @@ def _other_than(kinds: Mapping[str, str], combine: str) -> bool:
 
 
 def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> Plan:
-    """UDFs on one vertex, and along its edges, grouped by vertex."""
+    """Plan UDFs on one vertex, and along its edges, grouped by vertex."""
     claimed, found = claims(calls), writes(calls)
     why, do = of_context(program, calls, shared=lanes)
     own = next((call.own for call in calls if call.own), "")
@@ -260,7 +267,7 @@ def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False)
 
 
 def of_tiles(program: Program, call: Call, role: str) -> Plan:
-    """A UDF per edge; `role`: the enumerated end."""
+    """Plan a UDF per edge; `role`: the enumerated end."""
     claimed, found = claims([call]), writes([call])
     why, do = of_context(program, [call])
     first, second = program.edge.roles
@@ -285,8 +292,8 @@ def of_tiles(program: Program, call: Call, role: str) -> Plan:
 
 
 def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> Plan:
-    """A UDF per vertex that the program lets see one share of its edges at a time. Within one type
-    it sees all at once.
+    """Plan a UDF per vertex that the program lets see one share of its edges at a time. Within one
+    type it sees all at once.
     """
     first, second = program.edge.roles
     if program.edge.ends[0] == program.edge.ends[1]:
@@ -301,8 +308,8 @@ def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool)
 
 
 def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
-    """A UDF on generated lists of vertices. `word`: by the program's word it may run in any order,
-    and meanwhile in others; `racing`: the user takes it at that.
+    """Plan a UDF on generated lists of vertices. `word`: by the program's word it may run in any
+    order, and meanwhile in others; `racing`: the user takes it at that.
     """
     why, do = of_context(program, [call])
     if why:

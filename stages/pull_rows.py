@@ -59,12 +59,16 @@ class PullClient:
         self._warm()
 
     def _part(self, worker: Worker, field: str) -> Any:
-        """What part of a field's changes its masters take."""
+        """Return the part of a field's changes that its masters take, as a number of the field's
+        dtype.
+        """
         declared = self.table.declared[field]
         return declared.dtype.type(share(worker.workers) if declared.combine == "sqrt_mean" else 1)
 
     def _warm(self) -> None:
-        """Compile, or load, what the first step must not wait for."""
+        """Compile or load the functions that the first step calls, so that it does not wait for
+        them.
+        """
         nothing, none = (
             [frozen(array[:0].copy()) for array in self.server.fields],
             frozen(np.empty(0, np.int32)),
@@ -79,8 +83,8 @@ class PullClient:
         )
 
     def pull(self, clock: int, block: Block, lists: dict[str, np.ndarray]) -> int:
-        """Ask every home for the rows that the block's lists touch; returns the number of
-        answers to come.
+        """Ask every home for the rows that the block's lists touch; return the number of answers to
+        come.
         """
         flat = np.concatenate([array.reshape(-1) for array in lists.values()])
         ids, counts = touched(flat, self._place, self._home, self._workers)
@@ -101,8 +105,8 @@ class PullClient:
         return self._workers
 
     def install(self, message: Message) -> None:
-        """An answer of one home. Its bytes are counted here, by who has asked: the home may send it
-        when its own worker is in the next epoch, or not there yet.
+        """Take an answer of one home. Its bytes are counted here, by who has asked: the home may
+        send it when its own worker is in the next epoch, or not there yet.
         """
         home = message.source
         asked = {
@@ -119,8 +123,8 @@ class PullClient:
     def laid_out(
         self, block: Block, made: dict[str, np.ndarray]
     ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-        """The rows of a block, home after home, with what of this worker's own is not in them;
-        and its lists as numbers of rows.
+        """Return the rows of a block, home after home, with those changes of this worker that are
+        not in them yet; and its lists as numbers of rows.
         """
         step = self._steps[block.number, block.round]
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
@@ -140,19 +144,19 @@ class PullClient:
         return rows, lists
 
     def shaped(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """The fields of pulled rows in the shapes that UDFs see."""
+        """Return the fields of pulled rows in the shapes that UDFs see."""
         return tuple(
             array.reshape(-1, *self.table.arrays[f].shape[1:])
             for array, f in zip(rows, self._fields, strict=True)
         )
 
     def ids_of(self, block: Block) -> np.ndarray:
-        """The dense index of each pulled row of a block, (r,) int32."""
+        """Return the dense index of each pulled row of a block, (r,) int32."""
         positions = np.concatenate(self._ids[self._steps[block.number, block.round]])
         return frozen(self._order[positions].astype(np.int32))
 
     def changed(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
-        """Note what a block has made of its rows, which were `before`; `before` is used up."""
+        """Note the changes of a block's rows, which were `before`; `before` is used up."""
         step = self._steps[block.number, block.round]
         with self.worker.timed("send"):
             for array, old in zip(rows, before, strict=True):
@@ -181,7 +185,7 @@ class PullClient:
         return self._push(clock, step, ids, sent)
 
     def push_nothing(self, clock: int) -> int:
-        """What belongs to `pull_nothing`."""
+        """Send every home no changes: the push of the step that `pull_nothing` began."""
         step = self._begun - 1
         nothing = [array[:0] for array in self.server.fields]
         del self._pulled[step]
@@ -193,14 +197,14 @@ class PullClient:
         return 0
 
     def _send(self, kind: Kind, home: int, clock: int, arrays: Arrays, rows: int) -> None:
-        """A message about so many rows. One about none does not count: those that close the blocks
-        before a state is kept have none, and records are the same without them.
+        """Send a message about so many rows. One about none does not count: those that close the
+        blocks before a state is kept have none, and records are the same without them.
         """
         message = Message(kind, self.worker.rank, home, clock, self.sync_id, arrays)
         self.worker.enqueue(message, self.over, counted=rows > 0)
 
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """On the home: a pull or a push; returns the answers that can be given now."""
+        """Answer a pull or a push on the home; return the answers that can be given now."""
         with checking(message):
             replies = (
                 self.server.pull(message.source, message.clock, PullRequest.read(message))
@@ -230,7 +234,7 @@ class PullRows(Pull):
         self.sync_id = client.sync_id = client.worker.register(self)
 
     def send(self, clock: int, block: Block | None) -> int:
-        """Ask; returns the number of answers to come."""
+        """Ask the masters; return the number of answers to come."""
         assert block is not None
         return self._client.pull(clock, block, self._lists_of(block))
 
@@ -239,13 +243,13 @@ class PullRows(Pull):
         self._client.install(message)
 
     def handle(self, server: Server, message: Message) -> list[Message]:
-        """On the home: a pull or a push; returns the answers that can be given now."""
+        """Answer a pull or a push on the home; return the answers that can be given now."""
         return self._client.handle(server, message)
 
 
 class ClientSync(Sync):
-    """Sends what a pull client has, under the number of the step that pulls, which installs the
-    answers.
+    """A step that sends messages of a pull client, under the number of the step that pulls, which
+    installs the answers.
     """
 
     answer = Kind.PULL_ANSWER
@@ -254,15 +258,15 @@ class ClientSync(Sync):
         self._client, self.table, self.sync_id = client, client.over, client.sync_id
 
     def install(self, message: Message) -> None:
-        """Nothing comes here."""
+        """Raise RuntimeError: no answer comes to this step."""
         raise RuntimeError(f"an answer about {self.table} came to a step that asks for nothing")
 
 
 class PushChanges(ClientSync):
-    """Send the masters what a block has changed."""
+    """Send the masters the changes of a block."""
 
     def send(self, clock: int, block: Block | None) -> int:
-        """No answer comes."""
+        """Push the changes; no answer comes."""
         assert block is not None
         return self._client.push(clock, block)
 
@@ -271,13 +275,13 @@ class ClosingPull(ClientSync):
     """Ask the masters to answer when they hold all changes."""
 
     def send(self, clock: int, block: Block | None) -> int:
-        """Returns the number of answers to come."""
+        """Ask the masters; return the number of answers to come."""
         return self._client.pull_nothing(clock)
 
 
 class ClosingPush(ClientSync):
-    """What belongs to `ClosingPull`."""
+    """Send the masters a push without changes, which ends the step of `ClosingPull`."""
 
     def send(self, clock: int, block: Block | None) -> int:
-        """No answer comes."""
+        """Push nothing; no answer comes."""
         return self._client.push_nothing(clock)

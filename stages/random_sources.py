@@ -20,7 +20,7 @@ _MODULES = (random, np.random)
 
 
 def refuse_unseeded(udf: Udf) -> None:
-    """ProgramError where `udf`, or a function of the user's that it calls, uses `random` or
+    """Raise ProgramError where `udf`, or a function of the user's that it calls, uses `random` or
     `numpy.random`.
     """
     seen: set[int] = set()
@@ -46,7 +46,9 @@ def refuse_unseeded(udf: Udf) -> None:
 
 
 def _draws(value: Any) -> bool:
-    """Whether a value is one of the modules, a function of one, or a generator of numbers."""
+    """Return whether a value is one of the modules, a function of one, or a generator of
+    numbers.
+    """
     owner = getattr(value, "__self__", None)
     sources = random.Random | np.random.RandomState | np.random.Generator
     return any(value is module for module in _MODULES) or any(
@@ -55,8 +57,8 @@ def _draws(value: Any) -> bool:
 
 
 def _read(function: types.FunctionType) -> Iterator[tuple[Any, str, int]]:
-    """The globals that a function reads, and the attributes that it reads of modules among them:
-    value, name as it is written, line.
+    """Yield the globals that a function reads, and the attributes that it reads of modules among
+    them: value, name as it is written, line.
     """
     held, name, line = None, "", function.__code__.co_firstlineno
     for each in dis.get_instructions(function.__code__):

@@ -1,5 +1,5 @@
-"""Why numba cannot compile a function: the innermost reason of its report, in words about rows, and
-what to do.
+"""Reasons for which numba cannot compile a function: the innermost one of its report, in words
+about rows, with advice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _SEE = (
 
 
 class Reason(NamedTuple):
-    """What is wrong, what to do, and the name in the source that it is about, or ""."""
+    """The fault, the advice to the user, and the name in the source that the fault is about, or
+    "".
+    """
 
     what: str
     do: str = _SEE
@@ -42,7 +44,7 @@ class Reason(NamedTuple):
 
 
 def reason_of(text: str) -> Reason:
-    """The innermost reason that numba gives in its report `text`."""
+    """Return the innermost reason that numba gives in its report `text`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if re.search(r"Cannot cast \S+ to array\(", text):
         stored = re.search(r'lowering "\(?(\w+)\)?\.(\w+) = ', text)
@@ -61,7 +63,7 @@ def reason_of(text: str) -> Reason:
 
 
 def _known(reason: str) -> Reason:
-    """A reason in other words, where they are known."""
+    """Return a reason in words about rows, where such words are known; else as numba says it."""
     if found := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
         return Reason(
             f"p.{found[1]} is no number that the program declares",
@@ -110,7 +112,7 @@ def _known(reason: str) -> Reason:
 
 
 def _who_writes(row: str, field: str) -> str:
-    """Where a field may be written that may not be written here."""
+    """Return advice on where a field may be written that may not be written here."""
     if field == "id":
         return "leave it out: the number of a vertex does not change"
     if row == "tau":

@@ -72,7 +72,7 @@ class Repeat(Stage):
         self._check()
 
     def _check(self) -> None:
-        """ProgramError where it cannot be run, whatever the program."""
+        """Raise ProgramError where it cannot be run, whatever the program."""
         if not self.inside or not all(isinstance(stage, Stage) for stage in self.inside):
             raise self._wrong(
                 "Repeat needs stages", do="e.g. Repeat(Exchange(f), Apply('page', g), times=3)"
@@ -104,7 +104,7 @@ class Repeat(Stage):
         return RepetitionsUntil(worker, steps, most, self._enough(worker), self._too_many(most))
 
     def _number(self, worker: Worker, name: str, chosen: int | str) -> int:
-        """The number that `times` or `most` gives."""
+        """Return the number that `times` or `most` gives."""
         declared = worker.program.parameters
         number = declared.get(chosen) if isinstance(chosen, str) else chosen
         if not isinstance(number, int) or isinstance(number, bool):
@@ -118,12 +118,14 @@ class Repeat(Stage):
         return number
 
     def _enough(self, worker: Worker) -> Callable[[], bool]:
-        """`until` with its arguments: the context as it may be read, and the parameters."""
+        """Return `until` as a function without parameters: bound to the context as it may be read,
+        and to the parameters.
+        """
         f = self.until
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         numbers = worker.parameters | {WORKERS: worker.workers}
-        spec, arrays = worker.tables["tau"].seen("score")  # what is alike everywhere, read-only
+        spec, arrays = worker.tables["tau"].seen("score")  # alike on all workers, read-only
         values: dict[str, Any] = {
             "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
             "tau": plain_row(spec)(arrays, 0),
@@ -160,11 +162,11 @@ class Repetitions(Repeated):
         self._worker, self.steps, self.most = worker, steps, most
 
     def run(self, block: Block | None = None) -> None:
-        """One pass, with one worker."""
+        """Run one pass, with one worker."""
         self._worker.run([self])
 
     def repetitions(self) -> Iterator[int]:
-        """As many as there are."""
+        """Yield the number of each repetition, counted over the whole run."""
         for _ in range(self.most):
             self.begun += 1
             yield self.begun - 1
@@ -187,7 +189,9 @@ class RepetitionsUntil(Repetitions):
         self._enough, self._too_many = enough, too_many
 
     def repetitions(self) -> Iterator[int]:
-        """As many as are needed; ProgramError if `most` are not enough."""
+        """Yield the number of each repetition until `until` returns True; raise ProgramError if
+        `most` are not enough.
+        """
         for number in super().repetitions():
             yield number
             if self._enough():
@@ -196,7 +200,7 @@ class RepetitionsUntil(Repetitions):
 
 
 def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
-    """The stages and those inside them."""
+    """Yield the stages and those inside them."""
     for stage in stages:
         yield stage
         yield from _all(stage.inside)

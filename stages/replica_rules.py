@@ -19,7 +19,7 @@ _OWN = {"min": "min", "max": "max"}
 
 
 def check(call: Call) -> None:
-    """ProgramError for the first rule that a UDF breaks."""
+    """Raise ProgramError for the first rule that a UDF breaks."""
     if call.place == "Exchange":
         _refuse_reading_deltas(call)
         _refuse_setting_deltas(call)
@@ -34,12 +34,14 @@ def check(call: Call) -> None:
 
 
 def may_be_cut(program: Program, vertex: str) -> bool:
-    """Whether a vertex of the type may have replicas on several workers."""
+    """Return whether a vertex of the type may have replicas on several workers."""
     return not program.vertices[vertex].whole
 
 
 def _reads(kinds: dict[str, str], combine: str) -> str:
-    """Where a field is read other than to add to it in the way it is combined; "" nowhere."""
+    """Return ``file:line`` where a field is read other than to add to it in the way it is combined;
+    "" if it is not.
+    """
     read = ("read", *(kind for kind in ("add", "min", "max") if kind != _OWN.get(combine, "add")))
     return next((kinds[kind] for kind in read if kind in kinds), "")
 
@@ -61,7 +63,7 @@ def _refuse_reading_deltas(call: Call) -> None:
 
 
 def _written_as(row: str, name: str, combine: str) -> str:
-    """How to write a change that is no reading."""
+    """Return advice on how to write a change so that it counts as no reading."""
     field = f"{row.removeprefix('edges.')}.{name}"
     return f"to take the {combine}, write {field} = {combine}({field}, x); else "
 
@@ -94,9 +96,9 @@ def _refuse_setting_totals(call: Call) -> None:
 
 
 def _refuse_setting(call: Call, row: str, name: str, what: str, field: Field) -> None:
-    """Where changes are added up, each worker gives what the last of its calls has set. Fields of
-    "min" and "max" may be set to a constant, which is the same on every worker; whether it is one
-    is not found out.
+    """Raise ProgramError where a UDF sets a field whose changes are added up: each worker would
+    give what the last of its calls has set. Fields of "min" and "max" may be set to a constant,
+    which is the same on every worker; whether it is one is not found out.
     """
     where = call.effects.of(row, name).get("write", "")
     if not where or field.combine != "sum":
@@ -130,7 +132,7 @@ def _refuse_shares_of_edges(call: Call) -> None:
 def _refuse_once_a_replica(call: Call) -> None:
     vertex, name = call.rows[call.visits], call.udf.__name__
     if _reads_mirrors(call):
-        return  # what each replica has of its own may well be added up
+        return  # each replica's own values may well be added up
     for row, field, where, kind in _changes(call):
         raise ProgramError(
             f"`{name}` changes {row}.{field}, a {kind}: on several workers it is called once for "
@@ -158,7 +160,7 @@ def _refuse_means(call: Call) -> None:
 
 
 def _reads_mirrors(call: Call) -> bool:
-    """Whether a UDF may read what only the visited replica holds."""
+    """Return whether a UDF may read mirror fields, of which each replica has its own value."""
     fields = call.program.vertices[call.rows[call.visits]].fields
     return any(
         field.kind == "mirror" and call.effects.of(call.visits, name).keys() & {"read", "unknown"}
@@ -167,8 +169,8 @@ def _reads_mirrors(call: Call) -> bool:
 
 
 def _changes(call: Call) -> list[tuple[str, str, str, str]]:
-    """Fields whose changes are added up over replicas, and which a visit certainly changes: row,
-    field, where, kind.
+    """Return fields whose changes are added up over replicas, and which a visit certainly changes:
+    row, field, where, kind.
     """
     program = call.program
     rows = [(row, of, program.vertices[of].fields) for row, of in call.rows.items()]

@@ -4,7 +4,7 @@ a function of `tux.stages.checks`.
     x[i]            ->  x[_tux_index(x, i, 0, site)]
     x[i, :, j]      ->  x[_tux_index(x, i, 0, site), :, _tux_index(x, j, 2, site)]
     x[3]            -> _tux_held(x, 3, site)[3] # a tuple wants its index as a constant
-    f(y)[i]         -> _tux_load(f(y), i, site) # what has a call in it is evaluated once
+    f(y)[i]         -> _tux_load(f(y), i, site) # an expression with a call is evaluated once
     row.x[:] += v   ->  view = row.x[:];  new = v;  _tux_alike(view, new, site);  view += new
     row.n += v      ->  new = row.n + v;  _tux_fits(row.n, new, site);  row.n = new
 
@@ -22,7 +22,7 @@ import numpy as np
 
 
 def _is_pure(node: ast.expr) -> bool:
-    """Whether evaluating an expression twice is as good as once."""
+    """Return whether evaluating an expression twice gives the same as once."""
     return not any(
         isinstance(part, ast.Call | ast.NamedExpr | ast.Await | ast.Yield)
         for part in ast.walk(node)
@@ -37,7 +37,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _names_nan(node: ast.expr) -> bool:
-    """Whether NaN is written out, as a value that the program means."""
+    """Return whether NaN is written out, as a value that the program means."""
     return any(
         isinstance(part, ast.Attribute) and part.attr == "nan"
         or isinstance(part, ast.Name) and part.id == "nan"
@@ -52,15 +52,15 @@ def _call(name: str, *arguments: ast.expr | int) -> ast.Call:
 
 
 def _root(node: ast.expr) -> ast.expr:
-    """What is indexed, where a view of a view is."""
+    """Return the expression that is indexed, below all indices: `x` of ``x[i][j]``."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
 class Rewriter(ast.NodeTransformer):
-    """Rewrites one function of `file`. `add(where, text)` gives a new site's number; with `ticks`
-    each iteration of a loop calls _tux_tick().
+    """Rewriter of one function of `file`. `add(where, text)` gives a new site's number; with
+    `ticks` each iteration of a loop calls _tux_tick().
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Rewriter(ast.NodeTransformer):
         ticks: bool,
     ) -> None:
         self.add, self.file, self.ticks, self.names = add, file, ticks, 0
-        self.bound: dict[str, list[ast.expr]] = {}  # what each local name is assigned
+        self.bound: dict[str, list[ast.expr]] = {}  # the values assigned to each local name
         for node in ast.walk(definition):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 for name, value in _pairs(target, node.value):  # type: ignore[attr-defined]
@@ -82,7 +82,9 @@ class Rewriter(ast.NodeTransformer):
     # ---- places and names
 
     def _text(self, what: ast.expr) -> str:
-        """What is indexed or stored to, as it is written; asked before its parts are rewritten."""
+        """Return as text the expression that is indexed or stored to; asked before its parts are
+        rewritten.
+        """
         values = self.bound.get(what.id, []) if isinstance(what, ast.Name) else []
         is_alias = len(values) == 1 and isinstance(values[0], ast.Attribute)
         return ast.unparse(values[0] if is_alias else what)
@@ -91,7 +93,7 @@ class Rewriter(ast.NodeTransformer):
         return self.add(f"{self.file}:{node.lineno}", text)  # type: ignore[attr-defined]
 
     def _is_field(self, target: ast.expr) -> bool:
-        """Whether what is stored to may be a field: a name may be a parameter, or bound to an
+        """Return whether a target may be a field: a name may be a parameter, or bound to an
         attribute.
         """
         root = _root(target)
@@ -107,7 +109,7 @@ class Rewriter(ast.NodeTransformer):
     # ---- loads
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """An index that is read by; stores are rewritten with their statements."""
+        """Rewrite an index that is read by; stores are rewritten with their statements."""
         text, is_pure, is_load = (
             self._text(node.value),
             _is_pure(node.value),
@@ -135,7 +137,9 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def _indices(self, node: ast.Subscript, text: str, parts: list[ast.expr]) -> list[ast.expr]:
-        """The entries of a tuple of indices; behind an ellipsis axes are counted from the end."""
+        """Return the rewritten entries of a tuple of indices; behind an ellipsis axes are counted
+        from the end.
+        """
         out: list[ast.expr] = []
         axis = 0
         for at, part in enumerate(parts):
@@ -161,7 +165,9 @@ class Rewriter(ast.NodeTransformer):
     # ---- stores
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
-        """Values are computed first, then stored from left to right, as Python does."""
+        """Rewrite an assignment: values are computed first, then stored from left to right, as
+        Python does.
+        """
         targets = [
             each
             for target in node.targets
@@ -183,7 +189,7 @@ class Rewriter(ast.NodeTransformer):
         return [*out, *self._stores(node.targets[0], node.value, node.value, node)]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:
-        """As an assignment; the annotation means nothing here."""
+        """Rewrite it as an assignment; the annotation means nothing here."""
         return (
             self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
             if node.value
@@ -191,7 +197,9 @@ class Rewriter(ast.NodeTransformer):
         )
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
-        """The old value is read, the new one computed, checked and stored."""
+        """Rewrite ``x += e`` and the like: the old value is read, the new one computed, checked and
+        stored.
+        """
         target = node.target
         if isinstance(target, ast.Name) or _is_part(target):
             return self._augmented_array(node)
@@ -208,8 +216,8 @@ class Rewriter(ast.NodeTransformer):
         return [ast.copy_location(each, node) for each in out]
 
     def _augmented_array(self, node: ast.AugAssign) -> list[ast.stmt]:
-        """A name, or a part of an array, is changed in place: it may be an array, whose shape numba
-        does not compare.
+        """Rewrite the change in place of a name, or of a part of an array: it may be an array,
+        whose shape numba does not compare.
         """
         target, out = node.target, list[ast.stmt]()
         text = ast.unparse(target)
@@ -226,7 +234,9 @@ class Rewriter(ast.NodeTransformer):
         return [ast.copy_location(each, node) for each in out]
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
-        """A function of numpy that writes into its last argument: np.add(x, y, out)."""
+        """Rewrite a call of a function of numpy that writes into its last argument: np.add(x, y,
+        out).
+        """
         call, out = node.value, list[ast.stmt]()
         if not isinstance(call, ast.Call) or call.keywords or not _writes_last(call):
             return self.generic_visit(node)
@@ -239,7 +249,7 @@ class Rewriter(ast.NodeTransformer):
     def _stores(
         self, target: ast.expr, value: ast.expr, said: ast.expr, node: ast.stmt
     ) -> list[ast.stmt]:
-        """The statements of ``target = value``; `said` is the value as it was written."""
+        """Return the statements of ``target = value``; `said` is the value as it was written."""
         out: list[ast.stmt] = []
         if isinstance(target, ast.Tuple):
             pairs = list(_pairs(target, value))
@@ -273,7 +283,7 @@ class Rewriter(ast.NodeTransformer):
         return [*out, ast.Assign([_store(place)], value)]
 
     def _place(self, target: ast.expr, out: list[ast.stmt]) -> Any:
-        """An expression that can be read and stored to, its parts evaluated and its indices
+        """Return an expression that can be read and stored to, its parts evaluated and its indices
         checked once; None for other targets.
         """
         if isinstance(target, ast.Attribute):
@@ -295,8 +305,8 @@ class Rewriter(ast.NodeTransformer):
         return ast.Subscript(base, self._kept_as_is(checked, out), ast.Load())
 
     def _base(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
-        """What is stored into; held by a name of its own unless it is a name, or a name's
-        attribute.
+        """Return the expression that is stored into, under a name of its own unless it is a name,
+        or a name's attribute.
         """
         inner = node
         while isinstance(inner, ast.Attribute):
@@ -314,11 +324,11 @@ class Rewriter(ast.NodeTransformer):
     # ---- loops, and what is not rewritten
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """A loop."""
+        """Rewrite a loop."""
         return self._ticking(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """A loop."""
+        """Rewrite a loop."""
         return self._ticking(node)
 
     def _ticking(self, node: Any) -> ast.AST:
@@ -329,14 +339,16 @@ class Rewriter(ast.NodeTransformer):
 
 
 def _writes_last(call: ast.Call) -> bool:
-    """Whether a call is one of a numpy function by its name, with an array for the result."""
+    """Return whether a call is one of a numpy function by its name, with an array for the
+    result.
+    """
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     function = getattr(np, name, None)
     return isinstance(function, np.ufunc) and len(call.args) == function.nin + 1
 
 
 def _is_part(target: ast.expr) -> bool:
-    """Whether a target is a slice of something."""
+    """Return whether a target is a slice of something."""
     if not isinstance(target, ast.Subscript):
         return False
     at = target.slice
@@ -344,14 +356,14 @@ def _is_part(target: ast.expr) -> bool:
 
 
 def _store(place: Any) -> Any:
-    """The same place as a target."""
+    """Return the expression `place` as a target of an assignment."""
     if isinstance(place, ast.Attribute):
         return ast.Attribute(place.value, place.attr, ast.Store())
     return ast.Subscript(place.value, place.slice, ast.Store())
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Targets and values one by one, where both are written as tuples of one length; else the
+    """Yield targets and values one by one, where both are written as tuples of one length; else the
     target with the whole value.
     """
     if (

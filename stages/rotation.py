@@ -27,24 +27,27 @@ import numpy as np
 
 
 def least_blocks(workers: int, slack: int) -> int:
-    """The fewest blocks, empty ones included, with which workers are far enough apart."""
+    """Return the fewest blocks, empty ones included, with which workers are far enough apart."""
     return (slack + 1) * workers
 
 
 def with_empty(cuts: np.ndarray, least: int) -> np.ndarray:
-    """Boundaries `cuts` (blocks + 1,) with those of empty blocks added, to make `least` blocks."""
+    """Return the boundaries `cuts` (blocks + 1,) with those of empty blocks added, to make `least`
+    blocks.
+    """
     return np.append(cuts, np.full(max(0, least - (len(cuts) - 1)), cuts[-1]))
 
 
 def start(order: np.ndarray, rank: int, workers: int) -> np.ndarray:
-    """The `order` of blocks (blocks,) as worker `rank` goes round it."""
+    """Return the `order` of blocks (blocks,) in which worker `rank` goes through them."""
     return np.roll(order, -(len(order) * rank // workers))
 
 
 def both_ends(
     order: np.ndarray, rounds: int, rank: int, workers: int, slack: int
 ) -> Iterator[tuple[int, int]]:
-    """(share, block) at each clock of worker `rank`, which goes through its `order` in each round.
+    """Yield (share, block) at each clock of worker `rank`, which goes through its `order` in each
+    round.
 
     `rounds` is also the number of shares, `workers` or more. The block with the last number is
     empty.

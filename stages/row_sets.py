@@ -1,5 +1,5 @@
-"""Which rows of a vertex type an Apply works on: all, those of a block, or those that a block's
-edges touch.
+"""Sets of rows of a vertex type on which an Apply works: all, those of a block, or those that a
+block's edges touch.
 
 A worker and a home name the rows of a message by the numbers of blocks: both know the routes. Of
 touched rows, a message says which rows of the route are meant.
@@ -22,7 +22,7 @@ EVERY = (ALL,)
 
 
 class AllRows:
-    """Every row of the type, whatever the block.
+    """All rows of the type, whatever the block.
 
     `masked`: a message says which rows are meant. `numbers`: the numbers that a block may have;
     ALL is that of no block. `told`: what messages have said of these rows.
@@ -41,24 +41,26 @@ class AllRows:
 
     @property
     def routes(self) -> Routes:
-        """Of a type that the partition cuts."""
+        """The routes of a type that the partition cuts."""
         assert self._routes is not None
         return self._routes
 
     def here(self, block: Block | None) -> Rows:
-        """Rows of this worker."""
+        """Return the rows of this worker."""
         return slice(0, self.n_train)
 
     def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """This worker's rows in these blocks whose masters are on `home`."""
+        """Return this worker's rows in these blocks whose masters are on `home`."""
         return self.routes.up(home, EVERY)
 
     def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+        """Return the masters here of which `worker` has replicas in these blocks; they are the rows
+        of its `up`.
+        """
         return self.routes.down(worker, EVERY)
 
     def masters(self, number: int) -> tuple[int, int]:
-        """First and last + 1 of the masters here in a block."""
+        """Return the first and last + 1 of the masters here in a block."""
         return self.routes.masters(ALL)
 
 
@@ -69,20 +71,22 @@ class BlockRows(AllRows):
         super().__init__(worker, over, batch, batch.cuts)
 
     def here(self, block: Block | None) -> Rows:
-        """Rows of this worker."""
+        """Return the rows of this worker."""
         assert block is not None
         return slice(*block.rows)
 
     def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """This worker's rows in these blocks whose masters are on `home`."""
+        """Return this worker's rows in these blocks whose masters are on `home`."""
         return self.routes.up(home, numbers)
 
     def down(self, worker: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Masters here, of which `worker` has replicas, in these blocks: its `up`."""
+        """Return the masters here of which `worker` has replicas in these blocks; they are the rows
+        of its `up`.
+        """
         return self.routes.down(worker, numbers)
 
     def masters(self, number: int) -> tuple[int, int]:
-        """First and last + 1 of the masters here in a block."""
+        """Return the first and last + 1 of the masters here in a block."""
         return self.routes.masters(number)
 
 
@@ -114,13 +118,13 @@ class TouchedRows(AllRows):
         self.bounds, self.rows = self._bounds[::homes].copy(), (pairs % n).astype(np.int32)
 
     def here(self, block: Block | None) -> np.ndarray:
-        """Rows of this worker."""
+        """Return the rows of this worker."""
         assert block is not None
         return self.rows[self.bounds[block.number] : self.bounds[block.number + 1]]
 
     def sent(self, home: int, number: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """This worker's rows in a block whose masters are on `home`; and how many edges each has
-        into the block (r,) float32, where masters weigh by that.
+        """Return this worker's rows in a block whose masters are on `home`; and how many edges each
+        has into the block (r,) float32, where masters weigh by that.
         """
         at = number * self._homes + home
         span = slice(self._bounds[at], self._bounds[at + 1])
@@ -128,8 +132,8 @@ class TouchedRows(AllRows):
 
 
 def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = True) -> AllRows:
-    """The rows of type `over` that an Apply in `batch` works on; all where it stands alone, there
-    is one block, or it does not go `by_block`.
+    """Return the rows of type `over` that an Apply in `batch` works on; all where it stands alone,
+    there is one block, or it does not go `by_block`.
     """
     if batch is None or not batch.several or not by_block:
         return AllRows(worker, over, batch)

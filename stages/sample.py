@@ -31,7 +31,7 @@ STEPS = 300
 
 
 class Enough(BaseException):
-    """Ends a look; no UDF catches it."""
+    """The end of a look; no UDF catches it."""
 
 
 class Copied:
@@ -62,35 +62,37 @@ class Copied:
 
 
 class Look:
-    """Counts what a look has done."""
+    """The count of steps that a look has made, and the functions that checked UDFs call in it."""
 
     def __init__(self) -> None:
         self.steps = 0
 
     def tick(self) -> None:
-        """One step; Enough at the last."""
+        """Count one step; raise LookEnd behind the last."""
         self.steps += 1
         if self.steps > STEPS:
             raise Enough
 
     def index(self, x: Any, i: Any, axis: int, site: int) -> Any:
-        """`tux.stages.checks.index`."""
+        """Count a step, and check as `tux.stages.checks.index`."""
         self.tick()
         return checks.index(x, i, axis, site)
 
     def held(self, x: Any, i: int, site: int) -> Any:
-        """`tux.stages.checks.held`."""
+        """Count a step, and check as the function of this name in `tux.stages.checks`."""
         self.tick()
         return checks.held(x, i, site)
 
     def load(self, x: Any, i: Any, site: int) -> Any:
-        """`tux.stages.checks.load`."""
+        """Count a step, and check as `tux.stages.checks.load`."""
         self.tick()
         return checks.load(x, i, site)
 
     @property
     def named(self) -> dict[str, Any]:
-        """What rewritten UDFs call. Stored numbers are not tested: Python rounds others."""
+        """The functions that rewritten UDFs call, by name. Stored numbers are not tested: Python
+        rounds others.
+        """
         own = {
             "_tux_index": self.index,
             "_tux_held": self.held,
@@ -103,7 +105,9 @@ class Look:
 def suspicious(
     source: str, injected: dict[str, Injected], arguments: Sequence[Any]
 ) -> tuple[bool, int]:
-    """Whether an index of the first steps of a kernel is out of bounds; and the number of steps."""
+    """Return whether an index of the first steps of a kernel is out of bounds; and the number of
+    steps.
+    """
     look = Look()
     try:
         with np.errstate(all="ignore"):
@@ -118,7 +122,9 @@ def suspicious(
 
 
 def _copied(argument: Any) -> Any:
-    """An argument of a kernel, as copies where a UDF could write to it."""
+    """Return an argument of a kernel with its arrays replaced by copies where a UDF could write to
+    them.
+    """
     if isinstance(argument, tuple):
         return tuple(map(_copied, argument))
     if isinstance(argument, np.ndarray) and argument.flags.writeable:
@@ -127,8 +133,8 @@ def _copied(argument: Any) -> Any:
 
 
 class Looked:
-    """`kernel`, of which the first call that has anything to do is looked at; `checked` makes what
-    runs instead when it is suspicious, and at each call when one of the `indices` is.
+    """A kernel whose first call that has anything to do is looked at; `checked` makes the kernel
+    that runs instead when the call is suspicious, and at each call when one of the `indices` is.
 
     What has been looked at is not again: the same kernel with the same parameters and sizes of
     arrays. Threads that share a call look at it first, and then `run` it.
@@ -153,7 +159,7 @@ class Looked:
         self.pending = 3  # calls without edges or vertices that are looked at in vain
 
     def __call__(self, *arguments: Any) -> None:
-        """Run the kernel, or the checked one."""
+        """Run the kernel, or the checked one if the call is suspicious."""
         if self.is_wrong(arguments):
             self.checked()(*arguments)
         else:
@@ -169,7 +175,7 @@ class Looked:
             raise raised(error, self._udfs) from error
 
     def is_wrong(self, arguments: Sequence[Any]) -> bool:
-        """Look at a call, unless such a one has been looked at: whether it is suspicious."""
+        """Look at a call, unless such a one has been looked at; return whether it is suspicious."""
         if self._indices():
             return True
         if not self.pending:
@@ -186,7 +192,7 @@ class Looked:
 
 
 def _mark(name: str, arguments: Sequence[Any]) -> Path:
-    """The file that says that kernel `name` has been looked at with such arguments."""
+    """Return the file that says that kernel `name` has been looked at with such arguments."""
     told = repr([_told(each) for each in arguments if isinstance(each, tuple | np.ndarray)])
     return (
         cache_folder()
@@ -195,7 +201,9 @@ def _mark(name: str, arguments: Sequence[Any]) -> Path:
 
 
 def _told(argument: Any) -> Any:
-    """What an index may depend on: the sizes of arrays, and parameters, which come in a tuple."""
+    """Return the part of an argument that an index may depend on: the sizes of arrays, and
+    parameters, which come in a tuple.
+    """
     if isinstance(argument, tuple):
         return [_told(each) for each in argument]
     return argument.shape if isinstance(argument, np.ndarray) else argument

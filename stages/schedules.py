@@ -1,4 +1,6 @@
-"""How the threads of a worker share the stages of a program, as its source alone tells."""
+"""Schedules: the way in which the threads of a worker share the stages of a program, as its source
+alone tells.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def schedules(
     fused: bool = False,
     racing: bool = False,
 ) -> Iterator[Scheduled]:
-    """Each stage, then those inside it. `role`: the end that the mini-batch around `stages`
+    """Yield each stage, then those inside it. `role`: the end that the mini-batch around `stages`
     enumerates; `fused`: it is one kernel.
     """
     for stage in stages:
@@ -54,8 +56,8 @@ def schedules(
 
 
 def has_shares(program: Program) -> bool:
-    """Whether a function gets the edges of a vertex in shares, by the program's word, in a run of
-    one worker.
+    """Return whether a function gets the edges of a vertex in shares, by the program's word, in a
+    run of one worker.
     """
     cluster = Cluster(has_test=True)
     return any(
@@ -67,7 +69,7 @@ def has_shares(program: Program) -> bool:
 
 
 def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[str]:
-    """One line for each stage of an epoch that stays on one thread; `racing`: the user lets
+    """Return one line for each stage of an epoch that stays on one thread; `racing`: the user lets
     threads race.
     """
     out: dict[str, None] = {}
@@ -80,7 +82,7 @@ def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[
 
 
 def _short(stage: Stage) -> str:
-    """What a line calls a stage: of those inside, the first."""
+    """Return the short name of a stage in a line: of the stages inside, only the first."""
     if not stage.inside:
         return stage.label
     more = ", ..." if len(stage.inside) > 1 else ""

@@ -1,5 +1,5 @@
-"""What a kernel's UDFs refer to, gathered while its source is written: rows of tables, the
-context, parameters, random streams.
+"""The names to which a kernel's UDFs refer, gathered while its source is written: rows of tables,
+the context, parameters, random streams.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tux.stages.tickets import Items
 
 
 class Scope:
-    """Collects arguments and injected names for one kernel, so that only the fields which its UDFs
-    use are passed to it: each array that is passed costs time to compile and to call.
+    """The arguments and injected names of one kernel, collected so that only the fields which its
+    UDFs use are passed to it: each array that is passed costs time to compile and to call.
 
     `access` says which fields the UDFs see and may write (`tux.rows.table.ACCESS`); `stage` is how
     messages call the stage. `at_home`: the UDFs run on the server's masters and its copy of the
@@ -64,14 +64,14 @@ class Scope:
         self.before: list[str] = []
         self.inside: list[str] = []  # for each item
         self.scratch: set[str] = set()  # arguments of which each thread has its own
-        self.by_position = False  # whether UDFs know vertices by position, as `topology` does
+        self.by_position = False  # True: UDFs know vertices by position, as `topology` does
         self.used: frozenset[str] | None = frozenset()
         self.values = worker.parameters
         worker.kernels += 1
         self.purpose = key(worker.seed, "stage", worker.kernels, stage)
 
     def uses(self, name: str) -> bool:
-        """Whether the UDFs may ask for an attribute of this name."""
+        """Return whether the UDFs may ask for an attribute of this name."""
         return self.used is None or name in self.used
 
     def _seen(self, table: Table, called: str) -> tuple[RowSpec, tuple[Any, ...]]:
@@ -79,27 +79,29 @@ class Scope:
         return table.seen(self.access, self.used, ids=self.uses(ID), claim=claim)
 
     def table(self, table: Table, called: str = "", kind: str = "row") -> str:
-        """The argument that holds the arrays of `table`, whose rows are called so, or as it is."""
+        """Return the argument that holds the arrays of `table`, whose rows are `called` so, or like
+        the table.
+        """
         name = f"{self.prefix}{called or table.name}"
         spec, self.arguments[f"{name}_arrays"] = self._seen(table, called)
         self.injected[f"{name}_{kind}"] = Injected(kind, (spec,))
         return f"{name}_arrays"
 
     def row(self, table: Table, index: str, called: str = "") -> str:
-        """The expression of row `index` of `table`."""
+        """Return the expression of row `index` of `table`."""
         return f"{self.prefix}{called or table.name}_row({self.table(table, called)}, {index})"
 
     def entries(self, table: Table, field: str) -> str:
-        """The argument that says how many entries a field has along its first dimension: no
-        constant, as the kernel would be compiled anew for another number.
+        """Return the argument that says how many entries a field has along its first dimension. It
+        is no constant, as the kernel would be compiled anew for another number.
         """
         name = f"{self.prefix}{field}_entries"
         self.arguments[name] = table.arrays[field].shape[1]
         return name
 
     def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
-        """The expression of a slice of edges, `span` being "ends, index, lo, hi" of the layout;
-        the other end is called `role`.
+        """Return the expression of a slice of edges, `span` being "ends, index, lo, hi" of the
+        layout; the other end is called `role`.
         """
         of_edge, of_other = self._seen(edges, "")[0], self._seen(other, role)[0]
         self.injected[f"{self.prefix}edges_of"] = Injected("edges", (of_edge, role, of_other))
@@ -107,7 +109,7 @@ class Scope:
         return f"{self.prefix}edges_of({arrays}, {span})"
 
     def generated(self, other: Table, rows: str, span: str) -> str:
-        """The expression of a slice of edges without fields; the argument `rows` holds the
+        """Return the expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.
         """
         none = RowSpec("generated", (), "none")
@@ -116,8 +118,8 @@ class Scope:
         return f"{self.prefix}edges_of((), {rows}, {span})"
 
     def common(self) -> dict[str, Callable[[], str]]:
-        """What any UDF may ask for besides rows: the context, the parameters, a random stream,
-        and the whole graph if there is one.
+        """Return the expressions that any UDF may ask for besides rows: the context, the
+        parameters, a random stream, and the whole graph if there is one.
         """
         names = {"tau": self._tau, "p": self._parameters, "rng": self._stream}
         return names | ({"topology": self._topology} if self.worker.topology else {})
@@ -133,7 +135,7 @@ class Scope:
         return self.worker.server.tau if self.at_home else self.worker.tables["tau"]
 
     def vertices(self, name: str) -> Table:
-        """The rows of a vertex type that the UDFs see."""
+        """Return the rows of a vertex type that the UDFs see."""
         return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
 
     def _tau(self) -> str:
@@ -163,7 +165,7 @@ class Scope:
             self.before.append(line)
 
     def ids(self, vertex: str) -> str:
-        """The argument that holds the dense index of each row of a vertex type, for random
+        """Return the argument that holds the dense index of each row of a vertex type, for random
         streams.
         """
         here = self.worker.graph.vertices[vertex].order
@@ -175,8 +177,8 @@ class Scope:
     def call(
         self, udf: Udf, rows: dict[str, Callable[[], str]], ids: Callable[[], str]
     ) -> list[str]:
-        """The lines that call `udf`, which may ask for `rows`; its random stream, if it asks for
-        one, starts at `ids` ("id, id").
+        """Return the lines that call `udf`, which may ask for `rows`; its random stream, if it asks
+        for one, starts at `ids` ("id, id").
         """
         refuse_unseeded(udf)
         refuse_texts(udf)
@@ -227,13 +229,13 @@ class Scope:
         )
 
     def _context(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Names and arrays of the context's fields that the kernel gets."""
+        """Return the names and arrays of the context's fields that the kernel gets."""
         spec, arrays = self._seen(self.tau, "")
         return spec.names, arrays
 
 
 def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
-    """ProgramError where a UDF that knows vertices by their `id` may read neighbour lists."""
+    """Raise ProgramError where a UDF that knows vertices by their `id` may read neighbour lists."""
     lists = sorted({"bounds", "ends", "sums"} & named) if named is not None else ["bounds"]
     if lists:
         raise ProgramError(
@@ -245,7 +247,7 @@ def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
 
 
 def indented(lines: Sequence[str]) -> list[str]:
-    """`lines` one level deeper."""
+    """Indent `lines` one level deeper."""
     return [f"    {line}" for line in lines]
 
 
@@ -258,8 +260,8 @@ def compiled(
     injected: dict[str, Injected],
     tau: Table,
 ) -> Kernel | Looked:
-    """``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the context
-    that its UDFs see.
+    """Compile ``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the
+    context that its UDFs see.
     """
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'

@@ -27,8 +27,9 @@ class VertexLoops(EdgeLoops):
     """
 
     def fill(self, f: Udf, out: np.ndarray, place: np.ndarray) -> Loop:
-        """for each vertex v: out[place[v]] = f(v, edges of v), or f fills that row. Called with
-        items of rows, `out` and `place` (rows,).
+        """Compile the loop ``for each vertex v: out[place[v]] = f(v, edges of v)``, or, if `out` is
+        wide, the one in which f fills that row. It is called with items of rows, `out` and `place`
+        (rows,).
         """
         self.wide = out.ndim == 2
         *head, call = self.per_vertex(f)
@@ -40,7 +41,8 @@ class VertexLoops(EdgeLoops):
 
 
 class Score(Stage):
-    """What a trained model says of what is held out, in one of two forms by the UDF's parameters:
+    """The scores that a trained model gives to held-out data, in one of two forms by the UDF's
+    parameters:
 
         per edge:    for each held-out edge e: scores[e] = f(user, item, rating, tau, p, rng)
         per vertex:  for each vertex v of type `over`: scores[v] = f(document, edges, tau, p, rng)
@@ -89,8 +91,8 @@ class Score(Stage):
         self.label = f"Score({named(f)}{f', over={over}' if over else ''})"
 
     def enumerated(self, program: Program) -> str:
-        """The name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is called
-        per edge.
+        """Return the name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is
+        called per edge.
 
         ProgramError where `over` names no end, or a UDF that is called per edge has `over` or
         `width`.
@@ -108,7 +110,7 @@ class Score(Stage):
         return next((name for name in asked if name in edge.roles), edge.roles[0])
 
     def columns(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """Scores as they are written: columns by their names."""
+        """Return scores as they are written: columns by their names."""
         if not self.labels:
             return {self.name: scores}
         each = {f"{self.name}_{label}": scores[:, k] for k, label in enumerate(self.labels)}
@@ -117,7 +119,7 @@ class Score(Stage):
         return each | {self.best: labels[scores.argmax(axis=1)]}
 
     def array(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The scores of such columns."""
+        """Return the scores of such columns."""
         if not self.labels:
             return columns[self.name]
         return np.column_stack([columns[f"{self.name}_{label}"] for label in self.labels])
@@ -169,7 +171,7 @@ class ScoreStep(Step):
         self.scores, self._fill = scores, fill
 
     def run(self, block: Block | None = None) -> None:
-        """Fill `scores`."""
+        """Run the UDF to fill `scores`."""
         if self.scores.ndim == 2:
             self.scores[...] = 0
         self._fill()

@@ -82,7 +82,7 @@ class SharedKernel:
             lanes.fold()
 
     def _threads(self, size: int, runs: int) -> int:
-        """How many threads share so many edges or rows. This decides times, not results."""
+        """Return how many threads share so many edges or rows. This decides times, not results."""
         threads = self._worker.threads
         able = self._worker.jit and self._plan.threads and threads.here()
         if not able or size * self._rate < ALONE_SECONDS:
@@ -99,13 +99,13 @@ class SharedKernel:
         kernel(*shared, *self._own(thread, laned=laned))
 
     def _own(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
-        """The bound arguments of one thread."""
+        """Return the bound arguments of one thread, which are made once."""
         if (thread, laned) not in self._bound:
             self._bound[thread, laned] = self._of_thread(thread, laned=laned)
         return self._bound[thread, laned]
 
     def _of_thread(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
-        """The arguments of one thread."""
+        """Make the arguments of one thread."""
         own = dict(self._arguments)
         if laned:
             assert self._lanes is not None
@@ -116,7 +116,7 @@ class SharedKernel:
 
 
 def _apart(array: np.ndarray) -> np.ndarray:
-    """Zeros like a small array, on cache lines of their own."""
+    """Return zeros like a small array, on cache lines of their own."""
     room = np.zeros(array.size + 128 // array.itemsize, array.dtype)
     start = 64 // array.itemsize
     return room[start : start + array.size].reshape(array.shape)

@@ -28,7 +28,7 @@ _SIGNED = "_tux_signed"
 
 
 def signed(x: Any) -> Any:
-    """An unsigned number of at most 32 bits as a signed one; anything else as it is."""
+    """Return an unsigned number of at most 32 bits as a signed one; anything else as it is."""
     return int(x) if isinstance(x, np.uint8 | np.uint16 | np.uint32) else x
 
 
@@ -53,7 +53,7 @@ FUNCTIONS = {_SIGNED: signed}
 
 
 def has_unsigned(arguments: Any) -> bool:
-    """Whether UDFs find a ``u1``, ``u2`` or ``u4`` in the arrays of a kernel's arguments."""
+    """Return whether UDFs find a ``u1``, ``u2`` or ``u4`` in the arrays of a kernel's arguments."""
     if isinstance(arguments, tuple):
         return any(map(has_unsigned, arguments))
     return (
@@ -64,8 +64,8 @@ def has_unsigned(arguments: Any) -> bool:
 
 
 def with_signed(function: python_types.FunctionType) -> python_types.CodeType | None:
-    """The code of a function with signed differences; None where it has none, or its source is not
-    to be had.
+    """Return the code of a function with signed differences; None where it has none, or its source
+    is not to be had.
     """
     found = definition(function.__code__)
     if found is None:
@@ -78,7 +78,7 @@ def with_signed(function: python_types.FunctionType) -> python_types.CodeType | 
 
 
 class Differences(ast.NodeTransformer):
-    """Rewrites the differences of a function. `any`: whether there was one."""
+    """Rewriter of the differences of a function. `any`: whether there was one."""
 
     any = False
 
@@ -89,21 +89,21 @@ class Differences(ast.NodeTransformer):
         return ast.copy_location(ast.Call(ast.Name(_SIGNED, ast.Load()), [node], []), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802  ast's word
-        """-x and ~x."""
+        """Rewrite -x and ~x."""
         self.generic_visit(node)
         if isinstance(node.op, ast.USub | ast.Invert):
             node.operand = self._signed(node.operand)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
-        """x - y."""
+        """Rewrite x - y."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Sub):
             node.left, node.right = self._signed(node.left), self._signed(node.right)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:  # noqa: N802
-        """x -= y of a local name: what a field takes is cut to its type anyhow."""
+        """Rewrite x -= y of a local name. A field's value is cut to its type anyhow."""
         self.generic_visit(node)
         if not isinstance(node.op, ast.Sub) or not isinstance(node.target, ast.Name):
             return node

@@ -24,7 +24,9 @@ class Site:
     stage: str = ""
 
     def told(self, what: str) -> str:
-        """`what` is wrong here, after the name of the stage if the function is not the user's."""
+        """Return the message `what`, after the name of the stage if the function is not the
+        user's.
+        """
         return f"{self.stage}: {what}" if self.stage else what
 
 
@@ -35,11 +37,11 @@ class Sites:
     found: list[Site] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     rewrites: bool = True  # if not, no function is: numba's own checks, without names and lines
-    ticks: bool = False  # whether each iteration of a loop calls _tux_tick()
-    signed: bool = False  # whether differences of unsigned numbers are rewritten, too
+    ticks: bool = False  # True: each iteration of a loop calls _tux_tick()
+    signed: bool = False  # True: differences of unsigned numbers are rewritten, too
 
     def add(self, where: str, text: str, made_for: Origin | None = None) -> int:
-        """The number of a new site."""
+        """Add a site and return its number."""
         site = Site(where, text)
         if made_for:
             site = Site(made_for.where, text.removeprefix("v."), made_for.stage)
@@ -47,8 +49,8 @@ class Sites:
         return len(self.found) - 1
 
     def rewritten(self, function: types.FunctionType) -> types.CodeType | None:
-        """The code of `function` with checks; None where its source is not to be had, or is not
-        what is running.
+        """Return the code of `function` with checks; None where its source is not to be had, or is
+        not what is running.
         """
         if not self.rewrites:
             return None

@@ -14,8 +14,8 @@ _FUTURE = 0x1FF0000  # flags of a code object that say from which future its sou
 
 
 def definition(code: types.CodeType) -> ast.FunctionDef | None:
-    """The function whose code is `code`, without decorators, annotations and defaults. None where
-    its source is not to be had, or is not what is running.
+    """Return the function whose code is `code`, without decorators, annotations and defaults.
+    Return None where its source is not to be had, or is not what is running.
     """
     try:
         lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
@@ -38,7 +38,7 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
 
 
 def compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeType | None:
-    """The code of a function that closes over the same variables as `like`."""
+    """Compile a function that closes over the same variables as `like`."""
     body: list[ast.stmt] = [definition]
     if like.co_freevars:
         cells = [
@@ -55,7 +55,7 @@ def compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeTyp
 
 
 def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
-    """The function without what its code does not depend on."""
+    """Strip from a function the parts that its code does not depend on."""
     definition.decorator_list, definition.returns = [], None
     arguments = definition.args
     arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
@@ -65,8 +65,8 @@ def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _outline(code: types.CodeType, heads: set[int]) -> tuple[object, ...]:
-    """What two codes of one source have in common, apart from the lines of their heads;
-    instructions differ, as they depend on what the module imports.
+    """Return the parts of a code that two codes of one source have in common, apart from the lines
+    of their heads. Instructions differ, as they depend on what the module imports.
     """
     consts = [const for const in code.co_consts if not isinstance(const, types.CodeType)]
     return (

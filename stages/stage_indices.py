@@ -59,11 +59,13 @@ class StageIndices:
         }
 
     def __call__(self) -> bool:
-        """Whether an index is out of bounds, as far as the context now says."""
+        """Return whether an index is out of bounds by the present values of the context."""
         return any(_is_outside(number, length) for number, length in self._found.values())
 
     def _indices(self, function: types.FunctionType) -> Iterator[tuple[ast.expr, int]]:
-        """Expressions of `tau` that are indices of fields, each with the field's length there."""
+        """Yield expressions of `tau` that are indices of fields, each with the field's length
+        there.
+        """
         code = function.__code__
         tree = definition(code) if "tau" in code.co_varnames[: code.co_argcount] else None
         if tree is None:
@@ -81,7 +83,9 @@ class StageIndices:
                     yield index, length
 
     def _number(self, node: ast.expr) -> Number | None:
-        """What evaluates an expression; None for one of another form."""
+        """Return a function that evaluates an expression; None for an expression of another
+        form.
+        """
         match node:
             case ast.Constant(value=int(value)):
                 return lambda: value
@@ -108,12 +112,12 @@ class StageIndices:
 
 
 def _plain(number: Any) -> Any:
-    """A number as Python's, which does not overflow; an array as it is."""
+    """Return a number as Python's, which does not overflow; an array as it is."""
     return number.item() if isinstance(number, np.generic) else number
 
 
 def _is_outside(number: Number, length: int) -> bool:
-    """Whether a number, or one of an array, is no index of so many entries."""
+    """Return whether a number, or one of an array, is no index of an axis with `length` entries."""
     try:
         index = number()
         if isinstance(index, np.ndarray):
@@ -127,7 +131,9 @@ def _is_outside(number: Number, length: int) -> bool:
 
 
 class _Bound(ast.NodeTransformer):
-    """The local names of a function that are bound once, and what each is bound to."""
+    """The local names of a function that are bound once, each with the expression it is bound
+    to.
+    """
 
     def __init__(self, function: ast.FunctionDef) -> None:
         nodes = list(ast.walk(function))
@@ -142,7 +148,7 @@ class _Bound(ast.NodeTransformer):
         }
 
     def put_into(self, node: ast.expr) -> ast.expr:
-        """A copy of an expression with these values for their names."""
+        """Return a copy of an expression with these values for their names."""
         return self.visit(copy.deepcopy(node))  # type: ignore[no-any-return]
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802  ast's word
@@ -160,7 +166,7 @@ def _names_tau(index: ast.expr) -> bool:
 
 
 def _reached(udfs: Iterable[Any]) -> Iterator[types.FunctionType]:
-    """The plain functions that `udfs` are and call."""
+    """Yield the plain functions among `udfs`, and all those that they call."""
     pending, seen = list(udfs), set[int]()
     while pending:
         function = getattr(pending[-1], "py_func", pending.pop())

@@ -18,8 +18,9 @@ _CHANGES = {"add", "min", "max", "write"}
 
 
 class Suspect(NamedTuple):
-    """What a line does, ``file:line``, and what to write instead. `is_wrong`: no program needs
-    it; else it is right where each replica may have its own value, as in changes in place.
+    """A suspicious line: what it does, ``file:line``, and what to write instead. `is_wrong`: no
+    program needs it; else it is right where each replica may have its own value, as in changes in
+    place.
     """
 
     what: str
@@ -29,14 +30,17 @@ class Suspect(NamedTuple):
 
 
 def suspects(program: Program) -> list[Suspect]:
-    """The suspicious lines of the Exchanges of `program`; those that set deltas come first."""
+    """Return the suspicious lines of the Exchanges of `program`; those that set deltas come
+    first.
+    """
     calls = _exchanges(program)
     return [*_sets_delta(program, calls), *_reads_mirror(program, calls)]
 
 
 def changed_in_place(program: Program) -> list[str]:
-    """The shared fields of vertices, as "type.field", whose values depend on the order of changes:
-    Exchanges, or uses of generated edges, change them and read them; or take means of changes.
+    """Return the shared fields of vertices, as "type.field", whose values depend on the order of
+    changes: Exchanges, or uses of generated edges, change them and read them; or take means of
+    changes.
     """
     effects: dict[tuple[str, str], set[str]] = {}
     for call in _exchanges(program):
@@ -53,14 +57,16 @@ def changed_in_place(program: Program) -> list[str]:
 
 
 def _in_place(field: Field, kinds: set[str]) -> bool:
-    """Whether a field to which Exchanges do this depends on the order of changes."""
+    """Return whether a field with these kinds of effects in Exchanges depends on the order of
+    changes.
+    """
     if field.combine != "sum" and kinds - {"read"}:
         return True
     return bool(kinds - {"read", "add"} or kinds == {"read", "add"})
 
 
 def _exchanges(program: Program) -> list[Call]:
-    """The calls of all Exchanges."""
+    """Return the calls of all Exchanges."""
     return [
         call
         for method in STAGED
@@ -73,8 +79,8 @@ def _exchanges(program: Program) -> list[Call]:
 def _effects(
     program: Program, call: Call, kind: str
 ) -> Iterator[tuple[str, str, Field, dict[str, str]]]:
-    """What a call does to fields of a kind of vertices that may be cut: the type, the name and
-    the declaration of each, and where it is read and changed.
+    """Yield the effects of a call on fields of a kind of vertices that may be cut: the type, the
+    name and the declaration of each, and where it is read and changed.
     """
     for row, vertex in call.rows.items():
         if may_be_cut(program, vertex):
@@ -84,8 +90,8 @@ def _effects(
 
 
 def _sets_delta(program: Program, calls: Iterable[Call]) -> Iterator[Suspect]:
-    """Deltas that are set, of "min" or "max", as others are refused: which edge comes last depends
-    on the order of edges and on the worker.
+    """Yield the places where deltas of "min" or "max" are set (others are refused): which edge
+    comes last depends on the order of edges and on the worker.
     """
     for call in calls:
         for vertex, name, field, kinds in _effects(program, call, "delta"):
@@ -100,7 +106,9 @@ def _sets_delta(program: Program, calls: Iterable[Call]) -> Iterator[Suspect]:
 
 
 def _reads_mirror(program: Program, calls: list[Call]) -> Iterator[Suspect]:
-    """Mirror fields that are written and read: each replica has collected its own."""
+    """Yield the places where mirror fields are read that are also written: each replica has
+    collected its own.
+    """
     written = {
         (vertex, name)
         for call in calls

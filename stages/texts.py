@@ -13,7 +13,7 @@ from tux.stages.source import definition
 
 
 def refuse_texts(udf: Udf) -> None:
-    """ProgramError where `udf` compares something with a text that is written out."""
+    """Raise ProgramError where `udf` compares something with a text that is written out."""
     tree = definition(udf.__code__) if isinstance(udf, types.FunctionType) else None
     for node in ast.walk(tree) if tree is not None else ():
         texts = [

@@ -43,7 +43,7 @@ MAX_ITEMS = 256
 
 
 def needs(numbers: np.ndarray) -> np.ndarray:
-    """(n,) int64: how many earlier entries of `numbers` (n,) are equal to each."""
+    """Return (n,) int64: how many earlier entries of `numbers` (n,) are equal to each."""
     order = np.argsort(numbers, kind="stable")
     inside = numbers[order]
     begins = np.flatnonzero(np.concatenate([[True], inside[1:] != inside[:-1]]))
@@ -54,7 +54,7 @@ def needs(numbers: np.ndarray) -> np.ndarray:
 
 
 def ranges(lo: np.ndarray, hi: np.ndarray, part: np.ndarray | int = 0) -> np.ndarray:
-    """Items without tickets."""
+    """Return items without tickets."""
     items = np.zeros((len(lo), WIDTH), np.int64)
     items[:, LO], items[:, HI], items[:, PART] = lo, hi, part
     return items
@@ -63,8 +63,8 @@ def ranges(lo: np.ndarray, hi: np.ndarray, part: np.ndarray | int = 0) -> np.nda
 def with_tickets(
     items: np.ndarray, rows: np.ndarray | None, columns: np.ndarray | None
 ) -> tuple[np.ndarray, int]:
-    """The items with tickets of their `rows` (n,) and `columns` (n,), numbers of ranges of either
-    end, None: no ticket; and the number of tickets.
+    """Return the items with tickets of their `rows` (n,) and `columns` (n,), numbers of ranges of
+    either end, None: no ticket; and the number of tickets.
     """
     used = 0
     for numbers, place, need in ((rows, FIRST, FIRST_NEED), (columns, SECOND, SECOND_NEED)):
@@ -104,8 +104,8 @@ def cells(
     columns: bool,
     least: int = EDGES_PER_ITEM,
 ) -> tuple[np.ndarray, int]:
-    """Ranges of the rows lo..hi by `parts` of the other end, with tickets of the rows and, with
-    `columns`, of the parts; and the number of tickets. `bounds` (rows * parts + 1,): running
+    """Return ranges of the rows lo..hi by `parts` of the other end, with tickets of the rows and,
+    with `columns`, of the parts; and the number of tickets. `bounds` (rows * parts + 1,): running
     numbers of edges by row and part.
 
     There are as many ranges as parts, and cells come along the diagonals of this grid in random
@@ -142,7 +142,9 @@ class Items:
         self._pieces: dict[tuple[int, int], list[Items]] = {}
 
     def pieces(self, most: int, least: int) -> list[Items]:
-        """The list; or, if it holds no tickets, up to `most` lists of `least` items or more."""
+        """Return the list alone; or, if it holds no tickets, up to `most` lists of `least` items or
+        more.
+        """
         count = min(most, len(self.array) // max(least, 1))
         if count <= 1 or self.tickets:
             return [self]

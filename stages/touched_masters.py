@@ -26,7 +26,9 @@ class TouchedMasters(NamedTuple):
     def of(
         sent: Sequence[np.ndarray], rows: Rows, rank: int, numbers: np.ndarray
     ) -> TouchedMasters:
-        """Of the masters that each worker's contribution is about, in blocks of these `numbers`."""
+        """Find the masters that each worker's contribution is about, in blocks of these
+        `numbers`.
+        """
         union = united(sent)
         found = [places(rows.down(worker, numbers), union) for worker in range(len(sent))]
         own = rows.up(rank, numbers)[found[rank][0]]
@@ -34,12 +36,12 @@ class TouchedMasters(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of entries of its arrays, which is the memory that it takes."""
         return len(self.rows) + len(self.own) + sum(map(len, self.held))
 
 
 def united(lists: Sequence[np.ndarray]) -> np.ndarray:
-    """The numbers (u,) int32 that some of the ascending `lists` have, ascending."""
+    """Return the numbers (u,) int32 that some of the ascending `lists` have, ascending."""
     lists = [each.astype(np.int32, copy=False) for each in lists]
     while len(lists) > 1:
         lists = [_both(*lists[i : i + 2]) for i in range(0, len(lists), 2)]
@@ -54,8 +56,8 @@ def _both(a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
 
 
 def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of ascending `rows` those that an ascending route has: their places in it, and their places
-    in `rows`, both int32.
+    """Find those of ascending `rows` that an ascending route has: return their places in it, and
+    their places in `rows`, both int32.
     """
     at, which = np.empty((2, len(rows)), np.int32)
     count = _find(route, rows, at, which)
@@ -64,7 +66,7 @@ def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @compiled
 def _merge(a, b, out):  # type: ignore[no-untyped-def]
-    """The numbers of ascending `a` and `b` to `out`, each once. Returns how many they are."""
+    """Write the numbers of ascending `a` and `b` to `out`, each once. Return how many they are."""
     i = j = count = 0
     while i < len(a) and j < len(b):
         x, y = a[i], b[j]
@@ -85,8 +87,8 @@ def _merge(a, b, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _find(route, rows, at, which):  # type: ignore[no-untyped-def]
-    """For each of ascending `rows` that the ascending `route` has, its place there to `at`, and its
-    place in `rows` to `which`. Returns how many these are.
+    """Find each of ascending `rows` in the ascending `route`: write its place there to `at`, and
+    its place in `rows` to `which`. Return how many are found.
     """
     lo = count = 0
     for j in range(len(rows)):

@@ -57,7 +57,7 @@ class Zip(Apply):
         self.label = self.label.replace("Apply", "Zip", 1)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """As an Apply."""
+        """Prepare it as an Apply whose clock starts in order."""
         return in_order(super().prepare(worker, batch))
 
 
@@ -67,7 +67,7 @@ class ColumnOperator(Apply):
     """
 
     line = ""
-    any_type = False  # whether `to` may be of truth values
+    any_type = False  # True: `to` may be of truth values
 
     def __init__(self, over: str, to: str, x: str | None = None, by: object = None) -> None:
         super().__init__(over, gather=False, all=True)
@@ -80,7 +80,9 @@ class ColumnOperator(Apply):
                 split(text, self.label)
 
     def made(self, program: Program) -> Apply:
-        """The Apply that it stands for. ProgramError where it does not fit the program."""
+        """Return the Apply that it stands for. Raise ProgramError where it does not fit the
+        program.
+        """
         to = field(program, self.over, self.to, self.label, changed=True)
         x = None if self.x is None else field(program, self.over, self.x, self.label)
         number = scalar(program, self.by, self.label) if "{number}" in self.line else None
@@ -114,15 +116,15 @@ class ColumnOperator(Apply):
             )
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """As the Apply."""
+        """Prepare the Apply that it stands for."""
         return in_order(self.made(worker.program).prepare(worker, batch))
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """As the Apply."""
+        """Return the calls of the Apply that it stands for."""
         return self.made(program).calls(program, role)
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """As the Apply."""
+        """Return the plans of the Apply that it stands for."""
         return self.made(program).plans(program, role, racing=racing)
 
 
@@ -158,7 +160,7 @@ class Axpy(ColumnOperator):
 
 
 class _Arithmetic(ColumnOperator):
-    """v.to is changed by v.x, or by a number."""
+    """An operator that changes v.to by v.x, or by a number."""
 
     sign = ""
 
@@ -214,7 +216,9 @@ class RowOperator(GlobalSync):
                 split(text, self.label)
 
     def made(self, program: Program) -> GlobalSync:
-        """The GlobalSync that it stands for. ProgramError where it does not fit the program."""
+        """Return the GlobalSync that it stands for. Raise ProgramError where it does not fit the
+        program.
+        """
         found = [field(program, self.over, text, self.label) for text in self.fields]
         for each in found[1:]:
             if each.lengths != found[0].lengths:
@@ -235,7 +239,7 @@ class RowOperator(GlobalSync):
         return stage
 
     def _total(self, program: Program) -> str:
-        """The total of tau that gathers `into`."""
+        """Return the name of the total of tau that gathers `into`."""
         fields = program.context.fields
         if not isinstance(fields.get(self.into), Reduction):
             is_other = isinstance(self.into, str) and self.into in fields
@@ -246,21 +250,21 @@ class RowOperator(GlobalSync):
         return Reduction.total_of(self.into)
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """As the GlobalSync."""
+        """Prepare the GlobalSync that it stands for."""
         return in_order(self.made(worker.program).prepare(worker, batch))
 
     def calls(self, program: Program, role: str) -> list[Call]:
-        """As the GlobalSync."""
+        """Return the calls of the GlobalSync that it stands for."""
         return self.made(program).calls(program, role)
 
     def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
-        """As the GlobalSync."""
+        """Return the plans of the GlobalSync that it stands for."""
         return self.made(program).plans(program, role, racing=racing)
 
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""
     ) -> dict[str, Added]:
-        """Those that were there."""
+        """Return `before`: it gathers its own total and takes it, and others stay."""
         return before
 
 
@@ -302,13 +306,17 @@ class Nnz(RowOperator):
 
 
 def in_order(step: Step) -> Step:
-    """The step of an operator, which sees what all operators before it have done at any slack."""
+    """Return the step of an operator, marked so that at any slack it sees what all operators before
+    it have done.
+    """
     step.in_order = True
     return step
 
 
 def loops(first: Operand, line: Callable[[list[str]], str]) -> list[str]:
-    """The lines of a UDF with `line` for each entry of the operand `first`, by its indices."""
+    """Return the lines of a UDF with `line` for each entry of the operand `first`, by its
+    indices.
+    """
     skipped = bool(first.first)
     indices = [f"k{d}" for d in range(len(first.lengths))]
     lines = [line(indices)]
@@ -318,7 +326,7 @@ def loops(first: Operand, line: Callable[[list[str]], str]) -> list[str]:
 
 
 def _udf(stage: Stage, lines: list[str], used: Sequence[Operand], *, tau: bool = False) -> Udf:
-    """A UDF on `v`, with the parameters that its lines need."""
+    """Write a UDF on `v`, with the parameters that its lines need."""
     text = " ".join(f"{each.name} {each.first}" for each in used)
     parameters = ["v", *["tau"] * (tau or "tau." in text), *["p"] * ("p." in text)]
     made_for = Origin(stage.label, stage.where)

@@ -31,7 +31,9 @@ class Walk:
 
     @staticmethod
     def by_tile(worker: Worker, edges: Edges, role: str, batch: Batch | None) -> Walk:
-        """Edges in tiles; a block is what lies between two neighbouring cuts of the mini-batch."""
+        """Lay out edges in tiles; a block is what lies between two neighbouring cuts of the
+        mini-batch.
+        """
         vertices, other = worker.graph.of_role(role), worker.graph.of_role(edges.other(role))
         n, n_other = len(vertices), len(other)
         # the rows of a mini-batch of one block, so that edges are held in one order for both
@@ -53,8 +55,8 @@ class Walk:
     def by_vertex(
         worker: Worker, edges: Edges, role: str, *, along_edges: bool, parts: int = 1
     ) -> Walk:
-        """Edges grouped by vertex, and by so many `parts` of the other end, or the vertices alone;
-        of held-out edges, those of vertices that only the test has too.
+        """Lay out edges grouped by vertex, and by so many `parts` of the other end, or the vertices
+        alone; of held-out edges, those of vertices that only the test has too.
         """
         vertices = worker.graph.of_role(role)
         n = len(vertices)
@@ -71,7 +73,9 @@ class Walk:
         )
 
     def groups(self, block: Block | None) -> tuple[int, int]:
-        """The block's groups of the layout: its tiles, or its rows. Without a block, all."""
+        """Return the first and last + 1 of the block's groups of the layout: its tiles, or its
+        rows. Without a block, all.
+        """
         if self.tiled:
             number = block.number if block else 0
             return int(self.layout.blocks[number]), int(self.layout.blocks[number + 1])

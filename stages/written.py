@@ -20,25 +20,27 @@ class Origin(NamedTuple):
 
 
 _ORIGINS: dict[str, Origin] = {}
-"""By the name that stands for the file of a written function."""
+"""Origins by the name that stands for the file of a written function."""
 
 
 def place_in(file: str, line: int) -> str:
-    """``file:line`` of a function's line, or of the stage for which the function was written."""
+    """Return ``file:line`` of a function's line, or of the stage for which the function was
+    written.
+    """
     made_for = origin(file)
     return made_for.where if made_for else f"{file}:{line}"
 
 
 def origin(file: str) -> Origin | None:
-    """Where the function of such a file comes from; None for one that stands in a real file."""
+    """Return the stage for which the function in such a file was written; None for a real file."""
     return _ORIGINS.get(file)
 
 
 def written(
     name: str, made_for: Origin, parameters: Sequence[str], lines: Sequence[str]
 ) -> types.FunctionType:
-    """``def name(*parameters)`` with the body `lines`. In messages, the stage and its place stand
-    for the function.
+    """Write the function ``def name(*parameters)`` with the body `lines`. In messages, the stage
+    and its place stand for the function.
 
     The source is kept where `linecache` finds it, so the function is analysed, checked and compiled
     as one that stands in a file. The same text of the same stage has the same name there, and other

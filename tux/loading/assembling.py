@@ -23,8 +23,9 @@ NONE = np.empty(0, np.int32)
 def assembled(
     plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes], keep: Keep
 ) -> Rounds[list[Part]]:
-    """The parts that this loader hosts, of the edges in `hosted`, which is emptied; without what
-    all parts share. Keeps the ranges of homes and numbers that this loader owns.
+    """Assemble the parts that this loader hosts from the edges in `hosted`, which is emptied;
+    without the arrays that all parts share. Keep the ranges of homes and numbers that this loader
+    owns.
     """
     own, held = yield from _told_held(plan, me, hosted, sizes)
     placed = yield from homes_of(plan, me, held)
@@ -48,8 +49,9 @@ def assembled(
 def _told_held(
     plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes]
 ) -> Rounds[tuple[dict[str, list[np.ndarray]], dict[str, Replicas]]]:
-    """Tell the owners which positions the parts hold that this loader hosts: these, by type and
-    part; and who holds the positions that this loader owns.
+    """Tell the owners which positions the parts hold that this loader hosts. Return these, by type
+    and part; and, from the messages of the others, the parts that hold the positions that this
+    loader owns.
     """
     outbox: Messages = [[] for _ in range(plan.loaders)]
     own: dict[str, list[np.ndarray]] = {}
@@ -103,7 +105,7 @@ def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
 
 
 class _Grouped:
-    """Where each key from 0 to n-1 stands in an array of keys, ascending."""
+    """The places of each key from 0 to n-1 in an array of keys, ascending."""
 
     def __init__(self, keys: np.ndarray, n: int) -> None:
         self._order = np.argsort(keys, kind="stable")
@@ -122,8 +124,8 @@ def _type_part(
     cut: bool,
     sizes: Sizes,
 ) -> TypePart:
-    """One vertex type of part `p`, whose edges are at `positions`, as the owners tell it. Raises
-    BadColumns.
+    """Make one vertex type of part `p`, whose edges are at `positions`, from the messages of the
+    owners. Raise BadColumns if they do not fit.
     """
     bounds = sizes.positions
     told = [_told_type(plan, feed, positions, bounds, cut) for feed in feeds]
@@ -156,8 +158,8 @@ def _type_part(
 def _told_type(
     plan: Plan, feed: Columns, positions: np.ndarray, bounds: np.ndarray, cut: bool
 ) -> Message:
-    """What the owner of a range of positions tells of a part with edges at `positions`, as
-    `_tell_hosts` has made a message of it; `bounds`: of all ranges.
+    """Read what the owner of a range of positions tells of a part with edges at `positions`, in the
+    message that `_tell_hosts` has made; `bounds`: of all ranges.
     """
     lo, hi = (int(bound) for bound in bounds[feed.sender : feed.sender + 2])
     masters = feed.numbers(least=lo, below=hi)
@@ -171,8 +173,8 @@ def _told_type(
 
 
 def _check_rows(rows: np.ndarray, positions: np.ndarray, bounds: np.ndarray) -> None:
-    """BadColumns if a part's edges are at `positions`, ascending, that its `rows` have not;
-    `bounds`: of the ranges of the owners, which have told the rows.
+    """Raise BadColumns if a part's edges are at `positions`, ascending, that its `rows` do not
+    have; `bounds`: of the ranges of the owners, which have told the rows.
     """
     found = np.append(rows, np.int32(-1))[np.searchsorted(rows, positions)]
     missing = positions[found != positions]
@@ -182,7 +184,7 @@ def _check_rows(rows: np.ndarray, positions: np.ndarray, bounds: np.ndarray) -> 
 
 
 def _part(plan: Plan, edges: Edges, types: dict[str, TypePart], sizes: dict[str, Sizes]) -> Part:
-    """A part of these edges, their ends as rows; without fields, which have been kept."""
+    """Make a part of these edges, their ends as rows; without fields, which have been kept."""
     for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
         make_rows(end, types[name].rows, int(sizes[name].positions[-1]))
     return Part(types, (NONE, NONE), edges.src, edges.dst, {}, NONE, NONE, {})

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class BadColumns(DataError):
-    """What the loader `sender` tells is not what its round requires; `why`."""
+    """A message of the loader `sender` that is not as its round requires; `why`."""
 
     def __init__(self, sender: int, why: str) -> None:
         super().__init__(
@@ -30,20 +30,20 @@ class BadColumns(DataError):
 
 
 class Columns:
-    """The arrays of a message of the loader `sender`. All that takes one raises BadColumns for an
-    array that is not there, or is another one than is asked for.
+    """The arrays of a message of the loader `sender`. Each method that takes one raises BadColumns
+    for an array that is not there, or is another one than is asked for.
     """
 
     def __init__(self, message: Iterable[np.ndarray], sender: int) -> None:
         self.sender, self._arrays = sender, iter(message)
 
     def bad(self, why: str) -> BadColumns:
-        """The error of this message."""
+        """Return the error of this message."""
         return BadColumns(self.sender, why)
 
     def column(self, kinds: str, length: int | None = None) -> np.ndarray:
-        """The next array (m,), of one of some `kinds` of numbers, as numpy names them; `length` is
-        m, if it is known.
+        """Take the next array (m,), of one of some `kinds` of numbers, as numpy names them;
+        `length` is m, if it is known.
         """
         array = self._next()
         if array.dtype.kind not in kinds or array.ndim != 1:
@@ -53,7 +53,7 @@ class Columns:
         return array
 
     def like(self, dtype: np.dtype, length: int | None = None) -> np.ndarray:
-        """The next array (m,), of numbers of this type."""
+        """Take the next array (m,), of numbers of this type."""
         array = self.column(dtype.kind, length)
         if array.dtype != dtype:
             raise self.bad(f"an array of {array.dtype}, not of {dtype}")
@@ -62,40 +62,40 @@ class Columns:
     def numbers(
         self, length: int | None = None, *, least: int = 0, below: int = MORE_THAN_ALL_EDGES
     ) -> np.ndarray:
-        """The next array (m,), of whole numbers from `least` to `below` - 1."""
+        """Take the next array (m,), of whole numbers from `least` to `below` - 1."""
         return self._between(self.column("i", length), least, below)
 
     def table(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The next array, of whole numbers that are not negative, in this shape."""
+        """Take the next array, of whole numbers that are not negative, in this shape."""
         array = self._next()
         if array.dtype.kind != "i" or array.shape != shape:
             raise self.bad(f"an array of {array.dtype} of shape {array.shape}")
         return self._between(array, 0, MORE_THAN_ALL_EDGES)
 
     def number(self, below: int) -> int:
-        """The next array, which is one number."""
+        """Take the next array, which is one number."""
         return int(self.numbers(1, below=below)[0])
 
     def text(self) -> str:
-        """The next array, which is bytes of a text."""
+        """Take the next array, which is bytes of a text."""
         try:
             return self.content().decode()
         except UnicodeDecodeError as error:
             raise self.bad(str(error)) from None
 
     def decoded(self, kind: type[T]) -> T:
-        """The next array, which is bytes of JSON of this type."""
+        """Take the next array, which is bytes of JSON of this type."""
         try:
             return msgspec.json.decode(self.content(), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self.bad(str(error)) from None
 
     def content(self) -> bytes:
-        """The next array, which is bytes."""
+        """Take the next array, which is bytes."""
         return self.like(np.dtype(np.uint8)).tobytes()
 
     def rest(self, count: int) -> list[np.ndarray]:
-        """The other arrays, of which there are so many."""
+        """Take the other arrays, of which there are so many."""
         arrays = list(self._arrays)
         if len(arrays) != count:
             raise self.bad(f"{len(arrays)} arrays, not {count}")
@@ -116,5 +116,5 @@ class Columns:
 
 
 def received(inbox: Sequence[Iterable[np.ndarray]]) -> list[Columns]:
-    """The messages of all loaders, by sender."""
+    """Return the messages of all loaders, by sender."""
     return [Columns(message, sender) for sender, message in enumerate(inbox)]

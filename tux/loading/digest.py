@@ -26,16 +26,16 @@ NAP = 0.02
 
 
 def columns_of(names: Sequence[str]) -> list[str]:
-    """The columns of edges as loaders keep them, in the order in which they are digested; `names`
-    of the fields.
+    """Return the columns of edges as loaders keep them, in the order in which they are digested;
+    `names` of the fields.
     """
     return ["src", "dst", *(f"fields.{name}" for name in sorted(names))]
 
 
 class Digest:
-    """What `EdgeData.digest` says of all edges together, of which columns are added in the order of
-    `columns_of`. It begins with the ids that loaders have `kept`; `sizes`: how many there are, by
-    type.
+    """The digest of all edges together, as `EdgeData.digest` computes it; columns are added in the
+    order of `columns_of`. It begins with the ids that loaders have `kept`; `sizes`: how many there
+    are, by type.
     """
 
     def __init__(self, sizes: Mapping[str, int], edges: int, kept: Sequence[Kept]) -> None:
@@ -44,7 +44,7 @@ class Digest:
             digest_ids(self._state, name, count, map(Ids, kept_ids(kept, name)))
 
     def add(self, column: str, piece: np.ndarray, *, first: bool) -> None:
-        """The next piece of a column, which may be its `first`."""
+        """Add the next piece of a column, which may be its `first`."""
         if first:
             digest_column(self._state, column.removeprefix("fields"), self._edges, [piece])
         else:
@@ -52,7 +52,7 @@ class Digest:
 
     @property
     def text(self) -> str:
-        """The digest of what was added, in hexadecimal digits."""
+        """The digest of all that was added, in hexadecimal digits."""
         return self._state.hexdigest()
 
 
@@ -79,8 +79,8 @@ class Digesting:
         self._thread.join()
 
     def result(self) -> str:
-        """The digest; to be asked for when the loaders have ended. Raises DataError and
-        DiskError.
+        """Return the digest; to be asked for when the loaders have ended. Raise DataError or
+        DiskError if it could not be computed.
         """
         self._all_there.set()
         self._thread.join()
@@ -107,7 +107,7 @@ class Digesting:
         return digest.text
 
     def _wait(self, *names: str) -> None:
-        """Until each loader has left a file of one of these names."""
+        """Wait until each loader has left a file of one of these names."""
         for kept in self._kept:
             while not any(name in kept for name in names):
                 if self._all_there.wait(NAP) and not any(name in kept for name in names):

@@ -1,5 +1,6 @@
-"""What a machine knows of the parts of other machines. It needs that only for held-out edges: they
-go where their vertices are, and may add rows and routes to all parts (`tux.graph.parts.hold_out`).
+"""The parts of other machines, as far as a machine needs them. It needs them only for held-out
+edges: they go where their vertices are, and may add rows and routes to all parts
+(`tux.graph.parts.hold_out`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from tux.loading.kept import Kept
 from tux.loading.plan import Plan
 
 ARRAYS = ("rows", "masters")
-"""What held-out edges need of a part: see `tux.graph.parts.TypePart`."""
+"""The arrays of a part that held-out edges need: see `tux.graph.parts.TypePart`."""
 
 
 def rows_of(folder: Path, plan: Plan, loader: int) -> dict[str, np.ndarray]:
-    """The rows and masters of the parts that a loader hosts, which lie in `folder`, by names that
-    say whose they are.
+    """Return the rows and masters of the parts that a loader hosts, which lie in `folder`, by names
+    that say whose they are.
     """
     return {
         _name(number, kind, array): map_npy(folder / f"part-{number}" / f"types.{kind}.{array}.npy")
@@ -67,7 +68,9 @@ def write_elsewhere(
 
 
 def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
-    """What a loader has sent under a name: ascending positions, int32, less than `below`."""
+    """Return the array that a loader has sent under a name, checked: ascending positions, int32,
+    less than `below`.
+    """
     if name not in sent:
         raise BadColumns(loader, f"there is no {name}")
     row = Columns([sent[name]], loader).like(np.dtype(np.int32))
@@ -77,7 +80,7 @@ def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
 
 
 def _bare(plan: Plan, sent: Mapping[str, Sequence[np.ndarray]], fields: Mapping[str, str]) -> Part:
-    """A part without edges and routes."""
+    """Make a part without edges and routes."""
     none, nowhere = np.empty(0, np.int32), [np.empty(0, np.int32)] * plan.parts
     types = {}
     for kind, (rows, masters) in sent.items():

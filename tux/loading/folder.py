@@ -55,7 +55,9 @@ def join(
 
 
 def _grouped(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    """The same in row groups, as Parquet files have them that are written at once."""
+    """Yield the rows of `pieces` in row groups, as a Parquet file has them that is written at
+    once.
+    """
     group = next(pieces)
     for piece in pieces:
         while len(group) >= ROWS:

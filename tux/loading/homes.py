@@ -23,7 +23,7 @@ from tux.partition.replicas import Replicas, of_counts
 
 @dataclass
 class Placed:
-    """Where the vertices of one type and of one owner's range are. `held`: by part, the vertices
+    """The places of the vertices of one type in one owner's range. `held`: by part, the vertices
     there and their edges; a vertex without edges is at its `home` (n,) alone. `number` (n,): a
     vertex's number among its home's masters. `cut`: whether several parts hold a vertex of the
     type.
@@ -37,8 +37,8 @@ class Placed:
 
 @dataclass
 class _Totals:
-    """Of one type over all loaders: vertices with edges, and replicas beside their masters; by
-    owner the vertices of each number of replicas (loaders, parts + 1).
+    """Counts of one type over all loaders: vertices with edges, and replicas beside their masters;
+    by owner the vertices of each number of replicas (loaders, parts + 1).
     """
 
     vertices: int
@@ -48,7 +48,9 @@ class _Totals:
 
 
 def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str, Placed]]:
-    """The masters of the vertices in this loader's range, by type; `held`: who holds them."""
+    """Choose the masters of the vertices in this loader's range, by type; `held`: the parts that
+    hold them.
+    """
     totals = yield from _totals(plan, held)
     homes = {name: np.full(len(each.counts), -1, np.int16) for name, each in held.items()}
     sent: Messages = [[] for _ in range(plan.loaders)]
@@ -77,21 +79,23 @@ def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str,
 
 
 def held_by(feeds: list[Columns], plan: Plan, lo: int, hi: int) -> Replicas:
-    """Who holds the vertices at positions lo .. hi-1, told by the hosts of the parts. Raises
-    BadColumns.
+    """Read which parts hold the vertices at positions lo .. hi-1, as the hosts of the parts tell
+    it. Raise BadColumns if that does not fit.
     """
     counted = [_told_part(feed, lo, hi) for feed in feeds for _ in plan.hosted(feed.sender)]
     return of_counts(counted, hi - lo)
 
 
 def _told_part(feed: Columns, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
-    """The positions from lo to hi-1 that a part holds, from 0 on, and its edges there."""
+    """Read the positions from lo to hi-1 that a part holds, counted from lo, and its edges
+    there.
+    """
     positions = feed.numbers(least=lo, below=hi)
     return positions - np.int32(lo), feed.numbers(len(positions))
 
 
 def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:
-    """What all loaders know of each type before masters are chosen."""
+    """Exchange the counts of each type that all loaders need before masters are chosen."""
     mine = []
     for each in held.values():
         mine += [np.bincount(each.counts, minlength=plan.parts + 1), *loads_of(each, plan.parts)]
@@ -108,11 +112,11 @@ def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]
 
 
 def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndarray]:
-    """By loader, the vertices of this range for which it chooses."""
+    """Return by loader the vertices of this range for which it chooses."""
     order = np.argsort(-held.counts, kind="stable")
     order = order[: len(order) - int(totals.counts[me, :2].sum())]
     replicas = np.arange(plan.parts + 1)
-    # where the vertices of each owner and number begin among all replicas in their order
+    # the first place, among all replicas in their order, of the vertices of each owner and number
     weights = (totals.counts * replicas)[:, :1:-1].T
     begin = (np.cumsum(weights) - weights.ravel()).reshape(weights.shape)[::-1, me]
     counts = held.counts[order]
@@ -123,7 +127,7 @@ def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndar
 
 
 def _lists(held: Replicas, vertices: np.ndarray) -> Message:
-    """Who holds some vertices, as a message."""
+    """Return a message that tells which parts hold some vertices."""
     counts = held.counts[vertices]
     first = held.first[vertices]
     return [counts, taken(held.part, first, counts).values, taken(held.edges, first, counts).values]
@@ -132,8 +136,8 @@ def _lists(held: Replicas, vertices: np.ndarray) -> Message:
 def _chosen(
     plan: Plan, me: int, feeds: list[Columns], totals: dict[str, _Totals]
 ) -> Rounds[list[Columns]]:
-    """Choose masters when it is this loader's turn; the answers of all for what this one sent. The
-    loads of `totals` become those of all masters with edges.
+    """Choose masters when it is this loader's turn; return the answers of all for the vertices that
+    this one sent. The loads of `totals` become those of all masters with edges.
     """
     begun = {name: _Turn.of(feeds, plan.parts) for name in totals}
     for turn in range(plan.loaders):
@@ -164,17 +168,17 @@ class _Turn:
 
     held: Replicas
     order: np.ndarray
-    senders: np.ndarray  # where those of each sender begin
+    senders: np.ndarray  # the bounds of each sender's vertices
     home: np.ndarray
 
     @staticmethod
     def of(feeds: list[Columns], parts: int) -> _Turn:
-        """The vertices that have come, each of which several of so many parts hold."""
+        """Read the vertices that have come, and the parts, of so many, that hold each of them."""
         arrived = [_told_lists(feed, parts) for feed in feeds]
         counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
         held = Replicas(bounds_of(counts), part, edges)
         senders = bounds_of(np.array([len(own) for own, _, _ in arrived]))
-        order = np.argsort(-counts, kind="stable")  # those of equal number came by position
+        order = np.argsort(-counts, kind="stable")  # vertices with equal numbers came by position
         return _Turn(held, order, senders, np.full(len(counts), -1, np.int16))
 
     def choose(self, totals: _Totals) -> None:
@@ -183,19 +187,19 @@ class _Turn:
         choose(self.held, self.order, loads, *means, self.home)
 
     def answers(self) -> list[np.ndarray]:
-        """The homes for each sender, in the order in which it sent its vertices."""
+        """Return the homes for each sender, in the order in which it sent its vertices."""
         return np.split(self.home, self.senders[1:-1])
 
 
 def _told_lists(feed: Columns, parts: int) -> Message:
-    """Who holds some vertices, as `_lists` has made a message of it."""
+    """Read which parts hold some vertices, from a message that `_holders_message` has made."""
     counts = feed.numbers(least=2, below=parts + 1)
     total = int(counts.sum())
     return [counts, feed.numbers(total, below=parts), feed.numbers(total)]
 
 
 def _numbers(plan: Plan, me: int, homes: dict[str, np.ndarray]) -> Rounds[dict[str, np.ndarray]]:
-    """The number of each vertex among all masters of its home, by position, (n,) int32."""
+    """Return the number of each vertex among all masters of its home, by position, (n,) int32."""
     mine = [np.bincount(home, minlength=plan.parts) for home in homes.values()]
     got = yield from told_numbers(plan.loaders, np.stack(mine))
     before_here = got[:me].sum(axis=0)

@@ -1,4 +1,4 @@
-"""How long a wait may still take for loaders that share a folder."""
+"""The time for which a wait may go on for loaders that share a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Inactivity:
         self._changed = self._time()
 
     def waited(self, seconds: float) -> None:
-        """So many seconds more have passed. They are counted by those who wait, not by a clock,
+        """Subtract so many seconds of waiting. They are counted by those who wait, not by a clock,
         which also runs while this process is stopped.
         """
         self.left -= seconds

@@ -1,4 +1,6 @@
-"""What loaders keep: files of parts, and each loader's own range of what all parts share."""
+"""The arrays that loaders keep: files of parts, and each loader's own range of the arrays that all
+parts share.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,22 @@ STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
 
 RANGES = ("ids.", "order.", "home.", "number.", "degrees.")
-"""How the names begin of what all parts share."""
+"""The beginnings of the names of arrays that all parts share."""
 
 Kept = Mapping[str, np.ndarray]
-"""What one loader has kept, but for the parts, by name."""
+"""The arrays that one loader has kept, but for the parts, by name."""
 
 
 class Spool:
-    """Takes what one loader keeps: files of parts into the `folder` of the graph, all else into its
-    own folder `spool`.
+    """A function that writes the arrays that one loader keeps: files of parts into the `folder` of
+    the graph, all else into its own folder `spool`.
     """
 
     def __init__(self, folder: Path, spool: Path) -> None:
         self._folder, self._spool = folder, spool
 
     def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
-        """Write one array. Raises DiskError."""
+        """Write one array. Raise DiskError if it cannot be written."""
         if isinstance(row, np.ndarray) and row.dtype.kind == "T":
             for kind, column in zip(STRINGS, packed(row), strict=True):
                 self(f"{name}.{kind}", column)
@@ -51,7 +53,9 @@ class Spool:
             os.replace(part, path)
 
     def again(self, name: str) -> Pieced:
-        """A row of numbers that was kept under a name, read from its file. Raises DataError."""
+        """Read a row of numbers that was kept under a name from its file. Raise DataError if it is
+        damaged.
+        """
         return npy_pieces(self._path(name))
 
     def _path(self, name: str) -> Path:
@@ -59,17 +63,19 @@ class Spool:
 
 
 class Spooled(Kept):
-    """What lies in the folder `spool` of a loader; an array is mapped when it is asked for."""
+    """The arrays that lie in the folder `spool` of a loader; an array is mapped when it is asked
+    for.
+    """
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
 
     def path(self, name: str) -> Path:
-        """The file of an array, be it there or not."""
+        """Return the file of an array, be it there or not."""
         return self._spool / f"{name}.npy"
 
     def row(self, name: str) -> Pieced:
-        """A row of numbers, of which only a piece is in memory at a time."""
+        """Return a row of numbers, of which only a piece is in memory at a time."""
         return npy_pieces(self.path(name))
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -88,12 +94,12 @@ class Spooled(Kept):
 
 
 def ranges_of(kept: Kept) -> dict[str, np.ndarray]:
-    """Of what a loader has kept, its ranges of what all parts share."""
+    """Return from all that a loader has kept its ranges of the arrays that all parts share."""
     return {name: kept[name] for name in kept if name.startswith(RANGES)}
 
 
 def joined(kept: Sequence[Kept], name: str) -> Pieced:
-    """The ranges of a row of numbers that the loaders have kept, one after the other."""
+    """Join the ranges of a row of numbers that the loaders have kept, one after the other."""
     return Pieced.joined([_row(each, name) for each in kept])
 
 
@@ -104,7 +110,7 @@ def _row(kept: Kept, name: str) -> Pieced:
 
 
 def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
-    """The ids of one type, ascending, a loader's range at a time."""
+    """Yield the ids of one type, ascending, a loader's range at a time."""
     for loader, each in enumerate(kept):
         if f"ids.{name}" in each:
             yield np.asarray(each[f"ids.{name}"])
@@ -114,7 +120,7 @@ def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
 
 
 def count_ids(kept: Iterable[Kept], name: str) -> int:
-    """How many ids of one type there are."""
+    """Count the ids of one type."""
     return sum(
         len(each[f"ids.{name}" if f"ids.{name}" in each else f"ids.{name}.{STRINGS[0]}"])
         for each in kept

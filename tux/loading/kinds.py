@@ -14,11 +14,15 @@ from tux.loading.columns import Columns
 from tux.loading.rounds import Message, bounds_of
 
 NEGATIVE, LARGE, STRINGS = range(3)
-"""What of a share's ids decides the kind of all: some are below 0, beyond int64, or strings."""
+"""Properties of a share's ids that decide the kind of all: some ids are below 0, beyond int64, or
+strings.
+"""
 
 
 def signs(values: np.ndarray) -> list[bool]:
-    """Which of these there are among the ids of a share, which are ascending."""
+    """Return whether a share has ids of each of the three kinds NEGATIVE, LARGE and STRINGS; its
+    ids `values` are ascending.
+    """
     if values.dtype.kind == "T":
         return [False, False, True]
     if not len(values):
@@ -27,7 +31,7 @@ def signs(values: np.ndarray) -> list[bool]:
 
 
 def kind_of(signs: np.ndarray) -> np.dtype:
-    """The kind of all ids, where each share (n, 3) has told its signs."""
+    """Return the kind of all ids, where each share (n, 3) has told its signs."""
     negative, large, strings = (bool(column.any()) for column in signs.T)
     if strings or (negative and large):
         return STRING
@@ -35,8 +39,8 @@ def kind_of(signs: np.ndarray) -> np.dtype:
 
 
 def in_kind(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
-    """Ascending ids as others of a kind, ascending again, and the place of each among these; None
-    where it is the same.
+    """Convert ascending ids to a kind. Return them ascending again, and the place of each among
+    these; None where it is the same.
     """
     if values.dtype.kind == kind.kind:
         return values, None
@@ -50,7 +54,7 @@ def in_kind(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
 
 
 def packed(values: np.ndarray) -> Message:
-    """Ids as arrays of numbers: themselves, or the lengths of strings and their bytes."""
+    """Pack ids into arrays of numbers: themselves, or the lengths of strings and their bytes."""
     if values.dtype.kind != "T":
         return [values]
     texts = [text.encode() for text in values.tolist()]
@@ -59,7 +63,9 @@ def packed(values: np.ndarray) -> Message:
 
 
 def unpacked(message: Columns, kind: np.dtype) -> np.ndarray:
-    """The next ids of a message, of a kind, that `packed` has made arrays of. Raises BadColumns."""
+    """Take the next ids of a kind from a message, in the arrays in which a loader has packed them.
+    Raise BadColumns if they do not fit.
+    """
     if kind.kind != "T":
         return message.column(kind.kind)
     lengths, text = message.numbers(), message.content()

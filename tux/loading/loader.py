@@ -1,4 +1,4 @@
-"""What one loader does: its share of the input in, the parts that it hosts out."""
+"""The work of one loader: its share of the input in, the parts that it hosts out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tux.loading.turns import turns_of
 
 @dataclass
 class TypeLoaded:
-    """What a loader knows of one type in the end: `ids` of all loaders, whether vertices are `cut`,
-    and the rows of each part that it hosts.
+    """The result of a loader about one type: `ids` of all loaders, whether vertices are `cut`, and
+    the rows of each part that it hosts.
     """
 
     ids: int
@@ -27,8 +27,8 @@ class TypeLoaded:
 
 @dataclass
 class Loaded:
-    """What a loader tells in the end. Of each part that it hosts: edges, and those of them that
-    repeat an earlier one's ends; None where such edges may be in several parts.
+    """The result of a loader. Of each part that it hosts: edges, and those of them that repeat an
+    earlier one's ends; None where such edges may be in several parts.
     """
 
     edges: list[int] = field(default_factory=list)
@@ -37,15 +37,17 @@ class Loaded:
 
 
 def rounds_of(plan: Plan, fields: int) -> int:
-    """The rounds that the loaders of a plan take, where edges have so many `fields`."""
+    """Return the number of rounds that the loaders of a plan take, where edges have so many
+    `fields`.
+    """
     return plan.loaders + 15 + fields + turns_of(plan)
 
 
 def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
-    """Number `me` of the loaders. `keep` gets what becomes of the files: arrays of the parts that
-    this loader hosts as ``part-P/NAME``; its ranges of what all parts share, ``ids.TYPE``,
-    ``order.TYPE``, ``home.TYPE``, ``number.TYPE`` and ``degrees.SIDE``; and its rows, ``src`` and
-    ``dst`` by index and ``fields.NAME``.
+    """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
+    that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
+    parts share, ``ids.TYPE``, ``order.TYPE``, ``home.TYPE``, ``number.TYPE`` and ``degrees.SIDE``;
+    and its rows, ``src`` and ``dst`` by index and ``fields.NAME``.
 
     `share` is emptied. All loaders have the same plan, and fields of the same names and types.
     """

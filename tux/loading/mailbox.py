@@ -61,9 +61,9 @@ class Mailbox:
         self.deadline = deadline
 
     def carry(self, loader: Rounds[Result]) -> Result:
-        """Run a loader to its end. Raises DiskError, and DeadlinePassed if another does not come to
-        a round; what `_refused` says if another tells what does not fit. Its messages are emptied
-        as soon as they are on the disk.
+        """Run a loader to its end. Raise DiskError; DeadlinePassed if another does not come to a
+        round; the error of `_refusal_error` if another tells what does not fit. Its messages are
+        emptied as soon as they are on the disk.
         """
         number, inbox = 0, None
         while True:
@@ -83,13 +83,13 @@ class Mailbox:
             number += 1
 
     def _refused(self, number: int, bad: BadColumns) -> TuxError:
-        """The error for what was told in a round."""
+        """Return the error for what was told in a round."""
         return DataError(
             f"what loader {bad.sender} tells in round {number} does not fit: {bad.why}", do=bad.do
         )
 
     def path(self, number: int, sender: int) -> Path:
-        """The file of a round."""
+        """Return the file of a round."""
         return self.folder / f"round-{number}.{sender}"
 
     def _send(self, number: int, outbox: Messages) -> None:
@@ -97,7 +97,9 @@ class Mailbox:
 
     @staticmethod
     def _write(path: Path, outbox: Messages) -> None:
-        """Write messages, by receiver, to a file that appears when it is whole. DiskError."""
+        """Write messages, by receiver, to a file that appears when it is whole. Raise DiskError if
+        it cannot be written.
+        """
         at, table = 0, []
         for message in outbox:
             entries = []
@@ -133,7 +135,7 @@ class Mailbox:
             raise self._damaged(number, sender, error) from None
 
     def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
-        """The error for a message that cannot be read."""
+        """Return the error for a message that cannot be read."""
         return DataError(
             f"a message between loaders is damaged: {error}",
             where=str(self.path(number, sender)),
@@ -154,12 +156,12 @@ class Mailbox:
 
     @staticmethod
     def _base(head: int) -> int:
-        """Where the arrays begin behind a table of so many bytes."""
+        """Return the byte at which the arrays begin behind a table of so many bytes."""
         return -(-(8 + head) // ALIGNED) * ALIGNED
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
-        """Until a file is there. DeadlinePassed if it does not come. Another loader may read for
-        hours, and tells how far it is by files in the same folder.
+        """Wait until a file is there. Raise DeadlinePassed if it does not come. Another loader may
+        read for hours, and tells how far it is by files in the same folder.
         """
         others, nap = Inactivity(self.folder, self.deadline), 0.0005
         while not path.exists():
@@ -170,7 +172,7 @@ class Mailbox:
             nap = min(2 * nap, LONGEST_NAP)
 
     def _late(self, number: int, sender: int) -> DeadlinePassed:
-        """The error of a loader that does not come to a round."""
+        """Return the error of a loader that does not come to a round."""
         return DeadlinePassed(
             f"loader {sender} has not come to round {number}, and no loader was at work for "
             f"{self.deadline:.0f} s",

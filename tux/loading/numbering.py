@@ -46,9 +46,9 @@ class Local:
 
 @dataclass
 class Sizes:
-    """What all loaders know of one type: where their ranges of indices and of positions begin,
-    (n + 1,) each; and of either end the vertices that have edges there, and one more than the
-    largest index of these.
+    """The sizes of one type, which all loaders know: the bounds of their ranges of indices and of
+    positions, (n + 1,) each; and of either end the vertices that have edges there, and one more
+    than the largest index of these.
     """
 
     indices: np.ndarray
@@ -80,7 +80,7 @@ class _Range:
 
 
 def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
-    """Number the vertices of a share; `share` is emptied. Keeps the ranges of ids, of the order and
+    """Number the vertices of a share; `share` is emptied. Keep the ranges of ids, of the order and
     of the degrees that this loader owns.
     """
     types, codes = _distinct(plan, share)
@@ -98,8 +98,8 @@ def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
 
 
 def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndarray, np.ndarray]]:
-    """The distinct ids of each type, and each row's place among them, in arrays that are nobody
-    else's. A column of ids is given up when it is its turn.
+    """Return the distinct ids of each type, and each row's place among them, in arrays that are
+    nobody else's. A column of ids is given up when it is its turn.
     """
     columns: list[Column | ColumnPieces] = [share.src, share.dst]
     share.src, share.dst = NONE, NONE
@@ -117,7 +117,7 @@ def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndar
 
 
 def _taken(columns: list[Column | ColumnPieces], side: int) -> Column | ColumnPieces:
-    """The ids at an end, which leave the list."""
+    """Remove the ids at an end from the list, and return them."""
     column, columns[side] = columns[side], NONE
     return column
 
@@ -125,7 +125,7 @@ def _taken(columns: list[Column | ColumnPieces], side: int) -> Column | ColumnPi
 def _in_kind(
     plan: Plan, name: str, local: Local, kind: np.dtype, codes: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the ids of a type their common kind; the codes of either end as they are then."""
+    """Give the ids of a type their common kind; return the codes of either end as they are then."""
     local.values, places = in_kind(local.values, kind)
     if places is None:
         return codes
@@ -139,7 +139,7 @@ def _in_kind(
 
 
 def _ranges(plan: Plan, types: dict[str, Local]) -> Rounds[dict[str, list[slice]]]:
-    """By type and owner, which of this share's ids are in the owner's range."""
+    """Return by type and owner the slice of this share's ids that is in the owner's range."""
     message: Message = []
     for name in plan.types:
         sample, weight = sampled(types[name].values, plan.loaders)
@@ -181,14 +181,14 @@ def _owned(
 
 
 def _told_ids(feed: Columns, kind: np.dtype) -> Message:
-    """The next ids of a share, and their degrees at either end."""
+    """Read the next ids of a share, and their degrees at either end."""
     values = unpacked(feed, kind)
     return [values, *(feed.numbers(len(values), below=DEGREES) for _ in range(2))]
 
 
 def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
-    """Tell all how many ids this loader owns; where everyone's begin. The positions' bounds are not
-    known yet.
+    """Tell all how many ids this loader owns; return the sizes of each type. The positions' bounds
+    are not known yet.
     """
     mine = []
     for name in plan.types:
@@ -217,8 +217,8 @@ def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
 def _positions(
     plan: Plan, me: int, owned: dict[str, _Range], sizes: dict[str, Sizes], keep: Keep
 ) -> Rounds[dict[str, np.ndarray]]:
-    """The position of each id that this loader owns, from the owners of ranges of positions, of
-    whom this loader is one.
+    """Return the position of each id that this loader owns, from the owners of ranges of positions,
+    of whom this loader is one.
     """
     outbox: Messages = [[] for _ in range(plan.loaders)]
     receivers = {}
@@ -239,7 +239,7 @@ def _positions(
         arrived = [_told_draws(feed, sizes[name].count) for feed in feeds]
         ends = np.cumsum([len(draw) for draw, *_ in arrived])
         draw, index, first, second = _joined(arrived)
-        order = np.argsort(draw, kind="stable")  # those of equal numbers came by index
+        order = np.argsort(draw, kind="stable")  # ids with equal numbers came by index
         keep(f"order.{name}", index[order].astype(np.int64))
         for side, degrees in enumerate((first, second)):
             if plan.ends[side] == name:
@@ -269,8 +269,8 @@ def _positions(
 
 
 def _told_draws(feed: Columns, count: int) -> Message:
-    """The next ids that come to their positions' owner: the random number of each, its index, of
-    `count`, and its degrees.
+    """Read the next ids that come to their positions' owner: the random number of each, its index,
+    of `count`, and its degrees.
     """
     draw = feed.column("u")
     degrees = (feed.numbers(len(draw), below=DEGREES) for _ in range(2))
@@ -278,7 +278,7 @@ def _told_draws(feed: Columns, count: int) -> Message:
 
 
 def _told_ranks(feed: Columns, most: int, length: int) -> tuple[int, np.ndarray]:
-    """How many positions an owner has, and the places of some ids among them."""
+    """Read how many positions an owner has, and the places of some ids among them."""
     count = feed.number(most + 1)
     return count, feed.numbers(length, below=count)
 
@@ -310,8 +310,8 @@ def _answered(
 
 
 def _told_answers(feed: Columns, count: int, own: slice) -> Message:
-    """What an owner answers about some ids: their indices and positions, of `count` each, and their
-    degrees.
+    """Read the answers of an owner about some ids: their indices and positions, of `count` each,
+    and their degrees.
     """
     length = own.stop - own.start
     most = (count, count, DEGREES, DEGREES)
@@ -319,5 +319,5 @@ def _told_answers(feed: Columns, count: int, own: slice) -> Message:
 
 
 def _joined(columns: Sequence[Message]) -> list[np.ndarray]:
-    """The columns of all messages, each joined."""
+    """Join each column of all messages."""
     return [np.concatenate(each) for each in zip(*columns, strict=True)]

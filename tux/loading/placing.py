@@ -23,7 +23,7 @@ CHUNK = 1 << 15
 """Edges whose parts are computed at a time, so that what comes between stays in the cache."""
 
 Lengths = dict[tuple[int, int], int]
-"""By part and loader, how many edges have come: all columns have as many."""
+"""The number of edges that have come, by part and loader: all columns have as many."""
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Edges:
 def placed(
     plan: Plan, me: int, share: Numbered, fields: Sequence[str], keep: Keep
 ) -> Rounds[list[Edges]]:
-    """Send the edges of a share to the loaders that host their parts; the ends of the edges of the
-    parts that this loader hosts. Keeps both ends' indices, which are not needed any more, and the
-    fields of the parts; those of the share have been kept, under these names.
+    """Send the edges of a share to the loaders that host their parts; return the ends of the edges
+    of the parts that this loader hosts. Keep both ends' indices, which are not needed any more, and
+    the fields of the parts; those of the share have been kept, under these names.
 
     Each column has a round, so that no other one need be in memory twice.
     """
@@ -69,7 +69,7 @@ def placed(
 
 
 def _pieces(table: np.ndarray, index: np.ndarray) -> Pieced:
-    """``table[index]``, which is not in memory as a whole."""
+    """Return ``table[index]``, which is not in memory as a whole."""
     starts = range(0, max(len(index), 1), CHUNK)
     return Pieced(table.dtype, len(index), (table[index[lo : lo + CHUNK]] for lo in starts))
 
@@ -83,9 +83,9 @@ def _sent(
     count: int | None = None,
 ) -> Rounds[list[Pieced]]:
     """Send the entries of a column, which are in the order of parts, part p's between bounds[p] and
-    bounds[p + 1], to the hosts; what has come of each part that this loader hosts, in the order of
-    the input. `lengths`: of what has come before. `count`: of positions, where it is a column of
-    these. Raises BadColumns.
+    bounds[p + 1], to the hosts. Return the entries that have come of each part that this loader
+    hosts, in the order of the input. `lengths`: of what has come before. `count`: of positions,
+    where it is a column of these. Raise BadColumns if a message does not fit.
     """
     outbox: Messages = [
         [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to)] for to in range(plan.loaders)
@@ -109,7 +109,7 @@ def _sent(
 
 
 def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarray]:
-    """The part of each edge of this share (m,) int16."""
+    """Return the part of each edge of this share (m,) int16."""
     some = _some_edges(plan, share, edges)
     if plan.bipartite:  # in place, until the parts are known
         np.add(some.dst, np.int32(_sources(plan, share)), out=some.dst)
@@ -126,13 +126,15 @@ def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarra
 
 
 def _sources(plan: Plan, share: Numbered) -> int:
-    """Vertices of the share that are sources, where these are a type of their own."""
+    """Return the number of vertices of the share that are sources, where these are a type of their
+    own.
+    """
     return len(share.types[plan.ends[0]].index)
 
 
 def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
-    """The edges of this share as partitioners take them; where sources are a type of their own,
-    they come before the targets, whose numbers are theirs alone still.
+    """Return the edges of this share as partitioners take them; where sources are a type of their
+    own, they come before the targets, whose numbers are theirs alone still.
     """
     first, second = (share.types[name] for name in plan.ends)
     src, dst = share.codes
@@ -155,7 +157,7 @@ def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
 
 
 def _favourite(plan: Plan, sizes: dict[str, Sizes]) -> str:
-    """The side that is to be kept whole."""
+    """Return the side that is to be kept whole."""
     if plan.favourite != "auto":
         return plan.favourite
     sources, targets = (int(sizes[name].present[side]) for side, name in enumerate(plan.ends))

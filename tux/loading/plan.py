@@ -1,4 +1,6 @@
-"""What loaders are told before they begin, and what each of them begins with."""
+"""The plan that loaders get before they begin, and the share of the input with which each of them
+begins.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,21 @@ IN_SHARES = (*BY_ENDS, "pds", "aweto")
 
 
 class Keep(Protocol):
-    """Takes what a loader need not hold any more, under the name of its file: arrays, and rows of
-    numbers piece by piece.
+    """A function that takes what a loader need not hold any more, under the name of its file:
+    arrays, and rows of numbers piece by piece.
     """
 
     def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
-        """Take an array. Raises DiskError."""
+        """Take an array. Raise DiskError if it cannot be written."""
 
     def again(self, name: str) -> Pieced:
-        """A row of numbers that was kept under a name."""
+        """Read a row of numbers that was kept under a name."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The same for all loaders: the types at the `ends`, `loaders` and `parts` in number, and how
-    edges are cut.
+    """The plan that all loaders have: the types at the `ends`, `loaders` and `parts` in number, and
+    how edges are cut.
 
     `bipartite`: a vertex as a source and the same as a target are two for the partitioner.
     `favourite`: the side that `bicut` keeps whole, "source", "target" or "auto".
@@ -54,12 +56,14 @@ class Plan:
         return tuple(dict.fromkeys(self.ends))
 
     def hosted(self, loader: int) -> range:
-        """The parts that a loader puts together."""
+        """Return the parts that a loader puts together."""
         bounds = [at * self.parts // self.loaders for at in (loader, loader + 1)]
         return range(*bounds)
 
     def check(self) -> None:
-        """UsageError for a partitioner that cannot place edges of which it sees only a share."""
+        """Raise UsageError for a partitioner that cannot place edges of which it sees only a
+        share.
+        """
         check_parts(self.parts)
         if self.partitioner not in PARTITIONERS:
             raise UsageError(

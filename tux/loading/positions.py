@@ -1,4 +1,4 @@
-"""Which positions the edges of a part are at, and the place of each among these: the rows.
+"""The positions at which the edges of a part are, and the place of each among these: the rows.
 
 There are two ways. Where the part has edges at many of all positions, a table of all positions is
 no larger than the column, and nothing is sorted. Else memory follows the column, however many
@@ -16,8 +16,8 @@ from tux.partition.compiled import compiled
 
 
 def occurring(columns: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct positions, of 0 to n-1, in some columns (m,) int32, ascending, and how often
-    each occurs: int32.
+    """Return the distinct positions, of 0 to n-1, in some columns (m,) int32, ascending, and how
+    often each occurs: int32.
     """
     if n <= sum(map(len, columns)):
         counts = np.zeros(n, np.int32)
@@ -55,7 +55,7 @@ def _count(column, counts):  # type: ignore[no-untyped-def]
 
 @compiled
 def _runs(ordered):  # type: ignore[no-untyped-def]
-    """How many distinct numbers there are."""
+    """Return the number of distinct numbers in an ascending array."""
     runs = 0
     for i in range(len(ordered)):
         runs += i == 0 or ordered[i] != ordered[i - 1]

@@ -9,8 +9,8 @@ from tux.partition.compiled import compiled
 
 
 def repeated(src: np.ndarray, dst: np.ndarray, sources: int, targets: int) -> int:
-    """How many of the edges between the rows `src` (m,), below `sources`, and `dst` (m,), below
-    `targets`, there are beyond one for each pair. In linear time; takes 4 bytes an edge.
+    """Count the edges between the rows `src` (m,), below `sources`, and `dst` (m,), below
+    `targets`, beyond one for each pair. In linear time; takes 4 bytes an edge.
     """
     by_source = Sorting(src, sources)
     return int(_repeated(by_source.bounds, by_source.moved(dst), np.full(targets, -1, np.int32)))
@@ -18,7 +18,9 @@ def repeated(src: np.ndarray, dst: np.ndarray, sources: int, targets: int) -> in
 
 @compiled
 def _repeated(bounds, dst, last):  # type: ignore[no-untyped-def]
-    """Of edges in the order of their sources; `last`: of each target the last source so far."""
+    """Count the repeated edges among edges in the order of their sources; `last`: of each target
+    the last source so far.
+    """
     count = 0
     for source in range(len(bounds) - 1):
         for i in range(bounds[source], bounds[source + 1]):

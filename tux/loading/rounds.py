@@ -1,5 +1,5 @@
-"""How loaders talk: in rounds. In each round every loader sends one message to every loader, itself
-too, and then gets those that were sent to it.
+"""Rounds, in which loaders talk. In each round every loader sends one message to every loader,
+itself too, and then gets those that were sent to it.
 
 A loader is a generator: it yields its messages, by receiver, and is sent those of the others, by
 sender. What carries them, memory, files or sockets, is no concern of it. A message is a list of
@@ -19,16 +19,15 @@ Message = list[np.ndarray]
 Messages = list[Message]
 Result = TypeVar("Result")
 Rounds = Generator[Messages, Messages, Result]
-"""What a loader does, round by round, and what it has in the end."""
+"""The messages of a loader, round by round, and its result in the end."""
 
 Watch = Callable[[int, Messages], None]
 """Called for each loader and round with its number and what it got."""
 
 
 def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> list[Result]:
-    """Run the loaders of one job in this process, side by side; their results, in order.
-
-    RuntimeError if they do not all take the same number of rounds.
+    """Run the loaders of one job in this process, side by side; return their results, in order.
+    Raise RuntimeError if they do not all take the same number of rounds.
     """
     inboxes: list[Messages] = []
     while True:
@@ -50,13 +49,13 @@ def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> l
 
 
 def told(n: int, message: Message) -> Rounds[Messages]:
-    """Tell all loaders the same; what each has told."""
+    """Send all loaders the same message; return the messages of all."""
     return (yield [message] * n)
 
 
 def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
-    """Tell all loaders some whole numbers that are not negative, as many as the others; what each
-    has told (n, ...). Raises BadColumns.
+    """Tell all loaders some whole numbers that are not negative, as many as the others; return the
+    numbers of all (n, ...). Raise BadColumns if they do not fit.
     """
     own = np.asarray(numbers, np.int64)
     got = yield from told(n, [own])
@@ -64,5 +63,7 @@ def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarr
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:
-    """Where the things of each of n owners begin, one owner's after the other's, (n + 1,)."""
+    """Return the bounds (n + 1,) of the ranges of n owners, one after the other, from the `counts`
+    (n,) of their entries.
+    """
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

@@ -1,5 +1,5 @@
-"""Where loaders are on several machines, each machine gets what all parts share. This is the end of
-what a loader does there: it sends its ranges to one loader of each machine, which joins them
+"""The end of a loader's work where loaders are on several machines and each machine gets the arrays
+that all parts share: it sends its ranges to one loader of each machine, which joins them
 (`tux.loading.folder`), and its rows to the first of all, which makes the digest of them.
 
 The rows come to the first loader one column of one share at a time, and are read only once. The
@@ -24,8 +24,9 @@ from tux.loading.rounds import Messages, Rounds, told
 def ranges_shared(
     plan: Plan, me: int, joiners: Sequence[int], own: Kept
 ) -> Rounds[list[dict[str, np.ndarray]]]:
-    """Send this loader's `own` ranges of what all parts share to the `joiners`, one loader of each
-    machine; with these, the ranges of all loaders, with the others nothing. Raises BadColumns.
+    """Send this loader's `own` ranges of the arrays that all parts share to the `joiners`, one
+    loader of each machine. Return to these the ranges of all loaders, to the others nothing. Raise
+    BadColumns if a message does not fit.
     """
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for to in joiners:  # a message begins with the names of its arrays
@@ -49,9 +50,9 @@ def digest_shared(
     loaded: Sequence[Loaded],
     names: Sequence[str],
 ) -> Rounds[str]:
-    """What `EdgeData.digest` says of all edges together: column by column, the shares come to the
-    first loader in their order. `ranges`: of all loaders, with the first one. `loaded`: what all
-    loaders have told, and `names` of the edges' fields.
+    """Compute the digest of all edges together, as `EdgeData.digest` does: column by column, the
+    shares come to the first loader in their order. `ranges`: of all loaders, with the first one.
+    `loaded`: the results of all loaders, and `names` of the edges' fields.
     """
     digest = None
     if me == 0:

@@ -1,5 +1,5 @@
-"""Which loader owns which range of ids: the ranges are about equal, by a sample of each share's
-ids, as in a sample sort.
+"""Splitters: the bounds of the ranges of ids that loaders own. The ranges are about equal, by a
+sample of each share's ids, as in a sample sort.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ SAMPLE = 32
 
 
 def sampled(values: np.ndarray, loaders: int) -> tuple[np.ndarray, float]:
-    """Some of a share's ascending ids, evenly spaced, and for how many each of them stands."""
+    """Return some of a share's ascending ids, evenly spaced, and for how many each of them
+    stands.
+    """
     size = min(len(values), SAMPLE * loaders)
     at = (np.arange(size, dtype=np.int64) * len(values)) // max(size, 1)
     return values[at], len(values) / max(size, 1)
 
 
 def splitters(samples: list[tuple[np.ndarray, float]], loaders: int) -> list[Any]:
-    """The first id of each loader's range but the first one's, ascending, at most loaders - 1;
-    `samples` of all shares, the same on all loaders.
+    """Return the first id of each loader's range but the first one's, ascending, at most loaders -
+    1; `samples` of all shares, the same on all loaders.
     """
     weighted = sorted((value, weight) for values, weight in samples for value in values.tolist())
     total = sum(weight for _, weight in weighted)
@@ -36,7 +38,7 @@ def splitters(samples: list[tuple[np.ndarray, float]], loaders: int) -> list[Any
 
 
 def ranges(values: np.ndarray, splitters: list[Any], loaders: int) -> list[slice]:
-    """By loader, which of these ascending ids are in its range."""
+    """Return by loader the slice of these ascending ids that is in its range."""
     cuts = [bisect_left(values, splitter) for splitter in splitters]  # type: ignore[type-var]
     cuts += [len(values)] * (loaders - 1 - len(cuts))
     return [slice(lo, hi) for lo, hi in zip([0, *cuts], [*cuts, len(values)], strict=True)]

@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Whether it ends its message."""
+        """True if it ends its message."""
         return self.begin + self.size == self.total
 
 
@@ -43,11 +43,13 @@ class Sending:
         self._under_way: deque[Range] = deque()
 
     def add(self, number: int, total: int) -> None:
-        """The message of a round is ready, of at least one byte."""
+        """Add the message of a round, of at least one byte, to those to be sent."""
         self._waiting.append(Range(number, 0, total, total))
 
     def next(self) -> Range | None:
-        """The piece to send now; None if there is none, or as many are under way as may be."""
+        """Return the piece to send now; None if there is none, or as many are under way as may
+        be.
+        """
         if not self._waiting or len(self._under_way) == WINDOW:
             return None
         number, begin, left, total = self._waiting.popleft()
@@ -59,8 +61,8 @@ class Sending:
         return piece
 
     def taken(self, number: int) -> bool:
-        """The receiver has the first of the pieces that are under way; whether this was the last of
-        its message. ValueError if none of this round is under way.
+        """Note that the receiver has the first of the pieces that are under way; return whether
+        this was the last of its message. Raise ValueError if none of this round is under way.
         """
         if not self._under_way or self._under_way[0].number != number:
             raise ValueError(f"no piece of round {number} is under way")
@@ -74,8 +76,10 @@ class Receiving:
         self._number, self._total, self._left = 0, 0, 0
 
     def take(self, own: int, number: int, total: int, size: int) -> bool:
-        """A piece of `size` bytes has come, of the message of a round that has `total`, while this
-        loader is in the round `own`; whether it is the last of its message.
+        """Take a piece of `size` bytes, of the message of a round that has `total`, while this
+        loader is in the round `own`; return whether it is the last of its message.
+
+        Raise ValueError for a piece that no loader sends.
 
         ValueError for a piece that no loader sends.
         """

@@ -21,7 +21,7 @@ from tux.partition.some_edges import SomeEdges
 
 
 def _passed(plan: Plan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarray]:
-    """The loads, once the loader whose `turn` it was has given them to the next one."""
+    """Return the loads, once the loader whose `turn` it was has given them to the next one."""
     outbox: Messages = [[] for _ in range(plan.loaders)]
     if turn == me and me + 1 < plan.loaders:
         outbox[me + 1].append(load)
@@ -32,7 +32,7 @@ def _passed(plan: Plan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarr
 
 
 def _pds(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
-    """Shares take turns, in the order of the input."""
+    """Place the edges by `pds`. Shares take turns, in the order of the input."""
     load, parts = np.zeros(plan.parts, np.int64), np.empty(0, np.int16)
     for turn in range(plan.loaders):
         if turn == me:
@@ -43,8 +43,9 @@ def _pds(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Roun
 
 
 def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
-    """Owners take turns, in the order of indices: each is told of the edges of the favourite
-    vertices that it owns as much as it must know to choose for these, their tally.
+    """Place the edges by `aweto`. Owners take turns, in the order of indices: each is told of the
+    edges of the favourite vertices that it owns as much as it must know to choose for these, their
+    tally.
     """
     side = ("source", "target").index(edges.favourite)
     whole, other = (edges.src, edges.dst) if side == 0 else (edges.dst, edges.src)
@@ -78,7 +79,7 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
 
 
 def _told_tally(feed: Columns, parts: int, lo: int, hi: int) -> Message:
-    """What a loader tells of vertices from `lo` to `hi` - 1: see `_tallies`."""
+    """Read what a loader tells of vertices from `lo` to `hi` - 1: see `_tallies`."""
     numbers = feed.numbers(least=lo, below=hi)
     lengths = feed.numbers(len(numbers), below=parts + 1)
     total = int(lengths.sum(dtype=np.int64))
@@ -93,8 +94,8 @@ def _tallies(
     edges: SomeEdges,
     indices: np.ndarray,
 ) -> tuple[np.ndarray, Messages]:
-    """The favourite vertices of this share that have edges, ascending, and what their owners are
-    told of them: `index`, the length of the tally, and the tally.
+    """Return the favourite vertices of this share that have edges, ascending, and the messages to
+    their owners: `index`, the length of the tally, and the tally.
     """
     wanted = looked_up(by_hash(edges.number, plan.parts, plan.seed), other)
     lengths, hashes, times = tallied(whole, wanted, len(index), plan.parts)
@@ -112,7 +113,9 @@ def _tallies(
 
 
 def turns_of(plan: Plan) -> int:
-    """The rounds in which loads go from loader to loader, and edges to those whose turn it is."""
+    """Return the number of rounds in which loads go from loader to loader, and edges to those whose
+    turn it is.
+    """
     return {"pds": plan.loaders, "aweto": plan.loaders + 2}.get(plan.partitioner, 0)
 
 
@@ -120,6 +123,6 @@ IN_TURNS: dict[str, Callable[[Plan, int, SomeEdges, dict[str, Sizes]], Rounds[np
     "pds": _pds,
     "aweto": _aweto,
 }
-"""By the names of the command line: ``(plan, me, edges, sizes) -> parts`` (m,) int16 of the edges
-of this share.
+"""Functions by the names of the command line: ``(plan, me, edges, sizes) -> parts`` (m,) int16, of
+the edges of this share.
 """

@@ -1,1 +1,3 @@
-"""What a user writes: programs, their fields and parameters, and where programs are found."""
+"""The code that a user writes: programs, their fields and parameters; and where programs are
+found.
+"""

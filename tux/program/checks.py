@@ -1,4 +1,4 @@
-"""What is checked of a program's class when it is declared."""
+"""Checks of a program's class when it is declared."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ RESERVED = {
     "edges": "the edges of a vertex",
     "out": "the edges that Generate makes",
 }
-"""What vertex functions call so; no type may have such a name."""
+"""Names that mean something in vertex functions; no type may have such a name."""
 AGREE = ("path", "optimum")
-"""What `Program.agree` may be."""
+"""The values that `Program.agree` may have."""
 CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
 def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
-    """`declared` with its type: the annotation, or the default's type where there is none."""
+    """Return `declared` with its type: the annotation, or the default's type where there is none.
+    Raise ProgramError where the name, the type or the default cannot be used.
+    """
     if name == WORKERS:
         raise ProgramError(
             f"a parameter is called {name}: p.{name} is the number of workers",
@@ -74,7 +76,7 @@ def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
 def check_types(
     cls: type[Program], base: type[Program], edges: dict[str, Edge], contexts: dict[str, Context]
 ) -> None:
-    """ProgramError for types that do not belong together. `base` is Program."""
+    """Raise ProgramError for types that do not belong together. `base` is Program."""
     if len(edges) > 1:
         raise ProgramError(
             f"{cls.__name__} declares {len(edges)} edge types: {', '.join(edges)}",
@@ -110,7 +112,7 @@ def check_types(
 
 
 def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
-    """ProgramError for an edge that ends at no vertex type."""
+    """Raise ProgramError for an edge that ends at no vertex type."""
     for end in declared.ends:
         if end not in cls.vertices:
             raise ProgramError(
@@ -121,7 +123,7 @@ def _check_ends(cls: type[Program], edge: str, declared: Edge) -> None:
 
 
 def check_vertex_params(cls: type[Program]) -> None:
-    """ProgramError for a parameter that is a vertex of a type that does not exist."""
+    """Raise ProgramError for a parameter that is a vertex of a type that does not exist."""
     for name, declared in cls.params.items():
         if declared.vertex and declared.vertex not in cls.vertices:
             raise ProgramError(
@@ -132,7 +134,7 @@ def check_vertex_params(cls: type[Program]) -> None:
 
 
 def check_lengths(cls: type[Program]) -> None:
-    """ProgramError for a field whose length names no integer parameter."""
+    """Raise ProgramError for a field whose length names no integer parameter."""
     integers = [name for name, declared in cls.params.items() if declared.type in (int, bool)]
     types = {**cls.vertices, cls.edge_name: cls.edge, "tau": cls.context}
     for name, declared in types.items():
@@ -149,8 +151,8 @@ def check_lengths(cls: type[Program]) -> None:
 
 
 def check_members(cls: type[Program], base: type[Program]) -> None:
-    """ProgramError where something else stands in the place of a number or text, or of the input
-    or report. `base` is Program.
+    """Raise ProgramError where something else stands in the place of a number or text, or of the
+    input or report. `base` is Program.
     """
     for name, member in vars(cls).items():
         if name in ("epochs", "monitor", "keeps_best", "agree"):
@@ -168,9 +170,9 @@ def check_members(cls: type[Program], base: type[Program]) -> None:
 
 
 def check_names(cls: type[Program], base: type[Program], inherited: Container[str]) -> None:
-    """ProgramError for parameters and methods that have the name of an attribute of all programs,
-    and for plain values whose name is nearly one. `base` is Program, `inherited` are the names of
-    parameters, which a plain value gives another default.
+    """Raise ProgramError for parameters and methods that have the name of an attribute of all
+    programs, and for plain values whose name is nearly one. `base` is Program, `inherited` are the
+    names of parameters, which a plain value gives another default.
     """
     for name, member in vars(cls).items():
         taken = name == "parameters" or (hasattr(base, name) and not name.startswith("_"))
@@ -196,7 +198,7 @@ def check_names(cls: type[Program], base: type[Program], inherited: Container[st
 
 
 def check_monitor(cls: type[Program]) -> None:
-    """ProgramError for a monitored metric that the context does not declare."""
+    """Raise ProgramError for a monitored metric that the context does not declare."""
     metrics = [name for name, field in cls.context.fields.items() if field.reported]
     if cls.monitor and cls.monitor not in metrics:
         raise ProgramError(
@@ -208,7 +210,7 @@ def check_monitor(cls: type[Program]) -> None:
 
 
 def check_input(cls: type[Program]) -> None:
-    """ProgramError where the declared types do not fit the input."""
+    """Raise ProgramError where the declared types do not fit the input."""
     if fault := cls.input.fault(cls):
         raise ProgramError(
             f"{cls.__name__}: {fault}",

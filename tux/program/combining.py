@@ -1,4 +1,6 @@
-"""How a master combines what several replicas have: changes of shared fields, and deltas."""
+"""The combinations by which a master joins the values of several replicas: changes of shared
+fields, and deltas.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import numpy as np
 
 
 def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """The better of two values with its key, of equal ones that of the smaller key: arrays whose
-    last axis is value, key, value, key ...
+    """Return a function that combines values with their keys: of two it takes the better, of equal
+    ones that of the smaller key. Its arrays have value, key, value, key ... along the last axis.
     """
 
     def combine(held: np.ndarray, given: np.ndarray) -> np.ndarray:
@@ -35,8 +37,8 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def folded(combine: str, copies: np.ndarray) -> np.ndarray:
-    """What `COMBINE` makes of all copies (n, ...), one after the other, of a minimum or maximum,
-    with keys or without.
+    """Return the minimum or the maximum of all copies (n, ...), with keys or without: the same as
+    if `COMBINE` combined one after the other.
     """
     best: np.ndarray = getattr(np, combine.removeprefix("arg"))(copies, axis=0)
     if combine in PAIRED:
@@ -48,7 +50,7 @@ def folded(combine: str, copies: np.ndarray) -> np.ndarray:
 PAIRED = ("argmin", "argmax")
 """Combinations of a value with its key."""
 
-# which combinations a kind has
+# the combinations of a kind
 COMBINES = {"shared": ("sum", "mean", "replica_mean", "sqrt_mean"), "delta": ("sum", "min", "max")}
 MEANS = ("mean", "replica_mean")
 """Combinations over the replicas of a vertex."""

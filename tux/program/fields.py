@@ -32,7 +32,7 @@ MODEL = ("value", "shared", "master")
 """Kinds of fields that a model consists of, besides mirror fields that are declared `kept`."""
 
 ID = "id"
-"""What UDFs call the number of a vertex, and a model the column of ids: the name of no field."""
+"""The name of a vertex's number in UDFs, and of the column of ids in a model; no field has it."""
 
 EDGES = "edges"
 """A dimension of as many entries as the vertex has local edges."""
@@ -68,17 +68,17 @@ class Field:
 
     @property
     def in_model(self) -> bool:
-        """Whether a model holds it."""
+        """True if a model holds it."""
         return self.kind in MODEL if self.kept is None else self.kept
 
     @property
     def ragged(self) -> bool:
-        """Whether rows differ in length."""
+        """True if rows differ in length."""
         return EDGES in self.shape
 
     def sized(self, parameters: Mapping[str, Any]) -> Field:
-        """The same field with parameter names and functions of the parameters in its shape and
-        initialiser replaced by their values.
+        """Return the field with the names and functions of parameters in its shape and initialiser
+        replaced by the values of these `parameters`.
         """
         names = _Names(parameters)
         init = self.init
@@ -127,8 +127,8 @@ class Field:
 
     @property
     def identity(self) -> int | float:
-        """What `combine` leaves unchanged: 0 for sums; the largest number of the dtype for min,
-        the smallest for max.
+        """The value that `combine` leaves unchanged: 0 for sums; the largest number of the dtype
+        for min, the smallest for max.
         """
         if self.combine in COMBINES["shared"]:
             return 0
@@ -145,15 +145,15 @@ class Reduction(Field):
 
     @staticmethod
     def total_of(name: str) -> str:
-        """The name of the total."""
+        """Return the name of the total."""
         return f"{name}_total"
 
 
 def by_entry(
     fields: Mapping[str, Field], name: str, parameters: Mapping[str, Any]
 ) -> dict[str, Field]:
-    """What each entry of the field `name` along its first dimension has: the fields with as many
-    entries, without this dimension. None where the field is one number.
+    """Return the fields of an entry of the field `name` along its first dimension: the fields with
+    as many entries, without this dimension. Return none where the field is one number.
     """
     sized = {each: field.sized(parameters) for each, field in fields.items()}
     first = sized[name].shape[:1]
@@ -165,7 +165,9 @@ def by_entry(
 
 
 def _returned(lengths: Any) -> list[int]:
-    """What the function of a shape has returned, as lengths. ProgramError for anything else."""
+    """Return as a list the lengths that the function of a shape has returned. Raise ProgramError
+    for anything else.
+    """
     given = lengths if isinstance(lengths, tuple | list) else [lengths]
     for each in given:
         if not isinstance(each, int | np.integer) or isinstance(each, bool) or each < 0:
@@ -236,8 +238,8 @@ def value(
     kept: bool = True,
     finite: bool = True,
 ) -> Field:
-    """State of the master that mirrors read: written by Apply, sent to the mirrors after it.
-    `kept=False`: no part of the model. `finite=False`: it may be infinite.
+    """Declare state of the master that mirrors read: written by Apply, sent to the mirrors after
+    it. `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
     field = _field("value", spec, init, "sum")
     return replace(field, kept=None if kept else False, finite=finite)
@@ -249,7 +251,7 @@ def shared(
     combine: str = "sum",
     kept: bool = True,
 ) -> Field:
-    """State that Exchange changes in place on any replica.
+    """Declare state that Exchange changes in place on any replica.
 
     The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
     local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
@@ -260,8 +262,8 @@ def shared(
 
 
 def delta(*spec: Dimension, combine: str = "sum") -> Field:
-    """What Exchange accumulates for the master (the paper's a_u); Apply reads the combination
-    ("sum", "min", "max"), then it is cleared.
+    """Declare a field in which Exchange accumulates for the master (the paper's a_u). Apply reads
+    the combination ("sum", "min", "max"), then it is cleared.
     """
     return _field("delta", spec, None, combine)
 
@@ -272,7 +274,7 @@ def master(
     kept: bool = True,
     finite: bool = True,
 ) -> Field:
-    """State that only the master holds; read and written by Apply and by aggregates.
+    """Declare state that only the master holds; read and written by Apply and by aggregates.
     `kept=False`: no part of the model. `finite=False`: it may be infinite.
     """
     field = _field("master", spec, init, "sum")
@@ -286,8 +288,8 @@ def mirror(
     length: str = "",
     finite: bool = True,
 ) -> Field:
-    """State of each replica (or of an edge, where it lies); read and written by Exchange, never
-    sent.
+    """Declare state of each replica (or of an edge, where it lies); read and written by Exchange,
+    never sent.
 
     ``mirror("u4", "edges")``, on a vertex, has an entry for each of its local edges; where it is
     used as a list, `length` names the field that says how many entries count. `kept` makes it a
@@ -304,8 +306,9 @@ def mirror(
 
 
 def data(*spec: Dimension, default: float | None = None, finite: bool = True) -> Field:
-    """What the loader read; read-only. `default`: what a vertex has of which no table tells, in
-    each entry; None: the table must have all vertices. `finite=False`: it may be infinite.
+    """Declare a read-only field that the loader fills from the data. `default`: the value, in each
+    entry, of a vertex of which no table tells; None: the table must have all vertices.
+    `finite=False`: it may be infinite.
     """
     if default is not None and not math.isfinite(default):
         raise ProgramError(f"a data field has the default {default}", do="give a finite number")
@@ -319,24 +322,24 @@ def data(*spec: Dimension, default: float | None = None, finite: bool = True) ->
 
 
 def total(*spec: Dimension, combine: str = "sum") -> Field:
-    """A `delta` of the context: accumulated by every worker's Exchange, combined by GlobalSync,
-    then cleared. Default dtype f8.
+    """Declare a `delta` of the context: accumulated by every worker's Exchange, combined by
+    GlobalSync, then cleared. Default dtype f8.
     """
     dtype_given = any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in spec)
     return _field("delta", spec if dtype_given else ("f8", *spec), None, combine)
 
 
 def argmax(*length: Dimension) -> Field:
-    """A total that keeps the largest value (f8) and an integer with it, such as a vertex's number:
-    ``tau.far.add(distance, v.id)``; ``tau.far.value``, ``tau.far.key``. Of equal values the smaller
-    key is kept. ``argmax("groups")``: `groups` of them, each by its index:
+    """Declare a total that keeps the largest value (f8) and an integer with it, such as a vertex's
+    number: ``tau.far.add(distance, v.id)``; ``tau.far.value``, ``tau.far.key``. Of equal values the
+    smaller key is kept. ``argmax("groups")``: `groups` of them, each by its index:
     ``tau.far[g].add(distance, v.id)``.
     """
     return _paired("argmax", length)
 
 
 def argmin(*length: Dimension) -> Field:
-    """The same of the smallest value."""
+    """Declare a total that keeps the smallest value, otherwise as `argmax`."""
     return _paired("argmin", length)
 
 
@@ -353,16 +356,16 @@ def _paired(combine: str, length: tuple[Dimension, ...]) -> Field:
 
 
 def metric() -> Field:
-    """A number (f8) of the context that GlobalSync sets and that each epoch reports under its
-    name, unless it is NaN, as at the start.
+    """Declare a number (f8) of the context that GlobalSync sets and that each epoch reports under
+    its name, unless it is NaN, as at the start.
     """
     return replace(_field("value", ("f8",), float("nan"), "sum"), reported=True)
 
 
 def reduction(*, reported: bool = False) -> Field:
-    """A number (f8) of the context that a stage such as Dot sets: ``Context(slope=reduction())``.
-    A total that gathers it, here `slope_total`, is declared with it. `reported`: it is a metric
-    too.
+    """Declare a number (f8) of the context that a stage such as Dot sets:
+    ``Context(slope=reduction())``. A total that gathers it, here `slope_total`, is declared with
+    it. `reported`: it is a metric too.
     """
     like = metric() if reported else value("f8")
     return Reduction(like.kind, like.dtype, like.shape, like.init, reported=like.reported)

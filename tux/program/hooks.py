@@ -35,7 +35,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
         "write": ("program", "folder", "lists", "ids"),
     },
 }
-"""By the class that declares them: what tux gives each hook, besides `self`."""
+"""The arguments that tux gives each hook, besides `self`, by the class that declares the hook."""
 
 OWNER = {hook: kind for kind, hooks in HOOKS.items() for hook in hooks}
 """The class of each hook."""
@@ -44,12 +44,12 @@ MAY_HAVE = {name: ("cluster",) for name in ("setup", "stages", "evaluate")}
 """Parameters that a hook is given only if it has them."""
 
 NEAR = 0.8
-"""How alike two names are, by `difflib`, of which one is taken for a misspelling."""
+"""The likeness of two names, by `difflib`, of which one is taken for a misspelling."""
 
 
 def check_hooks(cls: type) -> None:
-    """ProgramError for a hook that is no method or cannot be called as tux calls it, for one that
-    stands in the wrong class, and for a method that is named nearly as a hook.
+    """Raise ProgramError for a hook that is no method or cannot be called as tux calls it, for one
+    that stands in the wrong class, and for a method that is named nearly as a hook.
     """
     kinds = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("tux.program.")]
     own = [kind for kind in HOOKS if kind in kinds]
@@ -62,7 +62,7 @@ def check_hooks(cls: type) -> None:
 
 
 def check_parameters(what: str, function: Any, given: Sequence[str], do: str) -> None:
-    """ProgramError unless a function can be called with as many arguments as `given` names.
+    """Raise ProgramError unless a function can be called with as many arguments as `given` names.
     `what` names the function.
     """
     try:
@@ -85,7 +85,7 @@ def _optional(what: str) -> tuple[str, ...]:
 
 
 def _check_hook(cls: type, hook: str, given: tuple[str, ...]) -> None:
-    """ProgramError for a hook that cannot be called with what is `given`."""
+    """Raise ProgramError for a hook that cannot be called with the parameters that are `given`."""
     member = inspect.getattr_static(cls, hook)
     function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
     what = f"{cls.__name__}.{hook}"
@@ -101,8 +101,8 @@ def _check_hook(cls: type, hook: str, given: tuple[str, ...]) -> None:
 
 
 def _check_name(cls: type, own: Sequence[str], name: str, member: Any) -> None:
-    """ProgramError for a method that has the name of a hook of another class, or nearly that of
-    any hook. `own`: the kinds of which the class is one.
+    """Raise ProgramError for a method that has the name of a hook of another class, or nearly that
+    of any hook. `own`: the kinds of which the class is one.
     """
     what = f"{cls.__name__}.{name}() is never called"
     if (kind := OWNER.get(name)) is not None:

@@ -1,5 +1,5 @@
-"""What a program reads: an input says which files it takes, which data are made up where none are
-named, and what is computed from the data before training.
+"""Inputs of programs: an input says which files a program takes, which data are made up where none
+are named, and what is computed from the data before training.
 """
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ class Input:
         check_hooks(cls)
 
     def fault(self, program: type[Program]) -> str:
-        """Why the types that a program declares do not fit this input; nothing if they do."""
+        """Return the reason for which the types that a program declares do not fit this input; ""
+        if they do.
+        """
         return ""
 
     @property
     def vertex_labels(self) -> bool:
-        """Whether ``--labels FILE`` names labels of vertices, by which the model is judged."""
+        """True if ``--labels FILE`` names labels of vertices, by which the model is judged."""
         return False
 
     def topology(self, program: Program) -> str:
-        """Whether every worker may look at the whole graph: "directed", "undirected" (each edge
-        both ways), or not ("").
+        """Return whether every worker may look at the whole graph: "directed", "undirected" (each
+        edge both ways), or "" (not).
 
         Both ends are of one type; where the program has the data field `weight`, neighbours come
         with their weights.
@@ -60,21 +62,23 @@ class Input:
         return ""
 
     def extra_tables(self, program: Program, topology: Topology) -> dict[str, np.ndarray]:
-        """Arrays of the program's own for UDFs to read beside `topology`'s, by name: computed
+        """Compute arrays of the program's own, by name, which UDFs read beside those of `topology`:
         once a machine.
         """
         return {}
 
     def hold_out(self, program: Program, edges: EdgeData) -> tuple[EdgeData, EdgeData | None]:
-        """Edges to train on and edges to judge by, where no file of the latter is named."""
+        """Split the edges into those to train on and those to judge by, where no file of the latter
+        is named.
+        """
         return edges, None
 
     def specialise(self, program: Program, edges: EdgeData) -> Program:
-        """The program to run in place of this one on these edges, which a partitioned folder does
-        not show: itself, unless overridden.
+        """Return the program to run in place of this one on these edges, which a partitioned folder
+        does not show: itself, unless overridden.
 
-        Another program of the same edge type, or other parameters: what the run's record names,
-        workers run and `tux predict` opens.
+        It may be another program of the same edge type, or have other parameters: the run's record
+        names it, workers run it and `tux predict` opens it.
         """
         return program
 
@@ -92,7 +96,7 @@ class Graph(Input):
 
     @property
     def vertex_labels(self) -> bool:
-        """Whether the program has said so."""
+        """True if the program was declared with `labels`."""
         return self.labels
 
 
@@ -105,7 +109,7 @@ class Ratings(Input):
     """
 
     def fault(self, program: type[Program]) -> str:
-        """Why these are no ratings."""
+        """Return the reason for which these are no ratings; "" if they are."""
         return "Ratings() join two vertex types" if _one_type(program.edge) else ""
 
 
@@ -119,7 +123,7 @@ class Bags(Input):
     """
 
     def fault(self, program: type[Program]) -> str:
-        """Why these are no bags."""
+        """Return the reason for which these are no bags; "" if they are."""
         return "Bags() join two vertex types" if _one_type(program.edge) else ""
 
 
@@ -130,11 +134,11 @@ class Samples(Input):
     0 on if `multiclass` does), and `weight` if it likes.
 
     Files are libsvm, tables with a column of labels, or scipy's `.npz`. `groups` names the
-    program's parameter for a file of groups of features; `classes` names its two parameters for
-    the labels of the negative and the positive class, and `every` the text parameter for those of
-    all classes, where there may be more than two (`class_names`, `written`); `hashed` names that
-    for the number of bits by which features are hashed, 0 for none. Without DATA samples of known
-    truth are made up, a tenth held out.
+    program's parameter for a file of groups of features; `classes` names its two parameters for the
+    labels of the negative and the positive class, and `every` the text parameter for those of all
+    classes, where there may be more than two (`class_names`, `join_class_names`); `hashed` names
+    that for the number of bits by which features are hashed, 0 for none. Without DATA samples of
+    known truth are made up, a tenth held out.
     """
 
     groups: str = ""
@@ -143,7 +147,7 @@ class Samples(Input):
     hashed: str = ""
 
     def fault(self, program: type[Program]) -> str:
-        """Why these are no samples."""
+        """Return the reason for which these are no samples; "" if they are."""
         first = program.vertices[program.edge.ends[0]].fields
         if _one_type(program.edge) or "label" not in first or first["label"].kind != "data":
             return f'Samples() need a data field: {program.edge.ends[0]} = Vertex(label=data("f4"))'
@@ -153,15 +157,21 @@ class Samples(Input):
         return f"Samples() name the parameter {missing[0]}, which is missing" if missing else ""
 
     def numeric(self, program: Program) -> bool:
-        """Whether labels are numbers, which `label` holds as they are, and not two classes."""
+        """Return whether labels are numbers, which `label` holds as they are, and not two
+        classes.
+        """
         return False
 
     def multiclass(self, program: Program) -> bool:
-        """Whether there may be any number of classes, of which `label` holds the number from 0."""
+        """Return whether there may be any number of classes, of which `label` holds the number from
+        0.
+        """
         return False
 
     def specialise(self, program: Program, edges: EdgeData) -> Program:
-        """The same program with the names of the classes, so that the model knows them."""
+        """Return the program with the names of the classes as parameters, so that the model knows
+        them.
+        """
         if not edges.classes:
             return program
         if self.multiclass(program):
@@ -183,7 +193,7 @@ class Points(Input):
     """
 
     def fault(self, program: type[Program]) -> str:
-        """Why these are no points."""
+        """Return the reason for which these are no points; "" if they are."""
         if len(program.vertices) != 1:
             return "Points() are vertices of one type"
         (name,) = program.vertices
@@ -193,8 +203,8 @@ class Points(Input):
 
 
 def class_names(text: str) -> tuple[str, ...]:
-    """The labels of classes that a parameter names, separated by commas; one with a comma in it
-    stands in double quotes. UsageError for quotes that do not end, or lines.
+    """Read the labels of classes from the text of a parameter: separated by commas; one with a
+    comma in it stands in double quotes. Raise UsageError for quotes that do not end, or lines.
     """
     try:
         names = next(csv.reader([text], skipinitialspace=True, strict=True), [])
@@ -207,7 +217,7 @@ def class_names(text: str) -> tuple[str, ...]:
 
 
 def written(classes: Sequence[str]) -> str:
-    """Labels of classes as the text of a parameter: what `class_names` reads."""
+    """Write labels of classes as the text of a parameter, which `class_names` reads."""
     line = StringIO()
     csv.writer(line, lineterminator="").writerow(classes)
     return line.getvalue()

@@ -1,4 +1,4 @@
-"""How messages name what a user has written: values, and places in a source file."""
+"""The words by which messages name what a user has written: values, and places in a source file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tux.base.syntax import parsed
 
 
 def described(thing: Any) -> str:
-    """A value as messages name it."""
+    """Return the words by which messages name a value."""
     if isinstance(thing, type):
         return f"the class {thing.__name__}"
     return "None" if thing is None else f"an object of type {type(thing).__name__}"
 
 
 def place(thing: Callable[..., Any] | type) -> str:
-    """``file:line`` of a class or function, as far as Python knows it."""
+    """Return ``file:line`` of a class or function, as far as Python knows it."""
     try:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
     except (OSError, TypeError):
@@ -27,7 +27,9 @@ def place(thing: Callable[..., Any] | type) -> str:
 
 
 def place_of_member(cls: type, name: str) -> str:
-    """``file:line`` where the body of a class gives `name` a value; else that of the class."""
+    """Return ``file:line`` where the body of a class gives `name` a value; else that of the
+    class.
+    """
     try:
         lines, first = inspect.getsourcelines(cls)
         tree = parsed(textwrap.dedent("".join(lines)))

@@ -12,12 +12,12 @@ import numpy as np
 from tux.base.errors import ProgramError, UsageError
 
 WORKERS = "workers"
-"""What UDFs call the number of workers, beside the parameters: the name of no parameter."""
+"""The name of the number of workers in UDFs, beside the parameters: the name of no parameter."""
 
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter's default, help text and range (both ends included); its type is the class
+    """A parameter: its default, help text and range (both ends included). Its type is the class
     annotation.
     """
 
@@ -32,8 +32,8 @@ class Param:
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
 
     def check(self, name: str, given: Any) -> Any:
-        """`given` as this parameter's type; UsageError when it is of another type or out of
-        range.
+        """Return `given` as this parameter's type; raise UsageError when it is of another type or
+        out of range.
         """
         given = given.item() if isinstance(given, np.generic) else given
         if self.vertex:
@@ -69,7 +69,7 @@ class Param:
         return given
 
     def _id(self, name: str, given: Any) -> str:
-        """The id of a vertex as text."""
+        """Return the id of a vertex as text; raise UsageError if there is none."""
         if given is None:
             raise UsageError(
                 f"{name} is missing: the id of a {self.vertex}",

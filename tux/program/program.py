@@ -1,5 +1,5 @@
-"""What a user writes: a `Program` declares parameters, vertex and edge types, a context, and its
-sequence of stages.
+"""Programs, which users write: a `Program` declares parameters, vertex and edge types, a context,
+and its sequence of stages.
 
 The engine reads the class once; an instance is the program with its parameters chosen, and is not
 changed by a run.
@@ -49,20 +49,20 @@ class Program:
     """
 
     keeps_best: bool = True
-    """Whether a run with held-out data keeps the model of the best epoch without early stopping,
+    """True if a run with held-out data keeps the model of the best epoch without early stopping,
     too. Early stopping always keeps it.
     """
 
     agree: str = "path"
-    """What runs on several workers have in common with one on one worker, but for rounding:
+    """The agreement of runs on several workers with a run on one worker, but for rounding:
     "path", the values of each epoch, or "optimum", only where they lead.
     """
 
     input: Input = Graph()
-    """What it reads: edges, unless it names another of `tux.program.input`."""
+    """The input that it reads: edges, unless it names another of `tux.program.input`."""
 
     report: Report = Report()
-    """What it tells about a finished run: nothing, unless it names another."""
+    """The report about a finished run: nothing, unless it names another."""
 
     params: dict[str, Param] = {}
     vertices: dict[str, Vertex] = {}
@@ -147,7 +147,7 @@ class Program:
             setattr(self, name, chosen)
 
     def setup(self) -> list[Stage]:
-        """Stages that run once before the first epoch, timed: initial values, degrees.
+        """Return stages that run once before the first epoch, timed: initial values, degrees.
 
         This method, `stages` and `evaluate` may have a parameter `cluster`, a
         `tux.program.stage.Cluster`: how many workers the run has, its slack, and whether it has
@@ -156,7 +156,7 @@ class Program:
         return []
 
     def stages(self) -> list[Stage]:
-        """The stages of one epoch, in order."""
+        """Return the stages of one epoch, in order."""
         raise ProgramError(
             f"{type(self).__name__} has no stages()",
             where=place(type(self)),
@@ -164,17 +164,17 @@ class Program:
         )
 
     def evaluate(self) -> list[Stage]:
-        """Stages that measure the model after an epoch, outside training time;
+        """Return stages that measure the model after an epoch, outside training time;
         `Exchange(..., held_out=True)` walks the test edges.
         """
         return []
 
     def converged(self, metrics: dict[str, float]) -> bool:
-        """Whether the run may end after an evaluated epoch with these metrics."""
+        """Return whether the run may end after an evaluated epoch with these metrics."""
         return False
 
     def predict(self) -> Stage | None:
-        """The stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts
+        """Return the stage behind `tux predict`, e.g. ``Score(rate)``; None: the program predicts
         nothing.
         """
         return None
@@ -185,8 +185,8 @@ STAGED = ("setup", "stages", "evaluate")
 
 
 def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
-    """What `program`'s method ("setup", "stages" or "evaluate") returns for workers of a
-    `cluster`. ProgramError if it is no list of stages.
+    """Call `program`'s method ("setup", "stages" or "evaluate") for workers of a `cluster` and
+    return the stages. Raise ProgramError if it returns no list of stages.
     """
     function = getattr(type(program), method)
     asks = "cluster" in signature(function).parameters
@@ -204,7 +204,9 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
 
 
 def has_converged(program: Program, metrics: dict[str, float]) -> bool:
-    """What `program.converged` returns. ProgramError if it is neither True nor False."""
+    """Call `program.converged` and return its answer. Raise ProgramError if it is neither True nor
+    False.
+    """
     returned = program.converged(metrics)
     if not isinstance(returned, bool | np.bool_):
         raise ProgramError(
@@ -217,7 +219,9 @@ def has_converged(program: Program, metrics: dict[str, float]) -> bool:
 
 
 def score_of(program: Program) -> Any:
-    """The `tux.stages.Score` that `program.predict()` returns. ProgramError if it is none."""
+    """Return the `tux.stages.Score` that `program.predict()` returns. Raise ProgramError if it is
+    none.
+    """
     stage: Any = program.predict()
     name = type(program).__name__
     if stage is None:
@@ -233,7 +237,7 @@ def score_of(program: Program) -> Any:
 
 
 def scalars(program: Program) -> dict[str, Any]:
-    """The parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
+    """Return the parameters that UDFs see, as numpy scalars or numbers: floats are float64 unless
     declared otherwise.
     """
     out: dict[str, Any] = {}

@@ -1,5 +1,5 @@
-"""What a program tells about a run: before it what parameters mean, after it tables, scores,
-warnings, files, and formats for other programs.
+"""Reports: the texts and tables that a program gives about a run. Before it, what parameters mean;
+after it tables, scores, warnings, files, and formats for other programs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
-    """What a finished model is judged by: edges held out, a file of labels, and the run's seed.
+    """The data by which a finished model is judged: edges held out, a file of labels, and the run's
+    seed.
 
     `repeats`: how many random choices of training vertices a score by labels is the mean of.
     `progress` may be told which share of the work is done, from 0 to 1.
@@ -66,8 +67,8 @@ Export = Callable[["Program", Model], dict[str, Any]]
 
 
 class Document(dict[str, Any]):
-    """What a format of a report's `exports` returns if it is not arrays by name: a document for a
-    JSON file, of dicts, lists, texts and numbers.
+    """A document for a JSON file, of dicts, lists, texts and numbers: the result of a format of a
+    report's `exports` that does not give arrays by name.
     """
 
 
@@ -93,42 +94,42 @@ class Report:
         check_hooks(cls)
 
     def opening(self, program: Program, vertices: Mapping[str, int]) -> list[str]:
-        """Sentences that tell the user before training what parameters mean for these data, by the
-        number of `vertices` of each type: e.g. how large a mini-batch is.
+        """Return sentences that tell the user before training what parameters mean for these data,
+        by the number of `vertices` of each type: e.g. how large a mini-batch is.
         """
         return []
 
     def tables(self, program: Program, model: Model) -> Tables:
-        """Tables of the model, by name. Their first rows are shown, all are kept as
+        """Return tables of the model, by name. Their first rows are shown, all are kept as
         model/NAME.tsv.
         """
         return {}
 
     def history(self, program: Program, records: Records) -> Tables:
-        """Tables made of the epochs' records, shown and kept as those of `tables`."""
+        """Return tables made of the epochs' records, shown and kept as those of `tables`."""
         return {}
 
     def summary(self, program: Program, tables: Tables, records: Records) -> dict[str, float]:
-        """Numbers about the finished run, from its tables and the epochs' records: they stand in
-        its results, and are told at its end.
+        """Return numbers about the finished run, from its tables and the epochs' records: they
+        stand in its results, and are told at its end.
         """
         return {}
 
     def remarks(self, program: Program, records: Records) -> list[str]:
-        """Sentences that warn the user at the end of a run, by the epochs' records: e.g. that it
-        has ended too early.
+        """Return sentences that warn the user at the end of a run, by the epochs' records: e.g.
+        that it has ended too early.
         """
         return []
 
     def judge(self, program: Program, model: Model, truth: GroundTruth) -> dict[str, float]:
-        """How good the finished model is by held-out edges or labels, outside training time:
-        numbers for the run's results.
+        """Measure how good the finished model is by held-out edges or labels, outside training
+        time: return numbers for the run's results.
         """
         return {}
 
     def exports(self) -> dict[str, Export]:
-        """What `tux export` can make of a model, by the name of the format: ``f(program, model)``
-        returns arrays by name. The model has no edges then. "gantt" is no name for one.
+        """Return the formats into which `tux export` can turn a model, by name: ``f(program,
+        model)`` returns arrays by name. The model has no edges then. "gantt" is no name for one.
         """
         return {}
 
@@ -139,8 +140,8 @@ class Report:
         lists: Iterable[Mapping[str, np.ndarray]],
         ids: np.ndarray,
     ) -> None:
-        """Files of the program's own in a run's folder, of the lists that a `Generate` without
-        `use` has made.
+        """Write files of the program's own into a run's folder, from the lists that a `Generate`
+        without `use` has made.
 
         `lists`: pieces, read when they are asked for, of each list by name an array (m, width)
         int32, a row for each vertex, full of -1 behind the list's end. Epoch after epoch and round

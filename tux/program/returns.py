@@ -1,5 +1,5 @@
-"""What the hooks of inputs and reports return, checked where tux calls them: a wrong return is an
-error of the user's program.
+"""Checks of the values that the hooks of inputs and reports return, where tux calls them: a wrong
+return is an error of the user's program.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tux.program.report import GANTT, Report
 
 
 def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
-    """What the hook of an input or a report returns. ProgramError, with the place of the hook, for
-    what it may not return.
+    """Call the hook of an input or a report and return its result. Raise ProgramError, with the
+    place of the hook, for a result that it may not return.
     """
     returned = getattr(owner, hook)(*arguments)
     fault, form, do = RETURNS[hook]
@@ -35,8 +35,8 @@ def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
 
 
 def check_exports(program: Program) -> dict[str, Callable[..., Any]]:
-    """The report's functions by the name of a format. ProgramError for what is none, and for one
-    with other parameters than tux gives it.
+    """Return the report's functions by the name of a format. Raise ProgramError for a format that
+    is no function, and for one with other parameters than tux gives it.
     """
     report = program.report
     formats = called(report, "exports")
@@ -75,7 +75,7 @@ def _extra_tables(returned: Any, arguments: tuple[Any, ...]) -> str:
 
 
 def _is_numbers(table: Any) -> bool:
-    """Whether something is an array of numbers, or can be made one."""
+    """Return whether something is an array of numbers, or can be made one."""
     try:
         return np.asarray(table).dtype.kind in "biuf" and np.ndim(table) > 0
     except ValueError:  # rows of several lengths
@@ -210,4 +210,4 @@ RETURNS: dict[str, tuple[Callable[[Any, tuple[Any, ...]], str], str, str]] = {
     ),
     "write": (_nothing, "nothing", ""),
 }
-"""Of each hook: what finds a wrong return, what it must return, and what to do."""
+"""For each hook: the function that finds a wrong return, what it must return, and what to do."""

@@ -1,4 +1,4 @@
-"""Which files a program consists of: its own, and those beside it that it imports. Found in the
+"""The files of which a program consists: its own, and those beside it that it imports. Found in the
 text; nothing is imported.
 """
 
@@ -14,8 +14,8 @@ from tux.base.syntax import parsed
 
 
 def with_imports(path: Path) -> dict[str, bytes]:
-    """The content of a source file, as "", and of the modules in its folder or below that it
-    imports, directly or through each other, by their path in the folder.
+    """Read a source file, as "", and the modules in its folder or below that it imports, directly
+    or through each other, by their path in the folder.
     """
     folder, package = path.parent, _package(path.parent)
     contents, left = {"": path.read_bytes()}, [""]
@@ -32,7 +32,7 @@ def with_imports(path: Path) -> dict[str, bytes]:
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """32 hexadecimal digits of the content and names of files; not of where they are."""
+    """Return 32 hexadecimal digits of the content and names of files; not of where they are."""
     total = hashlib.blake2b(digest_size=16)
     for name, content in sorted(files.items()):
         total.update(f"{name} {len(content)} ".encode() + content)
@@ -40,15 +40,17 @@ def digest_of(files: Mapping[str, bytes]) -> str:
 
 
 def _package(folder: Path) -> tuple[str, ...]:
-    """The package that a folder of apps is; nothing for the folder of a user's file."""
+    """Return the parts of the package that a folder of apps is; nothing for the folder of a user's
+    file.
+    """
     root = Path(next(iter(importlib.import_module("tux.apps").__path__))).resolve()
     folder = folder.resolve()
     return ("tux", "apps", *folder.relative_to(root).parts) if root in folder.parents else ()
 
 
 def _imported(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The names that a module of a package imports, each as its parts. What is imported from a
-    module may be a module too.
+    """Yield the names that a module of a package imports, each as its parts. A name that is
+    imported from a module may be a module too.
     """
     try:
         nodes = list(ast.walk(parsed(content)))
@@ -64,7 +66,7 @@ def _imported(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, .
 
 
 def _files_of(folder: Path, module: Sequence[str]) -> Iterator[Path]:
-    """The files in a folder that are loaded when `module` is imported."""
+    """Yield the files in a folder that are loaded when `module` is imported."""
     for end in range(1, len(module) + 1):
         place = folder.joinpath(*module[:end])
         yield from (f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file())

@@ -1,5 +1,5 @@
-"""Where programs come from: the built-in ones by name, a user's by file; and the place in that
-file where an error arose.
+"""Sources of programs: the built-in ones by name, a user's by file; and the place in that file
+where an error arose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tux.base.text import closest
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
 
-LOADED = "tux_program_"  # how the names of users' files begin among the loaded modules
+LOADED = "tux_program_"  # begins the names of users' files among the loaded modules
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Source:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The same of each of these files, by its path in the folder; "" is the source file."""
+        """The digest of each of these files, by its path in the folder; "" is the source file."""
         return {name: digest_of({name: content}) for name, content in self._files.items()}
 
     @cached_property
@@ -52,18 +52,18 @@ class Source:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether the program comes with tux."""
+        """True if the program comes with tux."""
         return ".py:" not in self.name
 
     @property
     def about(self) -> str:
-        """What the program's file, or else its class, says of itself."""
+        """The docstring of the program's file, or else of its class."""
         return (sys.modules[self.program.__module__].__doc__ or self.program.__doc__ or "").strip()
 
 
 def builtin() -> dict[str, str]:
-    """Names of the built-in programs and what each says of itself in its first sentence; nothing
-    is imported but the package.
+    """Return the names of the built-in programs, each with the first sentence of its docstring;
+    nothing is imported but the package.
     """
     root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
     files = {
@@ -77,13 +77,13 @@ def builtin() -> dict[str, str]:
 
 
 def _summary(text: str) -> str:
-    """The first paragraph as one line."""
+    """Return the first paragraph as one line."""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def _modules() -> dict[str, str]:
-    """The modules of the built-in programs by name: those from which the `__init__` of a folder
-    of apps imports.
+    """Return the modules of the built-in programs by name: those from which the `__init__` of a
+    folder of apps imports.
     """
     root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
     faces = [parsed(path.read_bytes()) for path in root.glob("*/__init__.py")]
@@ -100,7 +100,7 @@ def _modules() -> dict[str, str]:
 
 
 def find(app: str) -> Source:
-    """The program that `app` names: built-in, or ``file.py[:Class]``.
+    """Find the program that `app` names: built-in, or ``file.py[:Class]``.
 
     Raises UsageError for an unknown name, and ProgramError with file and line for a file that
     cannot be imported.
@@ -125,7 +125,7 @@ def find(app: str) -> Source:
 
 
 def of(program: Program) -> Source:
-    """The source of a program that is already there."""
+    """Return the source of a program that is already there."""
     kind = type(program)
     path = os.path.abspath(_file_of(kind) or os.devnull)
     name = kind.__module__.rpartition(".")[2]
@@ -135,10 +135,10 @@ def of(program: Program) -> Source:
 
 
 def _file_of(kind: type[Program]) -> str:
-    """The file of a class; "" for one of a notebook or a shell."""
+    """Return the file of a class; "" for one of a notebook or a shell."""
     if module := sys.modules.get(kind.__module__):
         return getattr(module, "__file__", None) or ""
-    code = getattr(kind.stages, "__code__", None)  # who has imported the file has not kept it there
+    code = getattr(kind.stages, "__code__", None)  # the importer has not kept the module there
     return code.co_filename if code and os.path.isfile(code.co_filename) else ""
 
 
@@ -179,7 +179,7 @@ def _load(path: str) -> ModuleType:
 
 
 def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
-    """The Program subclass of a module: the one `chosen`, or the only one."""
+    """Return the Program subclass of a module: the one `chosen`, or the only one."""
     programs = {
         name: thing
         for name, thing in vars(module).items()
@@ -203,8 +203,8 @@ def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
 
 
 def explained(error: Exception, source: Source | None) -> ProgramError | None:
-    """An error that arose in a program's own file as one that names its line; None if it arose
-    elsewhere.
+    """Turn an error that arose in a program's own file into one that names its line; None if it
+    arose elsewhere.
     """
     where = place(error, source.path) if source else ""
     return (
@@ -217,7 +217,9 @@ def explained(error: Exception, source: Source | None) -> ProgramError | None:
 
 
 def blamed(error: Exception) -> ProgramError | None:
-    """`explained` for whichever of the user's files that are loaded the error arose in."""
+    """Turn an error that arose in any loaded file of the user's into one that names its line; None
+    if it arose elsewhere.
+    """
     for name, module in list(sys.modules.items()):
         if name.startswith(LOADED) and (where := place(error, str(module.__file__))):
             return ProgramError(
@@ -227,7 +229,9 @@ def blamed(error: Exception) -> ProgramError | None:
 
 
 def raised_in_program(error: Exception) -> ProgramError | None:
-    """The same for an error that a method of a user's program has raised: its innermost line."""
+    """Turn an error that a method of a user's program has raised into one that names its innermost
+    line there; None for other errors.
+    """
     where = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         own = str(frame.f_globals.get("__name__")).startswith("tux.")
@@ -239,8 +243,8 @@ def raised_in_program(error: Exception) -> ProgramError | None:
 
 
 def place(error: BaseException, path: str) -> str:
-    """``file:line`` of the innermost place in the file `path` that an error passed through, or
-    nothing.
+    """Return ``file:line`` of the innermost place in the file `path` that an error passed through,
+    or "".
     """
     if isinstance(error, SyntaxError) and error.filename == path:
         return f"{path}:{error.lineno}"

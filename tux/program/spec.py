@@ -1,6 +1,4 @@
-"""What a user writes in the declaration of a field, checked: the dtype, the dimensions, and the
-initial value.
-"""
+"""Checks of the declaration of a field: the dtype, the dimensions, and the initial value."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _FORM = 'write a dtype as a code, then each length: {}("f8"), {}("f4", 3, 2), {}
 
 
 def check_spec(kind: str, spec: tuple[Any, ...]) -> None:
-    """ProgramError unless each part of `spec` is a text, a length, or a function of the
+    """Raise ProgramError unless each part of `spec` is a text, a length, or a function of the
     parameters.
     """
     for part in spec:
@@ -32,7 +30,7 @@ def check_spec(kind: str, spec: tuple[Any, ...]) -> None:
 
 
 def check_init(kind: str, dtype: np.dtype, init: Any) -> None:
-    """ProgramError unless `init` is None, a number that the dtype holds, an initialiser, or a
+    """Raise ProgramError unless `init` is None, a number that the dtype holds, an initialiser, or a
     function of the parameters that returns one.
     """
     if init is None:
@@ -52,7 +50,9 @@ def check_init(kind: str, dtype: np.dtype, init: Any) -> None:
 
 
 def check_initialiser(dtype: np.dtype, init: Any, field: str, where: str = "") -> None:
-    """ProgramError unless `init` is an initialiser, and one whose constant the dtype holds."""
+    """Raise ProgramError unless `init` is an initialiser, and one whose constant the dtype
+    holds.
+    """
     if not isinstance(init, Initialiser):
         raise ProgramError(
             f"the function of the initial value of {field} has returned {init!r}",
@@ -68,7 +68,9 @@ def check_initialiser(dtype: np.dtype, init: Any, field: str, where: str = "") -
 
 
 def holds(dtype: np.dtype, number: float) -> bool:
-    """Whether a dtype can hold a number without changing it, but for the rounding of floats."""
+    """Return whether a dtype can hold a number without changing it, but for the rounding of
+    floats.
+    """
     if dtype.kind == "f":
         return True
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -76,7 +78,7 @@ def holds(dtype: np.dtype, number: float) -> bool:
 
 
 def _check_function(function: Callable[..., Any], what: str) -> None:
-    """ProgramError unless a function can be called with the parameters."""
+    """Raise ProgramError unless a function can be called with the parameters."""
     try:
         inspect.signature(function).bind(None)
     except TypeError:

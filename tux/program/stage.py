@@ -1,5 +1,5 @@
-"""What `Program.stages()` is told of the run, and what it returns: declarations. A run prepares
-each into a step and does not change it.
+"""Stages: the declarations that `Program.stages()` returns, and what it is told of the run. A run
+prepares each stage into a step and does not change it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Batch(NamedTuple):
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one block."""
+        """True if there is more than one block."""
         return len(self.cuts) > 2
 
 
 class Added(NamedTuple):
-    """Where a UDF adds to a total of the context: the UDF's name, and ``file:line``."""
+    """A place where a UDF adds to a total of the context: the UDF's name, and ``file:line``."""
 
     udf: str
     where: str
@@ -69,15 +69,15 @@ class Stage(ABC):
     where: str
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """A stage that knows where it is declared."""
+        """Make a stage that knows where it is declared."""
         stage = super().__new__(cls)
-        caller = sys._getframe(1)  # which calls the class
+        caller = sys._getframe(1)  # the frame that calls the class
         stage.where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         return stage
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """A ProgramError inside names this stage's place, unless it names another."""
+        """Give a ProgramError that is raised inside this stage's place, unless it names another."""
         try:
             yield
         except ProgramError as error:
@@ -85,25 +85,25 @@ class Stage(ABC):
             raise
 
     def step(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """`prepare`, of which a ProgramError names a place."""
+        """Prepare the stage; a ProgramError of `prepare` names a place."""
         with self.blamed():
             return self.prepare(worker, batch)
 
     @abstractmethod
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
-        """Check the stage against the worker's program, lay out edges, compile kernels; returns
-        what the worker runs.
+        """Check the stage against the worker's program, lay out edges, and compile kernels. Return
+        the step that the worker runs.
         """
 
     def inner_role(self, program: Program, role: str) -> str:
-        """The end that the mini-batch around the stages inside enumerates, by its name in UDFs:
-        that around this stage, unless it is one itself.
+        """Return the end that the mini-batch around the stages inside enumerates, by its name in
+        UDFs: that around this stage, unless it is one itself.
         """
         return role
 
     def check_replicas(self, program: Program, role: str = "") -> None:
-        """ProgramError where a result would depend on the number of workers. `role`: the end that
-        the mini-batch around the stage enumerates.
+        """Raise ProgramError where a result would depend on the number of workers. `role`: the end
+        that the mini-batch around the stage enumerates.
         """
         role = self.inner_role(program, role)
         for stage in self.inside:
@@ -113,8 +113,8 @@ class Stage(ABC):
     def totals_after(
         self, program: Program, before: dict[str, Added], role: str = ""
     ) -> dict[str, Added]:
-        """The totals of the context that hold something after this stage if those in `before` do
-        so before it.
+        """Return the totals of the context that hold something after this stage if those in
+        `before` do so before it.
         """
         role = self.inner_role(program, role)
         for stage in self.inside:

@@ -159,8 +159,8 @@ class Edge(Fields):
 
     @property
     def columns(self) -> dict[str, np.dtype]:
-        """What a file gives of an edge besides its ends, by name: data fields, and how often it
-        repeats.
+        """The columns that a file has of an edge besides its ends, by name: data fields, and the
+        number of its repetitions.
         """
         repeats = {self.repeats: np.dtype("i4")} if self.repeats else {}
         return repeats | {
@@ -193,7 +193,7 @@ class Context(Fields):
                 )
             gathering = Reduction.total_of(name)
             declared = fields.get(gathering)
-            # that of another context, whose fields these are, may well be there
+            # a total may be there already if these are the fields of another context
             if isinstance(field, Reduction) and declared and declared.kind != "delta":
                 raise ProgramError(
                     f"context field {name} is a reduction, and {gathering} is declared too",

@@ -33,11 +33,11 @@ def vertex_param(
 
 
 def vertex_numbers(program: Program, known: Callable[[str], tuple[Ids, int]]) -> dict[str, int]:
-    """The number of each vertex that a parameter of `program` names. `known(type)` gives the ids of
-    a type, and how many of them, from the first on, are of vertices of the training graph.
+    """Return the number of each vertex that a parameter of `program` names. `known(type)` gives the
+    ids of a type, and how many of them, from the first on, are of vertices of the training graph.
 
-    A type without vertices, such as that of new vertices to predict for, gives -1. UsageError for
-    an id that is not there.
+    A type without vertices, such as that of new vertices to predict for, gives -1. Raise UsageError
+    for an id that is not there.
     """
     return {
         name: _number(name, declared.vertex, program.parameters[name], *known(declared.vertex))
@@ -59,7 +59,7 @@ def _number(name: str, vertex: str, text: str, ids: Ids, n: int) -> int:
 
 
 def _advice(text: str, values: np.ndarray) -> str:
-    """Ids (n,) like the one that was meant."""
+    """Return advice that names ids (n,) like the one that was meant."""
     if values.dtype.kind in "iu" and text.strip("-").isdecimal():
         near = np.argsort(np.abs(values.astype(np.float64) - float(text)), kind="stable")[:SHOWN]
         return f"the nearest ids are {', '.join(map(str, values[near].tolist()))}"

@@ -1,1 +1,1 @@
-"""How a UDF sees memory: tables, rows, the edges of a vertex, random streams."""
+"""The memory as a UDF sees it: tables, rows, the edges of a vertex, random streams."""

@@ -46,7 +46,7 @@ class NeighbourType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes these types equal: the role and both rows' types."""
+        """The values by which numba compares these types: the role and both rows' types."""
         return self.role, self.edge, self.other
 
 
@@ -87,7 +87,9 @@ class EdgesType(types.IterableType):
 
     @property
     def key(self) -> Any:
-        """What makes these types equal: the neighbour's type and those of the layout's arrays."""
+        """The values by which numba compares these types: the neighbour's type and those of the
+        layout's arrays.
+        """
         return self.neighbour, self.end, self.index
 
     @property
@@ -114,7 +116,9 @@ class _EdgesIteratorType(types.SimpleIteratorType):
 
     @property
     def key(self) -> Any:
-        """What makes iterators' types equal: what they iterate over."""
+        """The value by which numba compares iterators' types: the type of the slice that they
+        iterate over.
+        """
         return self.edges
 
 
@@ -129,8 +133,8 @@ class _EdgesIteratorModel(StructModel):
 
 
 def compiled_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
-    """A function for kernels: ``edges(edge_arrays, other_arrays, ends, index, lo, hi)``; `index`
-    is () when positions are edge indices.
+    """Return a function for kernels: ``edges(edge_arrays, other_arrays, ends, index, lo, hi)``;
+    `index` is () when positions are edge indices.
     """
 
     @intrinsic
@@ -174,7 +178,7 @@ def _with_index(context: Any, builder: Any, typ: RowType, value: Any, index: Any
 
 
 def _neighbour(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> Any:
-    """The neighbour at absolute `position` of the layout."""
+    """Emit code for the neighbour at absolute `position` of the layout; return its value."""
     at = position
     if typ.index is not None:
         at = context.cast(
@@ -194,9 +198,9 @@ FETCHED = (0, 64)
 
 
 def _fetch_lists(context: Any, builder: Any, typ: EdgesType, edges: Any, position: Any) -> None:
-    """Fetch the first entries of the lists that UDFs use of the neighbour at `position` into the
-    cache. Lists lie anywhere in memory, and UDFs branch by what they read there, so the processor
-    cannot run ahead.
+    """Emit code that fetches into the cache the first entries of the lists that UDFs use of the
+    neighbour at `position`. Lists lie anywhere in memory, and UDFs branch by what they read there,
+    so the processor cannot run ahead.
     """
     unused = typ.neighbour.other.unused
     ragged = [

@@ -22,12 +22,14 @@ from numba.extending import intrinsic, overload, overload_attribute, overload_me
 
 
 def only_added_to(name: str) -> str:
-    """The message for a UDF that assigns to a field of this name."""
+    """Return the message for a UDF that assigns to a field of this name."""
     return f"{name} cannot be assigned: write {name}.add(value, key)"
 
 
 class Extreme:
-    """The plain counterpart: `entry` (2,) float64 is value and key; `largest`: of an argmax."""
+    """The plain counterpart of one value with its key: `entry` (2,) float64 has both; `largest`: of
+    an argmax.
+    """
 
     __slots__ = ("_entry", "_largest")
 
@@ -79,7 +81,7 @@ class Extremes:
 
 
 def plain_extreme(entry: Any, *, largest: bool) -> Extreme | Extremes:
-    """What a UDF in plain Python sees of an entry (2,) or (n, 2)."""
+    """Return the object that a UDF in plain Python gets for an entry (2,) or (n, 2)."""
     return (Extreme if np.ndim(entry) == 1 else Extremes)(entry, largest=largest)
 
 
@@ -92,7 +94,7 @@ class ExtremeType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes these types equal; the name is for messages."""
+        """The values by which numba compares these types; the name is for messages, too."""
         return self.name, self.largest, self.writable
 
 
@@ -113,7 +115,7 @@ class ExtremesType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes these types equal."""
+        """The values by which numba compares these types."""
         return self.each.key
 
 
@@ -126,7 +128,7 @@ class _ExtremesModel(StructModel):
 
 @intrinsic
 def _of_index(typingctx: Any, extremes: Any, index: Any) -> Any:
-    """The value and key of an index from 0."""
+    """Return the value and key of an index from 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         several = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0])
@@ -167,7 +169,7 @@ def _getitem(extremes, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def _load(typingctx: Any, extreme: Any, number: Any) -> Any:
-    """The value (0) or the key (1) as it is in memory."""
+    """Return the value (0) or the key (1) as it is in memory."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0]).at

@@ -84,7 +84,7 @@ class Neighbour:
 
 
 class PlainEdges:
-    """The local edges of one vertex: indexable, iterable, with a length. `made(j)` is the j-th
+    """The local edges of one vertex: indexable, iterable, with a length. `made(j)` makes the j-th
     of them.
     """
 
@@ -104,12 +104,12 @@ class PlainEdges:
 
 
 def plain_row(spec: RowSpec) -> Callable[[Arrays, int], Row]:
-    """The plain counterpart of `tux.rows.row.compiled_row`."""
+    """Return the plain counterpart of `tux.rows.row.compiled_row`."""
     return lambda arrays, index: Row(spec, dict(zip(spec.names, arrays, strict=True)), int(index))
 
 
 def plain_lane(spec: RowSpec) -> Callable[[Arrays, int], Row]:
-    """The plain counterpart of `tux.rows.row.compiled_lane`."""
+    """Return the plain counterpart of `tux.rows.row.compiled_lane`."""
     return plain_row(spec)
 
 
@@ -121,7 +121,7 @@ class Parameters(SimpleNamespace):
 
 
 def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], SimpleNamespace]:
-    """The plain counterpart of `tux.rows.row.compiled_parameters`."""
+    """Return the plain counterpart of `tux.rows.row.compiled_parameters`."""
     return lambda values: Parameters(
         **{
             n: v.item() if isinstance(v, np.generic) else v
@@ -131,7 +131,7 @@ def plain_parameters(names: Sequence[str]) -> Callable[[tuple[Any, ...]], Simple
 
 
 def plain_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
-    """The plain counterpart of `tux.rows.edge_slice.compiled_edges`."""
+    """Return the plain counterpart of `tux.rows.edge_slice.compiled_edges`."""
     edge_row, other_row = plain_row(edge), plain_row(other)
 
     def edges(

@@ -31,22 +31,22 @@ class Stream:
         self.state = state
 
     def bits(self) -> int:
-        """The next 64 random bits."""
+        """Return the next 64 random bits."""
         now = (int(self.state[0]) + _GOLDEN) & _MASK
         self.state[0] = now
         return _mix(now)
 
     def uniform(self) -> float:
-        """The next number in [0, 1), with 53 random bits."""
+        """Return the next number in [0, 1), with 53 random bits."""
         return (self.bits() >> 11) * 2.0**-53
 
     def normal(self) -> float:
-        """The next standard normal number (Box-Muller, two uniforms)."""
+        """Return the next standard normal number (Box-Muller, two uniforms)."""
         u, v = self.uniform(), self.uniform()
         return math.sqrt(-2.0 * math.log1p(-u)) * math.cos(2.0 * math.pi * v)
 
     def below(self, n: int) -> int:
-        """The next integer in 0..n-1; for n far below 2^53 the bias is below 2^-53 n."""
+        """Return the next integer in 0..n-1; for n far below 2^53 the bias is below 2^-53 n."""
         return int(self.uniform() * n)
 
 
@@ -77,7 +77,7 @@ class _StreamModel(StructModel):
 
 @intrinsic
 def compiled_stream(typingctx: Any, state: Any) -> Any:
-    """For kernels: the stream whose state is the array `state` (1,) uint64."""
+    """Make in a kernel the stream whose state is the array `state` (1,) uint64."""
     typ = StreamType()
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -110,7 +110,7 @@ def _mixed(z):  # type: ignore[no-untyped-def]
 
 @njit(forceinline=True)
 def compiled_seed_stream(state, key, a, b):  # type: ignore[no-untyped-def]
-    """`seed_stream`, compiled."""
+    """Start a stream as `seed_stream` does, compiled."""
     first = _mixed(np.uint64(key) + np.uint64(a + 1) * np.uint64(_GOLDEN))
     state[0] = _mixed(first + np.uint64(b + 1) * np.uint64(_GOLDEN))
 

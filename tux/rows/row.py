@@ -31,8 +31,8 @@ RAGGED = -1
 """Stands for one dimension whose length differs from row to row."""
 
 EXTREMES = {("argmax", 2): -2, ("argmin", 2): -3, ("argmax", 3): -4, ("argmin", 3): -5}
-"""By the combination, and the dimensions of the array of all rows: what stands for a value and its
-key, and for several of them (`tux.rows.extreme`).
+"""Numbers that stand for a value and its key, and for several of them (`tux.rows.extreme`): by the
+combination, and the dimensions of the array of all rows.
 """
 LARGEST, SMALLEST, LARGEST_OF_EACH, SMALLEST_OF_EACH = EXTREMES.values()
 EACH = (LARGEST_OF_EACH, SMALLEST_OF_EACH)
@@ -59,8 +59,8 @@ class RowType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes row types equal; the name, which users read, leaves out dtypes and
-        dimensions.
+        """The values by which numba compares row types; the name, which users read, leaves out
+        dtypes and dimensions.
         """
         return self.table, self.fields, self.visible, self.changing, self.unused
 
@@ -86,7 +86,7 @@ class ParametersType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes parameters' types equal: names and types."""
+        """The values by which numba compares parameters' types: names and types."""
         return self.fields
 
 
@@ -110,12 +110,12 @@ def _load_parameter(context: Any, builder: Any, typ: ParametersType, value: Any,
 
 
 def _lengths(ndim: int) -> int:
-    """How many lengths a row knows of a field with so many dimensions."""
+    """Return the number of lengths that a row keeps of a field with so many dimensions."""
     return 1 if ndim in EACH else max(ndim, 0)
 
 
 def _extreme(typ: RowType, attr: str) -> ExtremeType | ExtremesType | None:
-    """The type of a field that is a value with its key, or several; None for others."""
+    """Return the type of a field that is a value with its key, or several; None for others."""
     for name, _, ndim, writable in typ.fields:
         if name == attr and ndim in EXTREMES.values():
             largest = ndim in (LARGEST, LARGEST_OF_EACH)
@@ -140,7 +140,9 @@ class _RowAttributes(AttributeTemplate):
 def _entry(
     context: Any, builder: Any, typ: RowType, row: Any, attr: str
 ) -> tuple[Any, types.Type, list[Any]]:
-    """Address of this row's entry of field `attr`, its element type and lengths."""
+    """Emit code for the address of this row's entry of field `attr`; return it with the element
+    type and the lengths.
+    """
     element, ndim = next((element, ndim) for name, element, ndim, _ in typ.fields if name == attr)
     if ndim == RAGGED:
         bounds = getattr(row, f"bounds_{attr}")
@@ -211,7 +213,7 @@ def _store(context: Any, builder: Any, sig: Any, args: Any, attr: str) -> None:
 
 
 def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
-    """The type of a row, whose arrays (n, *shape) have the numba tuple type `arrays`."""
+    """Return the type of a row, whose arrays (n, *shape) have the numba tuple type `arrays`."""
     fields, pairs = [], dict(spec.pairs)
     for name, array in zip(spec.names, arrays, strict=True):
         ragged = isinstance(array, types.BaseTuple)
@@ -225,7 +227,7 @@ def row_type(spec: RowSpec, arrays: types.BaseTuple) -> RowType:
 def fill_row(
     context: Any, builder: Any, typ: RowType, arrays_type: Any, arrays: Any, index: Any
 ) -> Any:
-    """The struct of row `index`: addresses within the `arrays` of its fields."""
+    """Emit code for the struct of row `index`: addresses within the `arrays` of its fields."""
     row = cgutils.create_struct_proxy(typ)(context, builder)
     row.index = index
     for j, (name, _, ndim, _) in enumerate(typ.fields):
@@ -243,7 +245,9 @@ def fill_row(
 
 
 def _shifted(context: Any, builder: Any, array: Any, lane: Any) -> Any:
-    """The address of entry `lane` along the first axis of an array with any strides."""
+    """Emit code for the address of entry `lane` along the first axis of an array with any
+    strides.
+    """
     byte, step = context.get_data_type(types.int8).as_pointer(), array.strides
     first = builder.extract_value(step, 0)
     at = builder.gep(builder.bitcast(array.data, byte), [builder.mul(lane, first)])
@@ -251,8 +255,8 @@ def _shifted(context: Any, builder: Any, array: Any, lane: Any) -> Any:
 
 
 def compiled_lane(spec: RowSpec) -> Any:
-    """A function for kernels: ``lane(arrays, i)`` is the context in its copy i; each array has an
-    axis of copies with a stride of its own (`tux.stages.lanes`).
+    """Return a function for kernels: ``lane(arrays, i)`` is the context in its copy i; each array
+    has an axis of copies with a stride of its own (`tux.stages.lanes`).
     """
 
     @intrinsic
@@ -277,8 +281,8 @@ def compiled_lane(spec: RowSpec) -> Any:
 
 
 def compiled_row(spec: RowSpec) -> Any:
-    """A function for kernels: ``row(arrays, i)`` is row i of the table whose arrays come as a
-    tuple in the order of the names.
+    """Return a function for kernels: ``row(arrays, i)`` is row i of the table whose arrays come as
+    a tuple in the order of the names.
     """
 
     @intrinsic
@@ -295,8 +299,8 @@ def compiled_row(spec: RowSpec) -> Any:
 
 
 def compiled_parameters(names: Sequence[str]) -> Any:
-    """A function for kernels: ``parameters(values)`` makes `p` from a tuple of scalars in the
-    order of `names`.
+    """Return a function for kernels: ``parameters(values)`` makes `p` from a tuple of scalars in
+    the order of `names`.
     """
 
     @intrinsic

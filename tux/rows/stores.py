@@ -15,7 +15,7 @@ from numba.core.ir_utils import remove_dead_extensions
 
 
 def _keep(statement: Any, lives: set[str], lives_and_aliases: set[str], *_: Any) -> Any:
-    """`statement`, whose target counts as read later if it stores to an array or may do so."""
+    """Return `statement`; its target counts as read later if it stores to an array or may do so."""
     if isinstance(statement, ir.SetItem):
         lives_and_aliases.add(statement.target.name)
     elif isinstance(statement.value, ir.Expr) and statement.value.op == "inplace_binop":

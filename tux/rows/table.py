@@ -17,7 +17,7 @@ from tux.base.errors import out_of_memory
 from tux.program.combining import PAIRED
 from tux.program.fields import ID, Field, by_entry
 
-# where a UDF runs -> field kinds that it sees, and those of them that it writes (the table in
+# place where a UDF runs -> field kinds that it sees, and kinds that it writes (the table in
 # tux.program.fields). The context's totals are added to from everywhere.
 ACCESS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exchange": (("value", "shared", "delta", "mirror", "data"), ("shared", "delta", "mirror")),
@@ -35,7 +35,7 @@ ACCESS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class RowSpec(NamedTuple):
-    """What a kernel's rows of one table are made of."""
+    """The fields that the rows of one table have in a kernel."""
 
     table: str
     names: tuple[str, ...]
@@ -43,7 +43,7 @@ class RowSpec(NamedTuple):
     visible: str
     """All fields that a UDF may name, for messages."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Which of the fields are a value with its key, and their combinations."""
+    """The fields that are a value with its key, and their combinations."""
     changing: tuple[str, ...] = ()
     """Read-only fields that other rows of the kernel change."""
     unused: tuple[str, ...] = ()
@@ -51,9 +51,9 @@ class RowSpec(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a kernel does to the fields of one of its rows: those that its UDFs may write by this
-    row, those that they may write by another row of the same table, and those that they do not even
-    read by this row.
+    """The use that a kernel makes of the fields of one of its rows: those that its UDFs may write
+    by this row, those that they may write by another row of the same table, and those that they do
+    not even read by this row.
     """
 
     writes: frozenset[str]
@@ -62,8 +62,8 @@ class Claim(NamedTuple):
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that vector
-    loads do not straddle cache lines.
+    """Allocate an uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that
+    vector loads do not straddle cache lines.
     """
     size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + 64, np.uint8)
@@ -72,7 +72,9 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """`aligned` for the field `name`; TuxError if there is not so much memory."""
+    """Allocate an array for the field `name`, aligned to 64 bytes; raise TuxError if there is not
+    so much memory.
+    """
     try:
         return aligned(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more bytes than can be numbered
@@ -83,7 +85,7 @@ def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray
 
 @dataclass(frozen=True)
 class Table:
-    """One vertex type's, the edges' or the context's fields, each an array (n, *shape)."""
+    """The fields of one vertex type, of the edges or of the context, each an array (n, *shape)."""
 
     name: str
     declared: dict[str, Field]
@@ -103,7 +105,7 @@ class Table:
         entries: np.ndarray | None = None,
         ids: Callable[[], np.ndarray] | None = None,
     ) -> Table:
-        """A table of n rows, not yet initialised. A ragged field is one array (sum of
+        """Allocate a table of n rows, not yet initialised. A ragged field is one array (sum of
         `entries`,), row by row; `entries` (n,), or none.
         """
         if name == "tau":
@@ -130,9 +132,9 @@ class Table:
         ids: bool = False,
         claim: Claim | None = None,
     ) -> tuple[RowSpec, tuple[Any, ...]]:
-        """The fields that a UDF with `access` sees, and their arrays; those that it must not write,
-        or by its `claim` does not, are read-only views. With `used`, only the fields of these names
-        are passed; `ids` of vertices only if they are asked for.
+        """Return the fields that a UDF with `access` sees, and their arrays. Those that it must not
+        write, or by its `claim` does not, are read-only views. With `used`, only the fields of
+        these names are passed; `ids` of vertices only if they are asked for.
 
         A ragged field is a pair of arrays: values and bounds.
         """
@@ -155,13 +157,14 @@ class Table:
         return spec, tuple(passed)
 
     def spec(self, names: tuple[str, ...], visible: str) -> RowSpec:
-        """Rows of these fields."""
+        """Return the specification of rows of these fields."""
         combined = {f: d.combine for f, d in self.declared.items() if d.combine in PAIRED}
         pairs = tuple((f, combined[f]) for f in names if f in combined)
         return RowSpec(self.name, names, visible, pairs)
 
     def columns(self, kinds: tuple[str, ...]) -> list[tuple[str, np.ndarray, Field]]:
-        """What travels as one: name, array and declaration of each field of some kinds.
+        """Return the columns in which fields of some kinds travel: name, array and declaration of
+        each.
 
         The context's single row has many small fields; those of one kind, dtype and combination
         travel together, by the first one's name.
@@ -174,8 +177,8 @@ class Table:
         return [(name, self.arrays[name], self.declared[name]) for name in kept]
 
     def by_entry(self, field: str) -> Table:
-        """A table whose rows are the entries of a field along its first dimension, row by row: of
-        the fields that have as many.
+        """Return a table whose rows are the entries of a field along its first dimension, row by
+        row: of the fields that have as many.
         """
         count = self.arrays[field].shape[1]
         ids, declared = self.ids, by_entry(self.declared, field, {})
@@ -193,15 +196,15 @@ class Table:
                 self.arrays[f][rows] = d.identity
 
     def row_bytes(self) -> int:
-        """Bytes of one row over all fields."""
+        """Return the bytes of one row over all fields."""
         return sum(
             a.itemsize * int(np.prod(a.shape[1:], dtype=np.int64)) for a in self.arrays.values()
         )
 
 
 def _context(declared: dict[str, Field]) -> Table:
-    """The table of the context: fields of one kind, dtype and combination side by side, long
-    ones first, at their alignment.
+    """Allocate the table of the context: fields of one kind, dtype and combination side by side,
+    long ones first, at their alignment.
     """
     alike: dict[tuple[str, str, str], list[str]] = {}
     for name, d in declared.items():
@@ -218,13 +221,13 @@ def _context(declared: dict[str, Field]) -> Table:
 
 
 def in_model(table: Table) -> list[str]:
-    """Names of the fields that a model holds."""
+    """Return the names of the fields that a model holds."""
     return [name for name, field in table.declared.items() if field.in_model]
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """A read-only view. What came over the wire is read-only, so what is passed on is made so
-    too: one kind of array is one compilation.
+    """Return a read-only view of an array. Arrays that came over the wire are read-only, so all
+    that are passed on are made so too: one kind of array is one compilation.
     """
     array = np.asarray(array)  # a mapped file's is a class of its own
     if not array.flags.writeable:
@@ -238,8 +241,8 @@ PIECE = 1 << 20  # entries of a piece: see `pieces`
 
 
 def pieces(table: Table, rows: int) -> list[tuple[int, int]]:
-    """The first rows of a table in ranges, each with lists of PIECE entries and as many entries of
-    the model's other fields, or one row: no message is to be too large.
+    """Cut the first rows of a table into ranges, each with lists of PIECE entries and as many
+    entries of the model's other fields, or one row: no message is to be too large.
     """
     bounds = table.bounds[: rows + 1]
     lists = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
@@ -251,8 +254,8 @@ def pieces(table: Table, rows: int) -> list[tuple[int, int]]:
 
 
 def of_rows(table: Table, field: str, rows: np.ndarray) -> Lists:
-    """The lists of `rows` of a ragged field: as many entries of each as the field that it names
-    as its length says, else all.
+    """Return the lists of `rows` of a ragged field: as many entries of each as the field that it
+    names as its length says, else all.
     """
     starts, counts = table.bounds[rows], table.bounds[rows + 1] - table.bounds[rows]
     if length := table.declared[field].length:

@@ -1,5 +1,5 @@
-"""How the threads of a kernel share its items: each takes the next run of items, waits for the
-turns of an item, runs it, and passes the turns on.
+"""Turns, by which the threads of a kernel share its items: each thread takes the next run of items,
+waits for the turns of an item, runs it, and passes the turns on.
 
 An item is a row of `items` (n, 8) int64: a range of edges or rows LO..HI, shares PART..PART_END of
 the other end, and up to two tickets. A ticket says which turn is waited for (a place in
@@ -44,45 +44,45 @@ _yield = types.ExternalFunction("sched_yield", types.int32())
 
 
 def fresh(tickets: int, lanes: int) -> np.ndarray:
-    """`turns` before the first item, with room for so many tickets."""
+    """Return `turns` before the first item, with room for so many tickets."""
     turns = np.zeros((TICKETS + tickets) * STRIDE, np.int64)
     turns[USED_LANES * STRIDE] = lanes
     return turns
 
 
 class Plain:
-    """The same in plain Python, for one thread."""
+    """The functions on turns in plain Python, for one thread, which waits for nobody."""
 
     @staticmethod
     def take(turns: Any) -> int:
-        """The number of the next run."""
+        """Take the next run and return its number."""
         run = int(turns[NEXT])
         turns[NEXT] = run + 1
         return run
 
     @staticmethod
     def begin_run(turns: Any, run: int) -> bool:
-        """Nothing is waited for: the runs before have ended."""
+        """Wait for nothing: the runs before have ended."""
         return True
 
     @staticmethod
     def end_run(turns: Any, run: int) -> None:
-        """Nobody waits."""
+        """Do nothing: nobody waits."""
 
     @staticmethod
     def begin(turns: Any, items: Any, item: int) -> bool:
-        """Nothing is waited for: the items before have ended."""
+        """Wait for nothing: the items before have ended."""
         return True
 
     @staticmethod
     def finish(turns: Any, items: Any, item: int) -> None:
-        """Nobody waits."""
+        """Do nothing: nobody waits."""
 
 
 @intrinsic
 def _add(typingctx: Any, array: Any, at: Any) -> Any:
-    """Add 1 to ``array[at]``; returns what was there. What this thread has written is seen by
-    whoever sees the sum.
+    """Add 1 to ``array[at]``; return the number before. Other threads that see the sum also see all
+    that this thread has written before.
     """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -95,7 +95,9 @@ def _add(typingctx: Any, array: Any, at: Any) -> Any:
 
 @intrinsic
 def _look(typingctx: Any, array: Any, at: Any) -> Any:
-    """``array[at]``; what was written before it was set is seen from here on."""
+    """Return ``array[at]``; all that another thread wrote before it set this entry is seen from
+    here on.
+    """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = make_array(sig.args[0])(context, builder, value=args[0]).data
@@ -107,7 +109,7 @@ def _look(typingctx: Any, array: Any, at: Any) -> Any:
 
 @njit(nogil=True)
 def _reached(turns, place, need):  # type: ignore[no-untyped-def]
-    """Wait until a turn is `need`; False if a thread has failed."""
+    """Wait until a turn is `need`; return False if a thread has failed."""
     spins = 0
     while _look(turns, place * STRIDE) != need:
         if _look(turns, FAILED * STRIDE) != 0:
@@ -121,7 +123,7 @@ def _reached(turns, place, need):  # type: ignore[no-untyped-def]
 @compiled
 def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
     """Wait until ``board[at]`` is another number than `value`, for SPINS looks and then while the
-    core is offered to others `yields` times; whether it is.
+    core is offered to others `yields` times. Return whether it is another.
     """
     for _ in range(SPINS):
         if _look(board, at) != value:
@@ -135,13 +137,13 @@ def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def take(turns):  # type: ignore[no-untyped-def]
-    """The number of the next run."""
+    """Take the next run and return its number."""
     return _add(turns, NEXT * STRIDE)
 
 
 @njit(nogil=True)
 def begin_run(turns, run):  # type: ignore[no-untyped-def]
-    """Wait for the lane of a run; False if a thread has failed."""
+    """Wait for the lane of a run; return False if a thread has failed."""
     lanes = turns[USED_LANES * STRIDE]
     return lanes == 0 or _reached(turns, LANE + run % lanes, run // lanes)
 
@@ -156,7 +158,7 @@ def end_run(turns, run):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True)
 def begin(turns, items, item):  # type: ignore[no-untyped-def]
-    """Wait for the turns of an item; False if a thread has failed: then no item begins."""
+    """Wait for the turns of an item; return False if a thread has failed: then no item begins."""
     if _look(turns, FAILED * STRIDE) != 0:
         return False
     first, second = items[item, FIRST], items[item, SECOND]
