@@ -49,7 +49,7 @@ def know(item):
 
 
 def centre(tau, p):
-    """What is subtracted from ratings."""
+    """Set the constant that is subtracted from ratings: their mean, or 0."""
     tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
     tau.offset = tau.mean if p.center else 0.0
 

@@ -16,7 +16,7 @@ from tux.stages import Apply, Barrier, Exchange, Repeat
 
 
 def gathered(p):
-    """Numbers that conjugate gradients need of an item."""
+    """Return how many numbers conjugate gradients need of an item."""
     return p.rank if p.steps else 0
 
 

@@ -15,11 +15,11 @@ def ends(solving, passes, several):
     by_items, by_users = map(solving, passes)
 
     def solve_user(user, edges, tau, p):
-        """The best factors of a user, or nearly."""
+        """Find the best factors of a user, or nearly."""
         by_items(edges, user.f, user.n, tau, p)
 
     def solve_item(item, edges, tau, p):
-        """Those of an item."""
+        """Find the best factors of an item, or nearly."""
         by_users(edges, item.f, item.n, tau, p)
 
     def of_users(cluster):

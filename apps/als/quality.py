@@ -74,7 +74,9 @@ def report_test(tau):
 
 
 def judged(program, *, held_out):
-    """The stages of all that."""
+    """Return the stages that measure all this, the test error only if there are `held_out`
+    ratings.
+    """
     stages = [
         Exchange(measure, over="item"),
         GlobalSync(aggregate=norm, over="user"),

@@ -95,7 +95,9 @@ def pass_on(feature, edges, tau):
 
 
 def spread(feature, edges, tau):
-    """m is made anew where that is asked for; how many features of a sample move."""
+    """Add the feature's part to the margins m of its samples where these are made anew, and count
+    in `near` how many features of a sample will move.
+    """
     if tau.anew and feature.w != 0:
         for edge in edges:
             edge.sample.m += edge.value * feature.w

@@ -51,8 +51,8 @@ def decide(tau, p):
 
 
 def accepted(crowd):
-    """`accept` before a pass whose steps are damped by `crowd`. A run that goes on on another
-    number of workers has another one than it began with.
+    """Return a UDF that calls `accept` before a pass whose steps are damped by `crowd`. A run that
+    is resumed on another number of workers has another `crowd` than it began with.
     """
 
     def accept_for(tau, p):
@@ -113,8 +113,8 @@ def settle(feature, tau):
 
 
 def settled(tau, p):
-    """F as it is now, and what it has changed where m was made anew; the place of the next
-    displacement.
+    """Set F to its present value, and, where m was made anew, its change; move on to the place of
+    the next displacement.
     """
     if tau.changed:
         tau.F = tau.loss + tau.penalty

@@ -59,7 +59,7 @@ def balance(tau, p):
 
 
 def balanced(sample, tau):
-    """A sample's share of that."""
+    """Scale a sample's dual variable by the share of its class."""
     sample.dual *= tau.share_up if sample.dual > 0 else tau.share_down
 
 
@@ -70,7 +70,7 @@ def slope(feature, edges):
 
 
 def exceed(feature, tau, p):
-    """By how much a slope exceeds l1; and the feature's part of the penalties."""
+    """Add up by how much slopes exceed l1, and the feature's part of the penalties."""
     tau.absolute += abs(feature.w)
     tau.square += feature.w * feature.w
     tau.worst = max(tau.worst, abs(feature.g))
@@ -78,7 +78,7 @@ def exceed(feature, tau, p):
 
 
 def scaled(tau, p):
-    """F; and the share t: none is needed where l2 takes the excess."""
+    """Finish F, and set the share t; with l2 it is 1, as the l2 penalty takes the excess."""
     tau.objective += tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.scale = 1.0 if p.l2 > 0 or tau.worst <= tau.l1 else tau.l1 / tau.worst
     tau.duality_gap = tau.excess / (2 * p.l2) if p.l2 > 0 else 0.0
@@ -125,7 +125,9 @@ def report(tau):
 
 
 def judged(held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any."""
+    """Return the stages that measure all this, with the metrics of held-out samples only if there
+    are any.
+    """
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
         Exchange(None, enter=start),
@@ -143,5 +145,5 @@ def judged(held_out):
 
 
 def probability(sample, edges, tau):
-    """That a sample is of the second class."""
+    """Return the probability that a sample is of the second class."""
     return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow

@@ -34,8 +34,8 @@ def of_search(tau):
 
 
 def lowers(trial, tau):
-    """Whether the loss and penalty `trial` at the end of the step x are less than F by more than
-    rounding.
+    """Return whether the loss and penalty `trial` at the end of the step x are less than F by more
+    than rounding.
     """
     return trial < tau.F * (1 - EPSILON * of_search(tau))
 

@@ -17,8 +17,9 @@ RIDGE, REACH = 1e-8, 10.0  # of the scaled problem; the largest coefficient
 
 
 def displaced(feature, tau, p):
-    """A feature's part of the penalties, and of their slopes along its last displacements; none
-    where all these and the weight are 0.
+    """Note how far the last pass has moved the feature's weight. Add up its part of the penalties,
+    and of their slopes along its last displacements; these are 0 where all of them and the weight
+    are 0.
     """
     w = feature.w
     if w == 0 and feature.rests >= KEPT:

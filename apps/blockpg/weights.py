@@ -118,7 +118,9 @@ def classes(negative: str, positive: str) -> list[Any]:
 
 
 def typed(names: Sequence[str]) -> list[Any]:
-    """Labels as whole numbers or else as numbers if all are, and else as text."""
+    """Return the labels as whole numbers if all are, else as numbers if all are, and else as
+    text.
+    """
     for kind in (int, float):
         try:
             return [kind(name) for name in names]

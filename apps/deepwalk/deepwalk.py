@@ -24,7 +24,7 @@ TOKENS = 400_000
 
 
 def small(p):
-    """Where vectors start: so close to 0 that all products are small."""
+    """Return the distribution of the first vectors: so close to 0 that all products are small."""
     return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
 
 
@@ -47,7 +47,9 @@ class DeepWalkInput(EmbeddingInput):
         return table(topology)
 
     def specialise(self, program, edges):
-        """The same program; on a larger graph with a mini-batch whose vertices fit into memory."""
+        """Return the program itself; on a larger graph, a copy with a mini-batch whose vertices fit
+        into memory.
+        """
         most = max(1, TOKENS // program.length)
         if program.batch or len(edges.ids["node"]) <= BLOCKS * most:
             return program

@@ -86,7 +86,7 @@ def judged(
     shuffles: int = SHUFFLES,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
-    """Micro and macro F1 by `labels`, and `link_auc` by pairs `held_out`; of each what is given.
+    """Return micro and macro F1 if `labels` are given, and `link_auc` if pairs `held_out` are.
 
     `embedding` (n, d); `edges` those trained on, (m,) indices of both ends, as are those held out.
     `progress` as in `f1_scores`.
@@ -129,7 +129,7 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which of the keys are among the `known`, which ascend."""
+    """Return for each key whether it is among the `known`, which ascend."""
     if not len(known):
         return np.zeros(len(keys), np.bool_)
     return np.asarray(known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys)

@@ -37,7 +37,7 @@ def counting(walk):
 
 
 def report(tau):
-    """What an epoch reports."""
+    """Report how many walks and steps there were in an epoch."""
     tau.walks, tau.steps = tau.begun, tau.taken
 
 
@@ -45,7 +45,7 @@ class WalkFileInput(WalkInput):
     """A graph whose ids the file of walks can hold."""
 
     def specialise(self, program, edges):
-        """The same program. DataError for ids that a line of text cannot hold."""
+        """Return the program itself. DataError for ids that a line of text cannot hold."""
         if program.format == "text":
             check_words(edges.ids["node"].values, do="Take --format parquet.")
         return program

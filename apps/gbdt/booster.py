@@ -15,7 +15,7 @@ NONE = 2147483647  # XGBoost's parent of a root
 
 
 def grown(model):
-    """How many trees a model has."""
+    """Return how many trees a model has."""
     return int(model.fields["tau"]["tree"][0])
 
 

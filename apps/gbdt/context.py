@@ -17,17 +17,17 @@ class BoostedSamples(Samples):
 
 
 def nodes(p):
-    """Nodes of a whole tree, numbered from 1."""
+    """Return the number of nodes of a whole tree, numbered from 1."""
     return 2 ** (p.depth + 1)
 
 
 def widest(p):
-    """Nodes of the last level."""
+    """Return the number of nodes of the last level."""
     return 2**p.depth
 
 
 def split(p):
-    """Nodes of the last level that is split."""
+    """Return the number of nodes of the last level that is split."""
     return 2 ** (p.depth - 1)
 
 

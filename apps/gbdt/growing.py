@@ -57,7 +57,9 @@ def plant(tau, p):
 
 
 def weigh(tau, p):
-    """What the nodes of a new level are as leaves, and which of them may be split."""
+    """Compute the weights that the nodes of a new level have as leaves, and which of them may be
+    split.
+    """
     n, t = tau.nodes, tau.tree
     sums = tau.sums[:, :n]
     g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
@@ -93,7 +95,7 @@ def between(low, high):
 
 
 def grown(tau):
-    """Whether the tree is whole."""
+    """Return whether the tree is whole."""
     return bool(tau.grown)
 
 
@@ -129,6 +131,6 @@ def finish(tau, p):
 
 
 def units(tau):
-    """Those of the derivatives at the present scores."""
+    """Set the units in which the derivatives at the present scores are counted."""
     tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
     tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

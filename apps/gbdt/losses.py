@@ -33,7 +33,7 @@ def log_odds(mean):
 
 
 def squared(y, m):
-    """(g, h)."""
+    """Return (g, h) of the squared loss."""
     return m - y, 1.0
 
 

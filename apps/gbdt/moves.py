@@ -39,7 +39,7 @@ def move(feature, edges, tau):
 
 
 def carry(feature, edges, tau):
-    """That of a feature which may have won."""
+    """Do the work of `move` for a feature that may have won."""
     nodes = tau.nodes
     cut, found = np.full(nodes + 1, -1), False
     for node in range(nodes):

@@ -21,7 +21,7 @@ JUDGED = {
 
 
 def found(edges, feature):
-    """The place of a feature's entry among those of a sample, -1 if it has none."""
+    """Return the place of a feature's entry among those of a sample, -1 if it has none."""
     for i in range(len(edges)):
         if edges[i].feature.id == feature:
             return i
@@ -50,7 +50,7 @@ def margin(edges, tau):
 
 
 def probability(sample, edges, tau):
-    """That a sample is of the second class."""
+    """Return the probability that a sample is of the second class."""
     return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
 
 
@@ -70,7 +70,7 @@ def losing(loss):
 
 
 def valued(tau):
-    """The objective."""
+    """Set the objective."""
     tau.objective = tau.loss
 
 
@@ -114,7 +114,9 @@ def reporting(loss):
 
 
 def judged(loss, *, held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any."""
+    """Return the stages that measure all this, with the metrics of held-out samples only if there
+    are any.
+    """
     stages = [Exchange(None, enter=losing(loss), over="sample", once=True), GlobalSync(valued)]
     if held_out:
         judge = Exchange(judging(loss), over="sample", held_out=True)

@@ -34,7 +34,7 @@ def offer(feature, edges, tau, p):
 
 
 def look(feature, edges, tau, p):
-    """That of a feature which does not rest."""
+    """Do the work of `offer` for a feature that does not rest."""
     nodes, bins = tau.nodes, feature.bins
     if nodes == 1 and len(edges) < FIRST_ASKED_ENTRIES and heaviness(edges) < tau.least_h:
         feature.rests = tau.tree + 1

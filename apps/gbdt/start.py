@@ -38,7 +38,9 @@ def count(sample, tau):
 
 
 def joined(sums, unit):
-    """The number that two sums of whole numbers are."""
+    """Return the number that two sums of whole numbers stand for: one in units, one in finer
+    units.
+    """
     return (sums[0] + sums[1] / FINE) * unit
 
 

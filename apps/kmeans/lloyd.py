@@ -16,8 +16,8 @@ def place(tau):
 
 
 def drifts(tau, square, crossed):
-    """How far each center has moved, squared, (clusters,): its squared sums are now `square`, and
-    the products of its old and new sums `crossed`.
+    """Return how far each center has moved, squared, (clusters,): its squared sums are now
+    `square`, and the products of its old and new sums `crossed`.
     """
     old, new = tau.size, tau.members
     before, after = (s / np.maximum(n, 1) ** 2 for s, n in ((tau.square, old), (square, new)))

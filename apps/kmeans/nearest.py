@@ -42,8 +42,8 @@ def settle(sample, near, tau):
 
 
 def may_stay(sample, own, tau):
-    """Whether a sample at the squared distance `own` from its center surely has no nearer one,
-    after the centers have moved.
+    """Return whether a sample at the squared distance `own` from its center surely has no nearer
+    one, after the centers have moved.
     """
     sample.below -= tau.retreat[sample.held]
     return sample.below > 0 and own < sample.below * sample.below

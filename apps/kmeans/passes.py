@@ -83,7 +83,7 @@ def centre(tau):
 
 
 def squared(edges):
-    """The square of a sample."""
+    """Return the squared length of a sample."""
     square = 0.0
     for edge in edges:
         square += np.float64(edge.value) ** 2
@@ -98,7 +98,7 @@ def seek(sample, edges, tau, p):
 
 
 def tested(tau):
-    """The inertia of held-out samples."""
+    """Set the inertia of held-out samples."""
     tau.test_inertia = tau.test_squares
 
 

@@ -104,7 +104,7 @@ def turn(tau):
 
 
 def ended(tau, p):
-    """The inertia; the sums follow the samples."""
+    """Add the changes of a pass to the sums of clusters, and set the inertia."""
     tau.sums[:] += tau.gained
     judge(tau, p)
 

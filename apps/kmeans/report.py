@@ -33,7 +33,7 @@ class ClusterReport(Report):
 
 
 def told(center: np.ndarray, names: np.ndarray) -> str:
-    """The largest coordinates of a center, with their names."""
+    """Return the largest coordinates of a center, with their names, as a line of text."""
     largest = np.argsort(-center, kind="stable")[:TOP]
     return " ".join(f"{names[j]}:{center[j]:.3g}" for j in largest if center[j] > 0) or "0"
 
@@ -56,6 +56,8 @@ def sizes(program, model) -> np.ndarray:
 
 
 def exported(program, model) -> dict[str, np.ndarray]:
-    """`center` (clusters, features), `feature` (features,) and `size` (clusters,)."""
+    """Return the arrays `center` (clusters, features), `feature` (features,) and `size`
+    (clusters,).
+    """
     center, names = centers(program, model)
     return {"center": center, "feature": names, "size": sizes(program, model)}

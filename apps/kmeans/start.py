@@ -45,12 +45,14 @@ def draw_alike(sample, tau, p, rng):
 
 
 def stands(sample, tau):
-    """Whether a sample is a candidate."""
+    """Return whether a sample is a candidate."""
     return sample.number == tau.lowest[sample.group] and sample.number < np.inf
 
 
 def called(tau):
-    """The candidates are known."""
+    """Copy the lowest number of each group from the total: the sample that drew it is the
+    candidate.
+    """
     tau.lowest[: len(tau.drawn)] = tau.drawn
 
 

@@ -55,7 +55,9 @@ def npmi(
 def _documents(
     chosen: np.ndarray, words: int, documents: int, edges: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[int, list[np.ndarray]]:
-    """How many documents have a word, and those of each of the `chosen` words, each once."""
+    """Return how many documents have a word, and for each of the `chosen` words the documents that
+    have it, each once.
+    """
     place, present = np.full(words, -1, np.int64), np.zeros(documents, np.bool_)
     place[chosen] = np.arange(len(chosen))
     keys = [np.empty(0, np.int64)]

@@ -44,7 +44,7 @@ def weigh(word, q, sums, tau, p, lean=None):
 
 
 def added(q, lean, first, n):
-    """The sum of n q_k from `first` on. With a constant n it is vector code.
+    """Return the sum of the n numbers q_k from `first` on. With a constant n it is vector code.
 
     It is gathered in a local variable: where sums are stored in the loop, its code, and so the
     rounding, depend on where the arrays lie in memory.

@@ -63,7 +63,7 @@ def infer(edges, out, tau, p):
 
 
 def complete(edges, tau, p):
-    """How likely every other word of a held-out document is, given the rest."""
+    """Add up the log-likelihood of every other word of a held-out document, given the rest."""
     if len(edges) > 1:
         scale, theta = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
         shares(scale, tau, p)

@@ -52,7 +52,7 @@ def sample(word, edges, tau, p, rng):
 
 
 def sample_unevenly(word, edges, tau, p, rng):
-    """The same where topics differ in alpha."""
+    """Draw topics as `sample` does, where topics differ in alpha."""
     resample(word, edges, tau, p, rng, tau.lean)
 
 

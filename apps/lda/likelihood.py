@@ -23,7 +23,7 @@ CONTEXT = {"V": value("f8"), "smooth": value("f4"), **PRIORS, **_TOTALS, **_METR
 
 
 def tally(word, edges):
-    """How often a word occurs."""
+    """Count how often a word occurs."""
     word.seen += len(edges)
 
 
@@ -33,7 +33,7 @@ def occurs(word, tau):
 
 
 def known(tau, p):
-    """V and V beta, and the priors that are given."""
+    """Set V, V beta, and the priors that are given."""
     tau.alpha[:], tau.beta = p.alpha, p.beta
     tau.V, tau.smooth = tau.words, tau.words * tau.beta
     spread(tau)

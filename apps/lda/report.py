@@ -32,7 +32,9 @@ class TopicReport(Report):
         return {"npmi": float(np.nanmean(coherent))} if np.isfinite(coherent).any() else {}
 
     def exports(self):
-        """What pyLDAvis draws, and how often each topic has each word."""
+        """Return the forms of export: the arrays that pyLDAvis draws, and how often each topic has
+        each word.
+        """
         return {"pyldavis": pyldavis, "topics": topics}
 
 
@@ -44,7 +46,7 @@ def top_words(counts):
 
 
 def _most(counts):
-    """Where the TOP largest stand, in their order; only they are sorted."""
+    """Return the places of the TOP largest counts, largest first; only these are sorted."""
     least = np.sort(np.partition(counts, -TOP)[-TOP:])[0] if len(counts) > TOP else 0
     (at,) = np.nonzero(counts >= least)
     return at[np.argsort(-counts[at], kind="stable")][:TOP]

@@ -26,7 +26,7 @@ SHARES = 800  # topics in all the shares of a word
 
 
 def listed(dtype: str) -> Field:
-    """A list of which the document's `size` says how long it is, kept as part of the model."""
+    """Return a field that is a list, part of the model; the document's `size` is its length."""
     return mirror(dtype, "edges", kept=True, length="size")
 
 
@@ -34,8 +34,8 @@ class Corpus(Bags):
     """Documents as bags of words."""
 
     def specialise(self, program, edges):
-        """The same program. UsageError where priors are to be asymmetric and stay as they are;
-        DataError where a word is less than 0 times in a document, or no word is in any.
+        """Return the program itself. UsageError where priors are to be asymmetric and stay as they
+        are; DataError where a word is less than 0 times in a document, or no word is in any.
         """
         if len(counts := edges.fields.get("count", ())):
             least = int(counts.argmin())

@@ -45,8 +45,8 @@ def begin(word, edges, tau, p, rng):
 
 
 def topics_of(edges, p):
-    """How often a document has each topic, (K,), which its occurrences' words will have to
-    count.
+    """Return how often a document has each topic, (K,). Mark for each occurrence that its word will
+    count this topic.
     """
     n = np.zeros(p.topics, np.int32)
     for edge in edges:
@@ -89,8 +89,8 @@ def by_word(word, edges, tau, p, rng):
 
 
 def read(word, p):
-    """How often a word occurs. That is known, but the sum brings its counts into the cache in
-    one sweep.
+    """Return how often a word occurs. The number is known, but adding up the counts brings them
+    into the cache in one sweep.
     """
     occurrences = 0
     for k in range(p.topics):
@@ -117,7 +117,7 @@ def enlist(document, edges):
 
 
 def enlist_if_due(document, edges, tau):
-    """The same before priors are estimated."""
+    """Do as `enlist` does, if the priors are estimated next."""
     if tau.due:
         enlist(document, edges)
 

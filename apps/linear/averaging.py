@@ -81,7 +81,7 @@ def finish(tau, p):
 
 
 def prepared(program, loss):
-    """The stages before the first epoch."""
+    """Return the stages before the first epoch."""
     return [*counted(program.average), Exchange(square, over="sample"), GlobalSync(begin)]
 
 

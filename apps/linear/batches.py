@@ -23,7 +23,7 @@ def check_batch(batch):
 
 
 def said(program, samples):
-    """A sentence about the size of the mini-batches of so many samples."""
+    """Return a sentence about the size of the mini-batches of so many samples."""
     size = round(samples_in(sizes(program), samples))
     return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
 
@@ -37,5 +37,5 @@ def sizes(program):
 
 
 def samples_in(size, samples):
-    """How many of the samples a mini-batch of such a size has, on average."""
+    """Return how many of the samples a mini-batch of such a size has, on average."""
     return samples / size["blocks"] if "blocks" in size else min(size["vertices"], samples)

@@ -124,7 +124,9 @@ NARROW = SimpleNamespace(curve=curve, gather=gather, projecting=projecting, tria
 
 
 def prepared(program, loss):
-    """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
+    """Return the stages before the first iteration: units of weights, and F and its slopes at w =
+    0.
+    """
     of = loss.wide or NARROW
     begin = started if program.path > 1 else start_search
     units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")

@@ -49,7 +49,7 @@ def squared_hinge(y, m, width):
 
 
 def squared(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the squared loss."""
     e = m - y
     return e * e / 2, e
 
@@ -63,22 +63,22 @@ def huber(y, m, width):
 
 
 def of_logistic(slope, width):
-    """The curvature of `logistic` where it has this slope."""
+    """Return the curvature of `logistic` where it has this slope."""
     return abs(slope) * (1 - abs(slope))
 
 
 def of_hinge(slope, width):
-    """That of `squared_hinge`."""
+    """Return the curvature of `squared_hinge` where it has this slope."""
     return 2.0 if slope != 0 else 0.0
 
 
 def constant(slope, width):
-    """That of `squared`."""
+    """Return the curvature of the squared loss, which is 1 everywhere."""
     return 1.0
 
 
 def of_huber(slope, width):
-    """That of `huber`."""
+    """Return the curvature of `huber` where it has this slope."""
     return 1.0 if abs(slope) < width else 0.0
 
 

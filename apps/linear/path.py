@@ -49,13 +49,15 @@ def check_path(program):
 
 
 def started(tau, p):
-    """What a search needs before the first step, and the first penalty."""
+    """Set all that a search needs before the first step, and the first penalty."""
     start_search(tau)
     tau.l2 = tau.first_l2 = max(tau.stiffest, p.l2)
 
 
 def lower(tau, p):
-    """Where the last step has ended one penalty's run, the next one's begins with its weights."""
+    """Go on to the next penalty, with the weights of the last one, if the last step has ended the
+    run of that one.
+    """
     if tau.ended and tau.l2 > p.l2:
         next_l2 = tau.l2 * (p.l2 / tau.first_l2) ** (1 / (p.path - 1))
         if next_l2 < p.l2 * (1 + 1e-9):  # the last, whatever the powers have been rounded to
@@ -65,7 +67,7 @@ def lower(tau, p):
 
 
 def settled(tau, p):
-    """Which penalty the step was for, and whether its run has ended."""
+    """Note which penalty the step was for, and whether that penalty's run has ended."""
     tau.penalty_l2, tau.norm_w = tau.l2, math.sqrt(square(tau))
     tau.ended = is_optimal(tau.gradient, tau.change, p.tol)
 
@@ -76,7 +78,7 @@ def square(tau):
 
 
 def is_optimal(gradient, change, tol):
-    """Whether L-BFGS ends, by the metrics of its last step."""
+    """Return whether L-BFGS ends, by the metrics of its last step."""
     return bool(max(gradient, change) <= tol or change <= 0)
 
 

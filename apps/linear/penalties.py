@@ -82,5 +82,5 @@ def check(program):
 
 
 def _is_given(program, name):
-    """Whether a parameter is not its default."""
+    """Return whether a parameter is not its default."""
     return program.parameters[name] != program.params[name].default

@@ -40,13 +40,13 @@ def losing(loss):
 
 
 def penalised(feature, tau):
-    """A feature's part of the penalties."""
+    """Add a feature's part to the sums for the penalties."""
     tau.abs_sum += abs(feature.w)
     tau.square_sum += feature.w * feature.w
 
 
 def valued(tau):
-    """The objective."""
+    """Set the objective."""
     tau.objective = tau.judged + tau.l1 * tau.abs_sum + tau.l2 / 2 * tau.square_sum
 
 
@@ -89,8 +89,8 @@ def reporting(name, *, of_classes):
 
 
 def judged(program, loss, *, held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any. L-BFGS knows
-    its objective itself.
+    """Return the stages that measure all this, with the metrics of held-out samples only if there
+    are any. L-BFGS knows its objective itself.
     """
     stages = []
     if program.solver != "lbfgs":

@@ -77,13 +77,13 @@ def measure(tau, p):
 
 
 def bound(tau):
-    """L."""
+    """Set L, in `curvature`."""
     mean = ABOVE * tau.norm / max(tau.size, 1.0)
     tau.curvature = max(tau.bend * (mean + tau.mean_square / tau.batch), 1e-300)
 
 
 def bounded():
-    """The stages that find L."""
+    """Return the stages that find L."""
     power = Exchange(forth), Exchange(back, split=True), Zip("feature", turn, gather=True)
     return [
         Barrier(),

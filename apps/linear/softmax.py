@@ -39,7 +39,9 @@ def slopes(m, y):
 
 
 def curvature(slopes, along, y):
-    """How the loss bends along a change of the margins, where it has these slopes."""
+    """Return the second derivative of the loss along a change of the margins, where it has these
+    slopes.
+    """
     mean = square = 0.0
     for k in range(len(slopes)):
         p = slopes[k] + 1.0 if k == y else slopes[k]

@@ -38,7 +38,7 @@ def constant(loss, labels, weights):
 
 
 def beginning(program):
-    """What follows from the parameters and the labels."""
+    """Return a UDF that sets all that follows from the parameters and the labels."""
     l1, l2 = PENALTIES[program.penalty]
 
     def begin(tau, p):

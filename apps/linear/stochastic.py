@@ -99,7 +99,9 @@ def slowing(first, decay):
 
 
 def prepared(program, loss):
-    """The stages before the first epoch: in how many mini-batches a feature occurs."""
+    """Return the stages before the first epoch: they count in how many mini-batches a feature
+    occurs.
+    """
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit, each="w")
     visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide, each="w")
     return [*visits, *(bounded() if program.solver == "sgd" else [])]

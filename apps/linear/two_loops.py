@@ -21,7 +21,7 @@ def is_chosen(p):
 
 
 def pairs(p):
-    """How many vectors the pairs are: s at j, y at `memory` + j."""
+    """Return how many vectors the pairs are: s at j, y at `memory` + j."""
     return 2 * p.memory * is_chosen(p)
 
 

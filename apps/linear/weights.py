@@ -40,7 +40,7 @@ class LinearReport(SparseReport):
         }
 
     def opening(self, program, vertices):
-        """What the classes are, and how large a mini-batch is."""
+        """Return the first lines of a run: the classes, and the size of a mini-batch."""
         wide = LOSSES[program.loss].wide
         lines = [classified(typed(class_names(program.classes)))] if wide else []
         if program.solver in UPDATES:
@@ -48,7 +48,7 @@ class LinearReport(SparseReport):
         return lines
 
     def remarks(self, program, records):
-        """That the objective has been lower before, or a path that has ended too early."""
+        """Return remarks: the objective has been lower before, or a path has ended too early."""
         reached = records[-1].get("penalty_l2", program.l2) if records else program.l2
         if program.path > 1 and reached > program.l2:
             return [
@@ -72,12 +72,16 @@ class LinearReport(SparseReport):
         return best(program, records) if program.path > 1 else {}
 
     def exports(self):
-        """Those of `SparseReport`; where labels are numbers, as scikit-learn's Ridge has them."""
+        """Return the forms of export of `SparseReport`; where labels are numbers, the arrays are
+        those of scikit-learn's Ridge.
+        """
         return {"weights": table, "sklearn": estimator}
 
 
 def classified(classes: list[Any]) -> str:
-    """A sentence about the classes; where they look like measurements, with another loss."""
+    """Return a sentence about the classes. Where they look like measurements, it names another
+    loss.
+    """
     shown = ", ".join(map(str, classes[:SHOWN])) + (", ..." if len(classes) > SHOWN else "")
     number = any(isinstance(each, float) and each != round(each) for each in classes)
     other = "; --loss squared takes labels as numbers" if number else ""

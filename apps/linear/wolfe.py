@@ -68,8 +68,8 @@ def newton(slope, curvature):
 
 
 def search(tau):
-    """Whether the trial fulfils both conditions; else the next one. After MAX_TRIALS trials, it is
-    the longest step at which F falls.
+    """Set whether the trial fulfils both conditions, and if not, the next one. After MAX_TRIALS
+    trials, it is the longest step at which F falls.
     """
     t, rounding = tau.step, ROUNDING * abs(tau.F0)
     F = tau.loss + tau.l2 / 2 * (tau.square + t * (2 * tau.cross + t * tau.length))
@@ -120,5 +120,5 @@ def trial(low, high, slope0):
 
 
 def found(tau):
-    """Whether the search is over."""
+    """Return whether the search is over."""
     return bool(tau.found)
