@@ -71,7 +71,7 @@ class Call(msgspec.Struct, tag=True, frozen=True):
 
 
 class Reply(msgspec.Struct, tag=True, frozen=True):
-    """What `MachineCommand.serve` has returned for a call."""
+    """The return value of `MachineCommand.serve` for a call."""
 
     number: int
     reply: list[Any]
@@ -172,7 +172,7 @@ class Calls:
         self._sockets.wake()
 
     def _serve(self) -> None:
-        """What the thread of the sockets does; where it fails, all machines are lost."""
+        """Run the loop of the thread that holds the sockets. If it fails, all machines are lost."""
         try:
             while not self._closing.is_set():
                 self._sockets.poll(POLL)

@@ -36,9 +36,9 @@ class MachineLost(PeerLost):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run needs: so many `machines`, each with so many processor `cores`, within `deadline`
-    seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken` has given
-    for this run, by the names of the files that they become.
+    """The needs of a run: so many `machines`, each with so many processor `cores`, within
+    `deadline` seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken`
+    has given for this run, by the names of the files that they become.
     """
 
     machines: int
@@ -77,7 +77,7 @@ class Machine(ABC):
 
 
 def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What a method answers, or its error, as a list of plain values."""
+    """Call a method, and return its answer, or its error, as a list of plain values."""
     try:
         return [method(*arguments)]
     except TuxError as error:
@@ -88,7 +88,7 @@ def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
 
 
 def answered(reply: Sequence[Any]) -> Any:
-    """The answer in what `served` has returned. Raises its error."""
+    """Return the answer in a list that `served` has returned. Raises the error in it."""
     value, *told = reply
     if told:
         raise as_error(Failed(*told))
@@ -101,7 +101,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def whole(self) -> Any:
-        """What `Machine.take` needs for all of them; the same on all machines."""
+        """The value that `Machine.take` needs for all rows; the same on all machines."""
 
     @abstractmethod
     def size(self) -> int:
@@ -109,9 +109,9 @@ class Rows(ABC):
 
     @abstractmethod
     def shares(self, machines: int) -> Sequence[Any]:
-        """What `Machine.take` needs for the rows of each machine, by rank: one after the other
-        they are all rows in order, and no machine has none. Nothing if there are fewer rows than
-        machines. Called once at most, behind `size`.
+        """Return the values that `Machine.take` needs for the rows of each machine, by rank: one
+        after the other they are all rows in order, and each machine has some. Empty if there are
+        fewer rows than machines. Called once at most, behind `size`.
         """
 
 
@@ -119,7 +119,7 @@ class Backend(ABC):
     """Places machines. Nothing of it is left after `close`."""
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of data that this engine holds, such as a data frame; None for what is no such
+        """Return the rows of data that this engine holds, such as a data frame; None for other
         data. The back-end keeps nothing of it: `start` is given the rows of its run.
         """
         return None
@@ -144,7 +144,9 @@ class Backend(ABC):
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
-    """What a machine is to run. Travels as bytes (`packed`); FOLDER stands for its folder."""
+    """A command that a machine is to run. It travels as bytes (`packed`); FOLDER stands for the
+    machine's folder.
+    """
 
     version: str  # of tux
     words: list[str]  # behind "tux"
@@ -158,12 +160,12 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
         return f"Order({' '.join(self.words)})"  # never the key
 
     def packed(self) -> bytes:
-        """The order as bytes."""
+        """Return the order as bytes."""
         return msgspec.msgpack.encode(self)
 
 
 class _Versioned(msgspec.Struct):
-    """What the order of any version says."""
+    """The field that an order of any version has."""
 
     version: str
 

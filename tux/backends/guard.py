@@ -75,7 +75,7 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
 
 
 def _started(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
-    """The process of a command."""
+    """Start a command, and return its process."""
     return subprocess.Popen(
         command,
         cwd=cwd,

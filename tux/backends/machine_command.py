@@ -87,7 +87,7 @@ class MachineCommand:
             reader.start()
 
     def serve(self, method: str, *arguments: Any) -> list[Any]:
-        """What a method answers, or its error, as plain values: see
+        """Call a method, and return its answer, or its error, as plain values: see
         `tux.backends.contract.answered`.
         """
         self.stay()
@@ -107,7 +107,7 @@ class MachineCommand:
         return [socket.gethostname(), free_port(), str(self.folder)]
 
     def sees(self, path: str) -> bool:
-        """Whether there is something of that name here."""
+        """Return whether this path exists on this machine."""
         return os.path.exists(path)
 
     def begin(self, packed: bytes) -> None:
@@ -194,7 +194,7 @@ class MachineCommand:
             raise DiskError(f"{folder} cannot be listed: {error.strerror}") from error
 
     def read(self, path: str, offset: int) -> bytes:
-        """A piece of a file in the machine's folder."""
+        """Read a piece of a file in the machine's folder, from `offset` on."""
         try:
             with open(self.folder / path, "rb") as file:
                 file.seek(offset)
@@ -221,7 +221,7 @@ class MachineCommand:
             self._guard.stdin.flush()
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
-        """Take the lines of a stream. Its end, without a code, is that of a killed guard."""
+        """Read the lines of a stream. If it ends without an exit code, the guard was killed."""
         decoder = getincrementaldecoder("utf-8")("replace")
         with stream:
             while line := stream.readline(LONGEST):  # may end within a character
@@ -233,7 +233,9 @@ class MachineCommand:
 
 
 def _can_enter(folder: str) -> bool:
-    """Whether a command of this user may start there: the driver may be another user."""
+    """Return whether a command of this user may start in the folder: the driver may be another
+    user.
+    """
     return os.path.isdir(folder) and os.access(folder, os.X_OK)
 
 

@@ -82,7 +82,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 class Place:
-    """What the actor on each machine is: a MachineCommand, and the address of its node."""
+    """The actor on each machine: it holds a MachineCommand, and knows the address of its node."""
 
     def __init__(self) -> None:
         from tux.backends.machine_command import MachineCommand
@@ -134,7 +134,7 @@ class Ray(Backend):
         self._wanted = Wanted(0, 0, 0.0)
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of a `ray.data.Dataset`, computed before the machines take the cores."""
+        """Return the rows of a `ray.data.Dataset`, computed before the machines take the cores."""
         return DataSet(data) if type(data).__module__.startswith("ray.data") else None
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
@@ -220,7 +220,7 @@ class Ray(Backend):
             ) from None
 
     def _missing(self) -> str | None:
-        """What the cluster lacks for the machines, in words; None if it has it."""
+        """Return what the cluster lacks for the machines, in words; None if it lacks nothing."""
         wanted, nodes = self._wanted, [each for each in self._ray.nodes() if each["Alive"]]
         cores = [int(each["Resources"].get("CPU", 0)) for each in nodes]
         if sum(each // wanted.cores for each in cores) >= wanted.machines:

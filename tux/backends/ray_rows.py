@@ -63,7 +63,7 @@ def alike(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _known(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
-    """A column; with the type of the first one where all its values are missing."""
+    """Return the column; with the type of the first one if all its values are missing."""
     return first if column == (first[0], "null") else column
 
 

@@ -50,7 +50,7 @@ class Spark(Backend):
         self._group = ""
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of a DataFrame. They come with the stage."""
+        """Return the rows of a DataFrame. They come with the stage."""
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
         _refuse_connect(data)
@@ -123,7 +123,7 @@ class Spark(Backend):
             time.sleep(PAUSE)
 
     def _slots(self, wanted: Wanted) -> int:
-        """How many tasks of so many cores can run at a time."""
+        """Return how many tasks of so many cores can run at a time."""
         context = self._session.sparkContext._jsc.sc()
         profile = context.resourceProfileManager().defaultResourceProfile()
         each = int(context.getConf().getInt("spark.task.cpus", 1))
@@ -154,7 +154,7 @@ class Spark(Backend):
         self._stage.start()
 
     def _profile(self, wanted: Wanted) -> Any:
-        """What a task needs, where that is more than Spark gives to any task; else None."""
+        """Return the needs of a task, if they are more than Spark gives to any task; else None."""
         from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 
         if wanted.cores <= int(self._session.sparkContext.getConf().get("spark.task.cpus", "1")):
@@ -227,8 +227,8 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
 
 
 def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What each task does, with the Arrow batches of its rows. `dealt`: to so many machines, each
-    of which has its share of them; 0: each has all.
+    """Return the function that each task runs, on the Arrow batches of its rows. `dealt`: the
+    number of machines that have a share of the rows each; 0: each has all rows.
     """
 
     def machine(batches: Iterator[Any]) -> Iterator[Any]:
@@ -288,7 +288,7 @@ def _unless_gone() -> Iterator[None]:
 
 
 def _has_java() -> bool:
-    """Whether there is a program that Spark would take for Java."""
+    """Return whether there is a program that Spark would take for Java."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
 

@@ -85,7 +85,7 @@ class DataFrame(Rows):
 
 
 def counted(frame: Any) -> dict[int, int]:
-    """How many rows each partition of a DataFrame has, which is computed for it.
+    """Return how many rows each partition of a DataFrame has. It is computed for that.
 
     All columns are computed, as they are for `placed`: by the bytes of what it shuffles, Spark
     decides how many partitions there are. It does not know that Python code looks at none of them.
@@ -130,9 +130,9 @@ def check_alike(frames: Sequence[Any]) -> None:
 
 
 def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:
-    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
-    With the numbers of the `first` rows of all machines but one, each has a share of the first
-    DataFrame.
+    """Return a DataFrame with a partition for each machine: all rows of the DataFrames, in their
+    order; or one row of none. With the numbers of the `first` rows of all machines but one, each
+    has a share of the first DataFrame.
 
     Spark deals rows out by the hash of a column, so a value is sought for each machine.
     """

@@ -29,8 +29,8 @@ FLAGS = {
 def words_of(
     program: Program, data: Any, test: Any, options: RunOptions, threads: int
 ) -> list[str]:
-    """What follows ``tux run APP``; without --out. Paths of files become absolute. UsageError for
-    data in memory.
+    """Return the words that follow ``tux run APP``, without --out. Paths of files become absolute.
+    UsageError for data in memory.
     """
     words = [_path(data)] if data is not None else []
     if test is not None:

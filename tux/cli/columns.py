@@ -28,7 +28,9 @@ def _whole(x: float) -> bool:
 
 
 def _rounded(x: float, digits: int) -> str:
-    """As many digits as there are before the point are always shown; below 1, a digit less."""
+    """Write a number with so many digits. All digits before the point are shown; a number below 1
+    has a digit less.
+    """
     if not 1e-3 <= abs(x) < 1e9:
         return f"{x:.{digits}g}"
     before = max(math.floor(math.log10(abs(x))), 0) + 1
@@ -36,8 +38,8 @@ def _rounded(x: float, digits: int) -> str:
 
 
 class Precision:
-    """How many digits each metric is shown in. Where a metric has changed since the last record
-    and its text would not tell, it gets more digits from then on, up to those of a double.
+    """The number of digits of each metric on the screen. If a metric has changed since the last
+    record and its text has not, it gets more digits from then on, up to those of a double.
     """
 
     def __init__(self) -> None:
@@ -71,8 +73,8 @@ def values(record: Mapping[str, Any], precision: Precision | None = None) -> dic
 
 
 def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
-    """The names, the most important first: epoch, seconds, metrics of held-out data, other
-    metrics, speed, costs; else in order.
+    """Sort the names, the most important first: epoch, seconds, metrics of held-out data, other
+    metrics, speed, costs; else in their order.
     """
     last = set(costs)
     first = ("epoch", "seconds")
@@ -166,7 +168,7 @@ def sentence(
 
 
 def _ordered(known: Mapping[str, int], cells: Mapping[str, str]) -> list[str]:
-    """All names that there have been: as in the record, the others before the speed."""
+    """Return all names so far: those of the record in its order, the others before the speed."""
     others = [name for name in known if name not in cells]
     at = list(cells).index(SPEED)
     return [*list(cells)[:at], *others, *list(cells)[at:]]

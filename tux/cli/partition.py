@@ -71,7 +71,7 @@ def partition(args: Namespace) -> None:
 
 
 def _read(args: Namespace) -> Graph:
-    """The graph. Every row counts, as an assignment has a line for each."""
+    """Read the graph. Every row counts, as an assignment has a line for each."""
     try:
         return _graph(args)
     except DataError as error:
@@ -121,7 +121,7 @@ def _compete(
 
 
 def _named(args: Namespace) -> None:
-    """Put the folder and the number of parts where they belong, whichever way they are said."""
+    """Set `out` and `parts` of the arguments, whichever way the user has given them."""
     if args.folder and args.out:
         raise UsageError(
             f"two folders to write: {args.folder} and --out {args.out}", do="name one of them"
@@ -133,7 +133,7 @@ def _named(args: Namespace) -> None:
 
 
 def _check(args: Namespace) -> None:
-    """What can be known to be wrong before anything is read."""
+    """Refuse flags that are wrong before anything is read. UsageError."""
     if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
     if args.numeric and args.multiclass:
@@ -191,7 +191,7 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
 
 
 def _told(path: str, graph: Graph, k: int) -> str:
-    """One line about the graph."""
+    """Return lines about the graph."""
     edges = graph.edges
     sizes = " and ".join(f"{len(ids):,} {many(name)}" for name, ids in edges.ids.items())
     text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"

@@ -67,7 +67,7 @@ def partition_flags() -> Flags:
 
 
 def _graph(flags: Flags) -> None:
-    """How the file is read."""
+    """Declare the flags that say how the file is read."""
     flags.add_argument(
         "--bipartite",
         action="store_true",
@@ -125,7 +125,7 @@ def _volume(flags: Flags) -> None:
 
 
 def _written(flags: Flags) -> None:
-    """Files to write."""
+    """Declare the flags of files to write."""
     flags.add_argument("--json", metavar="FILE", type=output_path, help="write all figures")
     flags.add_argument(
         "--plot", metavar="FILE", type=output_path, help="draw them: .png, .svg or .pdf"

@@ -57,8 +57,8 @@ def command(argv: list[str]) -> int:
 
 
 def _made(kind: type[Program], chosen: dict[str, Any]) -> Program:
-    """The program with the parameters that were chosen. ProgramError if its own `__init__` does
-    not take them, or does not set them.
+    """Make the program with the parameters that were chosen. ProgramError if its own `__init__`
+    does not take them, or does not set them.
     """
     from tux.program.naming import place
 
@@ -143,7 +143,9 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
 
 @contextmanager
 def _watching(args: Any) -> Iterator[Watcher]:
-    """Who is told how the run goes on: people, or another program."""
+    """Yield the watcher that is told how the run goes on: it writes for people, or for another
+    program.
+    """
     if args.json:
         yield _json_lines()
         return
@@ -269,7 +271,7 @@ def _place(args: Any) -> Place | None:
 
 
 def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
-    """What the flags say of the run."""
+    """Return the options of the run that the flags give."""
     from tux.program.report import REPEATS
     from tux.runs.options import RunOptions
 

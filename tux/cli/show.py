@@ -67,14 +67,14 @@ def warn(text: str) -> None:
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
-    """What happened, where, and what to do; with `debug` the traceback before it."""
+    """Print what happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
         streams.tell("".join(traceback.format_exception(error)))
     streams.tell(f"{_fitted(f'error: {error}', sys.stderr)}\n")
 
 
 def _fitted(text: str, stream: TextIO) -> str:
-    """A text as it is written to a stream: on a terminal, in lines that fit."""
+    """Return a text as it is written to a stream: on a terminal, in lines that fit."""
     return wrapped(text, room()) if stream.isatty() else text
 
 
@@ -140,7 +140,7 @@ def grid(
 
 
 def _styled() -> Callable[[str, str], None]:
-    """What writes lines with styles on a terminal."""
+    """Return a function that writes lines with styles on a terminal."""
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
@@ -201,14 +201,14 @@ class Plain:
         return f"{seconds:.0f} s{left}"
 
     def phase(self, name: str) -> None:
-        """What goes on from now; "": nothing that takes long."""
+        """Set what goes on from now; "": nothing that takes long."""
         now = self._clock()
         if not self._now:
             self._last = now
         self._now, self._since, self._share = name, now, 0.0
 
     def share(self, done: float) -> None:
-        """How much of it is done, from 0 to 1."""
+        """Set how much of it is done, from 0 to 1."""
         self._share = done
 
     def say(self, text: str) -> None:
@@ -331,15 +331,15 @@ def beside(name: str) -> Iterator[Plain]:
 
 
 def phase(name: str) -> None:
-    """What a command without a `watcher` does from now on; "": nothing that takes long, or what its
-    results tell.
+    """Set what a command without a `watcher` does from now on; "": nothing that takes long, or
+    nothing that its results do not show.
     """
     if _beside is not None:
         _beside.phase(name)
 
 
 def _rich(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that can do more than lines."""
+    """Return whether a stream is a terminal that can do more than lines."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 

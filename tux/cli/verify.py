@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
-    """Verify `program` and show what was found. ProgramError if a result depends on the number of
-    workers or on the shares of edges though no field is changed in place, if plain Python computes
-    something else, or if a run failed.
+    """Verify `program`, print what was found, and return the exit code. ProgramError if a result
+    depends on the number of workers or on the shares of edges though no field is changed in place,
+    if plain Python computes something else, or if a run failed.
     """
     from tux.runs.verify import verify
 
@@ -90,8 +90,8 @@ def _not_compared(report: Verified) -> Iterator[str]:
 
 
 def _excuse(program: Program, report: Verified) -> str:
-    """Why values may depend on the number of workers though nothing is wrong; "" if they may not.
-    No program needs to compute something else in plain Python, or in shares.
+    """Return why values may depend on the number of workers though nothing is wrong; "" if they may
+    not. No program needs to compute something else in plain Python, or in shares.
     """
     wrong = any(each.is_wrong for each in report.suspects)
     if wrong or report.of(0, jit=False):

@@ -32,14 +32,14 @@ def width(text: str) -> int:
 
 
 def wrapped(text: str, most: int, hang: int = HANG) -> str:
-    """The text with each line cut between words where it takes more than `most` columns; what
-    follows is indented by `hang` more. A word that is longer, such as a path, stays whole.
+    """Cut each line of the text between words where it takes more than `most` columns. The rest of
+    the line is indented by `hang` more. A word that is longer, such as a path, stays whole.
     """
     return "\n".join(each for line in text.split("\n") for each in _lines(line, most, hang))
 
 
 def joined(text: str) -> str:
-    """The text with each paragraph in one line, so that it can be cut anew. Lines that are
+    """Put each paragraph of the text in one line, so that it can be cut anew. Lines that are
     indented, such as formulas, and entries of lists stay.
     """
     lines: list[str] = []
@@ -68,7 +68,7 @@ def _lines(line: str, most: int, hang: int) -> list[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or as much of it as fits into `most` columns with a sign that more follows."""
+    """Cut the text to `most` columns, with a sign that more follows; it stays whole if it fits."""
     if width(text) <= most:
         return text
     while width(text) > most - 1:
@@ -84,8 +84,9 @@ def hanging(name: str, text: str, indent: int, most: int) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[str]]]:
-    """Rows of cells as tables of lines: by table and row the lines of the row, mostly one. The
-    first two columns, a mark and a name or text, stand to the left, the others to the right.
+    """Return rows of cells as tables of lines: by table and row the lines of the row, mostly one.
+    The first two columns, a mark and a name or text, are aligned to the left, the others to the
+    right.
 
     Where a row takes more than `most` columns, a text is cut between words, and the columns that
     there is no room for follow in another table, behind the texts again. None: as long as it takes.
@@ -112,7 +113,9 @@ def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[s
 
 
 def _tables(widths: Sequence[int], most: int) -> list[list[int]]:
-    """Which columns of numbers each table has: as many as fit into `most` columns, at least one."""
+    """Return the columns of numbers that each table has: as many as fit into `most` columns, at
+    least one.
+    """
     tables: list[list[int]] = [[]]
     left = most
     for at in range(2, len(widths)):

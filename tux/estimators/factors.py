@@ -48,7 +48,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _offset(self) -> float:
-        """What is added to inner products."""
+        """Return the constant that is added to inner products."""
         return 0.0
 
     def _ratings(self, X: Any, y: Any) -> Any:

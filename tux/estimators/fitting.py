@@ -105,7 +105,7 @@ def history_of(fitted: Run) -> dict[str, np.ndarray]:
 
 
 def epochs_of(fitted: Run) -> int:
-    """How many epochs a run has had."""
+    """Return how many epochs a run has had."""
     return int(fitted.history["epoch"][-1])
 
 
@@ -158,8 +158,8 @@ def threads_of(n_jobs: int | None) -> int | None:
 def scores(
     program: Program, fields: Fields, asked: EdgeData, kind: str, n_jobs: int | None
 ) -> np.ndarray:
-    """What the program predicts for each vertex of type `kind` of the edges `asked`, by its index.
-    `fields` are the model's; vertices of the other type have its indices.
+    """Return the program's prediction for each vertex of type `kind` of the edges `asked`, by its
+    index. `fields` are the model's; vertices of the other type have its indices.
     """
     none = np.empty(0, np.int32)
     ids = {**asked.ids, kind: Ids(np.empty(0, np.int64))}

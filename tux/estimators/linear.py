@@ -26,8 +26,8 @@ from tux.runs.deferred import Deferred
 
 
 class LinearClassifier(MatrixClassifier):
-    """What classifiers with a weight for each feature have: predictions by `coef_`, `intercept_`
-    and `classes_`.
+    """The common part of classifiers with a weight for each feature: predictions by `coef_`,
+    `intercept_` and `classes_`.
     """
 
     coef_: Any

@@ -24,8 +24,8 @@ FINITE = "give a finite number for each pair"
 
 
 def as_table(data: Any) -> Any:
-    """The same data. DataError for an array of other dimensions, and for one that is wide as a
-    matrix is, of which the first columns would be taken for ids.
+    """Return the data unchanged. DataError for an array of other dimensions, and for one that is
+    wide as a matrix is, of which the first columns would be taken for ids.
     """
     check_unmasked(data)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
@@ -68,5 +68,5 @@ def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
 
 
 def _kind(values: np.ndarray) -> str:
-    """What an array holds that are no numbers, in words."""
+    """Return the type of an array without numbers, in words."""
     return "text" if all(isinstance(each, str) for each in values[:1]) else str(values.dtype)

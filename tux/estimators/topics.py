@@ -145,8 +145,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return scores(program, fields, edges, "document", self.n_jobs)
 
     def _of_words(self) -> tuple[np.ndarray, float]:
-        """How often each word has each topic, (words, n_components) int32; and the prior of all
-        words that occur.
+        """Return how often each word has each topic, (words, n_components) int32; and the prior of
+        all words that occur.
         """
         of_words = np.rint(self.components_ - self.topic_word_prior_).astype(np.int32).T
         return of_words, np.count_nonzero(of_words.any(axis=1)) * self.topic_word_prior_

@@ -35,7 +35,7 @@ FOREST = "feature", "cut", "default_left", "weight"
 
 
 class BoostedTrees(BaseEstimator):
-    """What classifiers and regressors by boosted trees have."""
+    """The common part of classifiers and regressors by boosted trees."""
 
     n_features_in_: int
 
@@ -67,7 +67,7 @@ class BoostedTrees(BaseEstimator):
         self.n_jobs = n_jobs
 
     def _grown(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
-        """The trees of one problem."""
+        """Train the trees of one problem."""
         with in_terms_of(**NAMES):
             program = GBDT(
                 loss=loss,
@@ -100,7 +100,7 @@ class BoostedTrees(BaseEstimator):
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
 
     def _scores(self, X: Any, *, loss: str) -> np.ndarray:
-        """What the trees of each problem say of samples, (n, problems) float64."""
+        """Return the scores of samples by the trees of each problem, (n, problems) float64."""
         check_is_fitted(self)
         X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
         unknown = {"label": np.zeros(X.shape[0], np.float32)}
