@@ -136,7 +136,7 @@ class Numbering(Stage, Step):
         return self
 
     def run(self, block=None):
-        """Write them."""
+        """Run the numbering: write a number to each replica."""
         worker = self.worker
         if worker.workers == 1:
             return
@@ -147,7 +147,7 @@ class Numbering(Stage, Step):
 
 
 def differentiate_and_offer(sample, edges):
-    """The same gradient; and the worker offers to update the features of its samples."""
+    """Add up the gradient; and offer, as this worker, to update the features of its samples."""
     r = slope(sample.label, margin(edges))
     for edge in edges:
         edge.feature.gathered += edge.value * r
@@ -202,7 +202,7 @@ class OnWorker(OnMasters):
     )
 
     def setup(self):
-        """Who has which number."""
+        """Return the stage that gives replicas their numbers."""
         return [Numbering()]
 
     def stages(self):

@@ -75,7 +75,7 @@ def write(text: str) -> None:
 
 
 def missing() -> list[str]:
-    """Which of the libraries are not installed."""
+    """List the libraries that are not installed."""
     names = []
     for name in ("cmfrec", "implicit", "scipy", "threadpoolctl"):
         try:
@@ -87,7 +87,7 @@ def missing() -> list[str]:
 
 @contextlib.contextmanager
 def limited(threads: int) -> Iterator[None]:
-    """So many threads of BLAS and OpenMP, and no output."""
+    """Limit the threads of BLAS and OpenMP in the body, and hide output. A context."""
     from threadpoolctl import threadpool_limits
 
     with (

@@ -104,7 +104,7 @@ APPS = {
 
 
 class Way(NamedTuple):
-    """How an app is run."""
+    """A way to run an app."""
 
     name: str
     workers: int
@@ -116,7 +116,7 @@ class Way(NamedTuple):
 def records(
     app: App, edges: EdgeData, way: Way, epochs: int, given: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Those of a run."""
+    """Return the records of a run."""
     parameters = app.parameters(given)
     if app.late:
         program = find(f"{SOURCE}:{app.late}").program(**parameters, length=way.late)

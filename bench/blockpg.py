@@ -54,7 +54,7 @@ write = sys.stdout.write
 def trained(
     program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any
 ) -> list[dict[str, Any]]:
-    """The records of a run with one thread a worker."""
+    """Train with one thread a worker, and return the records."""
     return run(
         program, edges, options=RunOptions(epochs=epochs, every=NEVER, threads=1, **options)
     ).records
@@ -163,7 +163,7 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
 
 
 def made(entries: int) -> EdgeData:
-    """Clicks of 50 entries a sample, and half as many samples as features."""
+    """Make clicks of 50 entries a sample, and half as many samples as features."""
     samples = max(100, entries // 50)
     return labelled(clicks(samples, 2 * samples, 50, max(10, samples // 100)).split()[0], BlockPG())
 

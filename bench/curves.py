@@ -75,7 +75,7 @@ def by_time(curves: Sequence[Curve]) -> list[float]:
 
 
 def shown(number: float) -> str:
-    """Six digits; a dash for NaN."""
+    """Write a number with six digits; a dash for NaN."""
     return "-" if np.isnan(number) else f"{number:.6g}"
 
 

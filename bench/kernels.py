@@ -92,8 +92,8 @@ def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
 
 
 def copied(array: np.ndarray) -> np.ndarray:
-    """A copy that starts at a cache line, as the engine's arrays do: which side straddles lines
-    would decide more than the loops.
+    """Copy an array to where a cache line starts, as the engine's arrays do. Otherwise the numbers
+    would depend on whose arrays straddle lines, more than on the loops.
     """
     copy = aligned(array.shape, array.dtype)
     copy[...] = array

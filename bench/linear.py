@@ -57,7 +57,7 @@ Records = list[dict[str, Any]]
 
 
 def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) -> Records:
-    """The records of a run; `given` are options of the run and parameters."""
+    """Train, and return the records; `given` are options of the run and parameters."""
     options = {name: given.pop(name) for name in ("workers", "slack", "threads") if name in given}
     return run(
         Linear(**given),
@@ -72,7 +72,7 @@ def when(records: Records, goal: float) -> float:
 
 
 def fitted(model: Any, x: Any, y: np.ndarray) -> float:
-    """Seconds of `fit` on one thread."""
+    """Return the seconds of `fit` on one thread."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it has not converged is seen from the objective
         start = time.perf_counter()

@@ -52,7 +52,7 @@ def _family(root: int) -> list[int]:
 
 
 def _held(process: int) -> int:
-    """Bytes of a process's share of memory."""
+    """Return the bytes of a process's share of memory."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -61,7 +61,7 @@ def _held(process: int) -> int:
 
 
 class Peaks:
-    """What each process below one has held at most, looked at every twentieth of a second: bytes of
+    """The peaks of each process below one, which is looked at every twentieth of a second: bytes of
     memory in all (mapped files included), of its own memory alone (which the system cannot drop),
     and of addresses; by the process's number.
     """

@@ -35,7 +35,7 @@ class Fitted(NamedTuple):
 
 
 def missing() -> str:
-    """What is not installed that MLlib needs, or nothing."""
+    """Return what MLlib needs and is not installed; "" if all is there."""
     try:
         import pyspark as pyspark
     except ImportError:
@@ -61,7 +61,9 @@ class Mllib:
         self._session = session
 
     def held(self, x: Any, y: np.ndarray) -> Any:
-        """Samples, a matrix in CSR and labels of -1 and +1, as a DataFrame in Spark's memory."""
+        """Put samples, a matrix in CSR and labels of -1 and +1, into a DataFrame in Spark's
+        memory.
+        """
         from pyspark.ml.linalg import Vectors
 
         rows = [

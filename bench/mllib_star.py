@@ -85,11 +85,11 @@ class Problem(NamedTuple):
 
     @property
     def samples(self) -> int:
-        """How many there are."""
+        """The number of samples."""
         return len(self.edges.ids["sample"])
 
     def given(self) -> dict[str, Any]:
-        """The parameters of the program."""
+        """Return the parameters of the program."""
         penalty = {"penalty": "l2", "l2": self.l2 * self.samples} if self.l2 else {}
         return {"loss": self.loss, "penalty": "none", **penalty}
 
@@ -122,7 +122,7 @@ def trained(
     given: dict[str, Any],
     threads: int = 1,
 ) -> Records:
-    """The records of a run that ends at the goal."""
+    """Train on worker processes until the goal, and return the records."""
     options = RunOptions(
         epochs=steps, workers=workers, partitioner=CUT, threads=threads, deadline=3600.0
     )
@@ -130,7 +130,7 @@ def trained(
 
 
 def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) -> Records:
-    """The same, by simulated workers."""
+    """Train on simulated workers until the goal, and return the records."""
     program, edges = program_of(problem, goal, given), problem.edges
     homes = PARTITIONERS[CUT](edges.src, edges.dst, WORKERS, 0, bipartite=True)
     trainings = [
@@ -177,13 +177,13 @@ def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, An
 
 
 def timed(problem: Problem, least: float, found: Found) -> float:
-    """Training seconds of the same steps on worker processes."""
+    """Return the training seconds of the best run's steps on worker processes."""
     goal = least + ABOVE * problem.samples
     return float(trained(problem, len(found.records), goal, WORKERS, found.way)[-1]["seconds"])
 
 
 def fewer(gradient: Found, model: Found) -> str:
-    """How many times fewer steps averages of models take, or a bound of it."""
+    """Return how many times fewer steps averages of models take, or a bound of it."""
     if math.isinf(model.steps):
         return "-"
     is_bound = ">" if math.isinf(gradient.steps) else ""
@@ -191,7 +191,7 @@ def fewer(gradient: Found, model: Found) -> str:
 
 
 def compared(problem: Problem, steps: int) -> tuple[float, dict[str, Found]]:
-    """Print a row; (the optimum, what each way has found)."""
+    """Print a row; return the optimum, and the best runs of each way."""
     least = optimum(problem)
     found = {name: best(problem, least, steps, ways) for name, ways in STEPS.items()}
     by_entries = [way | {"average": "entries"} for way in STEPS["averaging"]]

@@ -30,7 +30,7 @@ GRAPHS = ("wiki-Vote", "soc-Epinions1", "soc-Slashdot0902", "ego-twitter", "cnr-
 
 
 class Peer(NamedTuple):
-    """What a tool made of a graph: replication, seconds, and the largest part divided by the
+    """The result of a tool for a graph: replication, seconds, and the largest part divided by the
     mean where it is known.
     """
 
@@ -105,7 +105,7 @@ def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
 def measured(
     method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: bool, runs: int
 ) -> tuple[float, float, float]:
-    """Replication, median seconds, largest part / (m/k)."""
+    """Run a method several times; return replication, median seconds, largest part / (m/k)."""
     _, options = BESIDE.get(method, ("", {}))
     partition = PARTITIONERS["two_phase" if method == "2PS-L" else method]
     took = []

@@ -67,7 +67,7 @@ def write(text: str) -> None:
 
 
 class Taken(NamedTuple):
-    """What some epochs took: seconds and bytes sent; and the mean loss behind them."""
+    """The costs of some epochs: seconds and bytes sent; and the mean loss after them."""
 
     seconds: float
     sent: float
@@ -75,13 +75,13 @@ class Taken(NamedTuple):
 
     @classmethod
     def of(cls, records: Sequence[dict[str, Any]]) -> Taken:
-        """Of a run's records."""
+        """Return the costs in a run's records."""
         sent = sum(record["bytes_sent"] for record in records)
         return cls(records[-1]["seconds"], sent, records[-1]["loss"])
 
 
 def drawn(samples: int, features: int, entries: int) -> Clicks:
-    """Clicks of `entries` entries a sample."""
+    """Draw clicks of `entries` entries a sample."""
     return clicks(samples, features, entries, max(1, min(features // 20, 10_000)))
 
 

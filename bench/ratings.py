@@ -61,7 +61,7 @@ def write(text: str) -> None:
 
 
 class Reached(NamedTuple):
-    """When the target was reached; infinite if it was not."""
+    """The seconds and passes until the target was reached; infinite if it was not."""
 
     seconds: float
     passes: float
@@ -118,7 +118,7 @@ class Theirs:
         self.train, self.test = table(inputs.train), table(inputs.test)
 
     def run(self, passes: int) -> tuple[float, float]:
-        """Seconds of a run, and its RMSE."""
+        """Run so many passes; return the seconds, and the RMSE."""
         model = self.library.MF(
             k=self.rank, nr_threads=self.threads, nr_iters=passes, quiet=True, lambda_p1=0.0,
             lambda_q1=0.0, nr_bins=20, **THEIRS,

@@ -39,7 +39,7 @@ HEAD = ("input", "command", "s", "most MB", "own MB", "addr. MB", "part MB", "of
 
 
 class Outcome(NamedTuple):
-    """What a command took; `word` names the processes that `peaks` are asked for."""
+    """The costs of a command; `word` names the processes that `peaks` are asked for."""
 
     seconds: float
     peaks: Peaks
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def write_inputs(folder: Path, count: int, files: int) -> dict[str, Path]:
-    """The same ratings as CSV files, in a folder of their own, and as one Parquet file."""
+    """Write the ratings as CSV files, in a folder of their own, and as one Parquet file."""
     made = {"csv": folder / "csv", "parquet": folder / "ratings.parquet"}
     if made["parquet"].exists():
         return made
@@ -120,7 +120,7 @@ def _has_line(path: Path) -> bool:
 def commands(
     asked: argparse.Namespace, data: Path, folder: Path
 ) -> dict[str, Callable[[], Outcome]]:
-    """What is measured on one input, by the name that it has in the table."""
+    """Return the commands that are measured on one input, by their names in the table."""
     n, limit = asked.workers, asked.limit * 10**6
     shares = ["--workers", str(n)]
     found: dict[str, Callable[[], Outcome]] = {

@@ -45,7 +45,7 @@ class Work(Stage, Step):
         return self
 
     def run(self, block=None):
-        """Sleep, then look."""
+        """Run a clock: sleep, then look at the counters of the others, and raise this worker's."""
         worker = self.worker
         time.sleep(self.program.length * (1 + self.program.delay * self.slow[self.now]))
         counters = worker.tables["item"].arrays["seen"][0]

@@ -68,7 +68,7 @@ SETS = {
 
 
 def trained(program: Program, inputs: Inputs, epochs: int, threads: int) -> tuple[float, str]:
-    """Training seconds of a run, and the digest of what its masters hold."""
+    """Train; return the training seconds, and the digest of what the masters hold."""
     graph = Graph.whole(program, inputs.train, inputs.test, 0)
     worker = Worker(program, graph, seed=0, threads=threads)
     *_, last = Training(worker).epochs(epochs, every=epochs)

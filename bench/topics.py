@@ -58,7 +58,7 @@ def write(text: str) -> None:
 
 
 class Shape(NamedTuple):
-    """What is generated."""
+    """The size of a generated corpus."""
 
     documents: int
     vocabulary: int
@@ -114,7 +114,7 @@ class Run(NamedTuple):
 
     @property
     def speed(self) -> float:
-        """Tokens a second in the median pass of the later half."""
+        """The tokens a second in the median pass of the later half."""
         passes = np.diff(self.ends, prepend=0.0)
         return self.tokens / float(np.median(passes[len(passes) // 2 :]))
 
@@ -154,7 +154,7 @@ def _rise(x: float, n: np.ndarray) -> np.ndarray:
 
 
 def checked(told: float, found: float, system: str) -> None:
-    """End the program if a system tells another likelihood per token than `log_likelihood` has
+    """End the program if a system reports another likelihood per token than `log_likelihood` has
     found for its counts.
     """
     if not abs(found - told) <= CLOSE[system]:
@@ -237,7 +237,7 @@ def theirs(
 
 
 def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What `log_likelihood` needs of a model of tomotopy, counted from the topics of its tokens."""
+    """Count what `log_likelihood` needs of a model of tomotopy, from the topics of its tokens."""
     drawn = [
         (np.array(document.topics, np.int64), np.array(document.words)) for document in model.docs
     ]
@@ -252,7 +252,9 @@ def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def given(name: str, folder: Path) -> tuple[EdgeData, Setting]:
-    """A setting and its corpus, or one of the same size, whose target is not known before."""
+    """Return a corpus and its setting; without the file, a generated corpus of the same size, whose
+    target is not known before.
+    """
     setting = SETTINGS[name]
     if (folder / setting.path).is_file():
         return read_bags(folder / setting.path).edges, setting
@@ -305,7 +307,7 @@ def compare(
 
 
 def _shown(number: float, width: int, digits: int) -> str:
-    """A number, or a dash if it is infinite."""
+    """Write a number, or a dash if it is infinite."""
     return f"{number:>{width}.{digits}f}" if number < float("inf") else f"{'-':>{width}}"
 
 

@@ -28,7 +28,7 @@ def page_of(source):
 
 
 def turned(text, source):
-    """The text of a page with its links turned; `source` is its file in the tree."""
+    """Turn the links of a page into links of the site; `source` is the page's file in the tree."""
     here = page_of(source)
 
     def turn(link):

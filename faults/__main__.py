@@ -27,7 +27,7 @@ from faults.scenario import Scenario, Seen, play
 
 
 def flags() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__.split("\n\n")[0])
     parser.add_argument("--times", type=int, help="of each [each has its own number]")
     parser.add_argument("--only", default="", help="names, or how they begin, with commas between")
@@ -81,7 +81,9 @@ def main() -> int:
 
 
 def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Path) -> table.Row:
-    """Make a fault as often as asked, and tell what was seen."""
+    """Make a fault as often as asked, and print what was seen of each time; return a row of the
+    table.
+    """
     if why := scenario.missing():
         print(f"{scenario.name:24} skipped: {why}", flush=True)
         return table.Row(scenario, [], why)
@@ -109,7 +111,9 @@ def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
 
 
 def remains(folder: Path) -> list[str]:
-    """What scenarios have left outside the folders of their commands: mounts, namespaces."""
+    """List the mounts and network namespaces that scenarios have left, which are outside the
+    folders of their commands.
+    """
     mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
     mounted = [f"mount {line.split()[1]}" for line in mounts if str(folder) in line]
     return mounted + [f"network namespace {path.name}" for path in NAMES.glob(f"{OWN}*")]

@@ -82,25 +82,25 @@ class Engine:
         self._plan.symlink_to(plan)
 
     def left(self) -> list[str]:
-        """What is left on the machines of runs that are over."""
+        """List what is left on the machines of runs that are over: folders and processes."""
         held = [str(path) for path in self.folder.glob("tux-machine-*")]
         mark = f"{self.folder}/tux-machine-"
         return held + [" ".join(w) for w, _ in processes().values() if any(mark in x for x in w)]
 
     def is_free(self) -> bool:
-        """Whether the engine has back all that it gave."""
+        """Return whether the engine has back all that it gave."""
         return True
 
     def mend(self, pids: Sequence[int]) -> None:
         """Put a new node in the place of one of these processes, if it is a node."""
 
     def tmp(self, command: Running) -> Path:
-        """Where the machines of a command have their folders."""
+        """Return the folder in which the machines of a command have their folders."""
         return command.tmp
 
 
 class Cluster(Engine):
-    """One of several nodes, which all have one folder for temporary files."""
+    """A cluster of several nodes, which all have one folder for temporary files."""
 
     def tmp(self, command: Running) -> Path:
         """See `Engine`."""
@@ -153,7 +153,7 @@ class OnRay(Cluster):
 
     @contextmanager
     def _surroundings(self) -> Iterator[None]:
-        """What the nodes, and the actors on them, have as environment."""
+        """Set the environment of the nodes, and of the actors on them, in the body. A context."""
         before = dict(os.environ)
         os.environ |= {**self.environment, "TMPDIR": str(self.folder)}
         try:
@@ -194,7 +194,9 @@ class OnRay(Cluster):
 
 
 def tried(start: Callable[[], Any]) -> Any:
-    """Start a node of Ray, which gives up after 30 s: too early for a machine with other work."""
+    """Try to start a node of Ray, several times: it gives up after 30 s, too early for a machine
+    with other work.
+    """
     before, left = below(os.getpid()), STARTS
     while True:
         left -= 1
@@ -267,7 +269,9 @@ class OnSpark(Cluster):
 
 
 def spark_environment(master: str) -> dict[str, str]:
-    """What tells a command where Spark is: the address of a master, or a `local-cluster[...]`."""
+    """Return the variables that tell a command where Spark is: the address of a master, or a
+    `local-cluster[...]`.
+    """
     words = [word for each in SETTINGS for word in ("--conf", each)]
     submit = {"PYSPARK_SUBMIT_ARGS": " ".join(["--master", master, *words, "pyspark-shell"])}
     python = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -281,7 +285,7 @@ _started: dict[str, Engine] = {}
 
 
 def started(name: str) -> Engine:
-    """The engine of that name; it is started once, and runs until `end`."""
+    """Return the engine of that name; it is started once, and runs until `end`."""
     if name not in _started:
         _started[name] = ENGINES[name]()
     return _started[name]
@@ -295,7 +299,7 @@ def end() -> None:
 
 @cache
 def missing(name: str) -> str:
-    """Why an engine cannot be started here; "" if it can."""
+    """Return why an engine cannot be started here; "" if it can."""
     library = {"ray": "ray", "spark": "pyspark"}.get(name)
     if library and not importlib.util.find_spec(library):
         return f"{library} is not installed; `make test-clusters` installs it"
@@ -360,7 +364,7 @@ class Placed:
 
 
 def is_guard(words: list[str], tmp: Path) -> bool:
-    """Whether a process is the guard of a machine."""
+    """Return whether a process is the guard of a machine."""
     return len(words) > 3 and words[3].startswith(f"{tmp}/tux-machine-")
 
 

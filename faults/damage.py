@@ -60,7 +60,7 @@ def one_bit(path: Path, bit: int) -> None:
 
 
 def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Single bits, anywhere in a checkpoint; each is put back after what follows."""
+    """Flip single bits, anywhere in a checkpoint; each is put back after what follows."""
     paths = files(last)
     sizes = [path.stat().st_size for path in paths]
     for _ in range(FLIPS):
@@ -72,7 +72,7 @@ def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Files that end at a page, or two bytes early: the last one of a manifest ends its line."""
+    """Cut files at a page, or two bytes early, where the last file of a manifest ends its line."""
     for path in files(last):
         content = path.read_bytes()
         for size in {*range(0, len(content), PAGE), len(content) - 2}:
@@ -82,7 +82,9 @@ def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Files that are missing, of the other worker, or of the checkpoint before."""
+    """Take files away, or put those of the other worker or of the checkpoint before in their
+    place.
+    """
     aside = room.folder / "aside"
     for path in files(last):
         others = [each for each in files(last) if each != path]
@@ -97,8 +99,8 @@ def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> Seen:
-    """Damaged checkpoints are left out, and the one before is found; with some damages the user
-    resumes, in a copy of the folder.
+    """Damage checkpoints, and expect that they are left out and the one before is found; with some
+    damages the user resumes, in a copy of the folder.
     """
     last, before = killed_run(room)
     wrong = []

@@ -24,7 +24,7 @@ MEMORY = 6 << 30  # bytes of address space
 
 @cache
 def no_mounts() -> str:
-    """Why no small disk can be mounted here; "" if one can."""
+    """Return why no small disk can be mounted here; "" if one can."""
     if not is_root() or not shutil.which("mount"):
         return "mounting a small disk needs root"
     with tempfile.TemporaryDirectory() as folder:

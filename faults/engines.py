@@ -33,8 +33,8 @@ Victims = Callable[[Engine, Placed], list[int]]
 
 
 class Kind(NamedTuple):
-    """What a fault happens to: a name, words, the machine's number, and its processes. `stopped`:
-    those that are stopped where it stands still, [] if this is another kind.
+    """The target of a fault: a name, words, the machine's number, and the processes to kill.
+    `stopped`: the processes to stop so that it stands still, [] if this is another kind.
     """
 
     name: str
@@ -67,7 +67,7 @@ def command(engine: Engine, machine: Placed) -> list[int]:
 
 
 def place(engine: Engine, machine: Placed) -> list[int]:
-    """What the engine has started itself."""
+    """Return the process that the engine itself has started."""
     return [machine.place]
 
 
@@ -135,7 +135,7 @@ class Run:
             raise Wrong(f"{error}{self.room.said()}") from None
 
     def ended(self) -> bool:
-        """Whether the command has ended."""
+        """Return whether the command has ended."""
         return self.command.process.poll() is not None
 
     def strike(self, kind: Kind, number: signal.Signals, at: str) -> tuple[float, float]:
@@ -159,12 +159,12 @@ class Run:
         return noticed - start, past - start
 
     def told(self) -> str:
-        """All that the command has said."""
+        """Return all output of the command so far."""
         return "\n".join(self.command.output())
 
 
 def nothing_left(engine: Engine, command: Running) -> list[str]:
-    """What is left when a command is over: processes, folders, cores that are not free."""
+    """List what is left when a command is over: processes, folders, cores that are not free."""
     left = lambda: [*engine.left(), *command.left()]  # noqa: E731
     with suppress(TimeoutError):
         clusters.until(lambda: not left() and engine.is_free(), str)
@@ -196,7 +196,7 @@ def nothing(name: str, room: Room) -> Seen:
 
 
 def struck(name: str, kind: Kind, number: signal.Signals, room: Room) -> Seen:
-    """One fault happens to a run."""
+    """Make one fault happen to a run."""
     return in_turn(name, [(kind, number)], room)
 
 
@@ -311,7 +311,7 @@ def scenarios() -> list[Scenario]:
 
 
 def _of(name: str) -> list[Scenario]:
-    """Those of one engine."""
+    """Return the scenarios of one engine."""
     make = partial(Scenario, limit=400.0, missing=partial(clusters.missing, name), engine=name)
     kinds = {kind.name: kind for kind in KINDS[name]}
     chosen = [(kinds[each], number) for each, number in FAULTS_OF_ENGINES[name]]

@@ -58,7 +58,7 @@ def on_two_machines(room: Room) -> Seen:
 
 
 def killed(room: Room, machines: Commands, count: int) -> Seen:
-    """Something of a run is killed at any moment, several times."""
+    """Kill something of a run at any moment, several times."""
     run = Run(room, machines, count)
     noticed: list[float] = []
     kills = 0
@@ -97,13 +97,17 @@ def await_moment(room: Room, commands: list[Running]) -> None:
 
 
 def had_joined(commands: list[Running]) -> bool:
-    """Whether machine 0 has all machines: it cannot miss one that was killed before it joined."""
+    """Return whether machine 0 has all machines: it cannot miss one that was killed before it
+    joined.
+    """
     said, _ = commands[0].output()
     return "to join" not in said.rstrip().rpartition("\n")[2]
 
 
 def drawn(room: Room, commands: list[Running]) -> list[int]:
-    """The process ids of a worker, of the only launcher, or of a machine's command and workers."""
+    """Draw whom to kill: return the process ids of a worker, of the only launcher, or of a
+    machine's command and workers.
+    """
     workers = [[*each.workers().values()] for each in commands]
     machines = [
         [each.process.pid, *(pids if len(commands) > 1 else ())]

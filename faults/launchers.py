@@ -37,7 +37,7 @@ AT: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def killed(entry: dict[str, object], room: Room) -> Seen:
-    """The launcher is killed; then the user resumes."""
+    """Kill the launcher at a moment; then the user resumes."""
     command = room.train(plan=[{"name": "at", "do": "hold", **entry}])
     room.reached("at")
     os.kill(command.process.pid, signal.SIGKILL)
@@ -47,7 +47,9 @@ def killed(entry: dict[str, object], room: Room) -> Seen:
 
 
 def resumed(room: Room, command: Running, fault: Moment) -> Seen:
-    """Workers whose launcher was killed end by themselves; then the user resumes."""
+    """Wait until the workers whose launcher was killed have ended by themselves; then the user
+    resumes.
+    """
     room.code(command)
     gone = room.until(lambda: not command.left(), "the workers to end") - fault.seconds
     return on(room, command, fault, ended=True)._replace(noticed=gone)
@@ -94,7 +96,7 @@ def alone(room: Room) -> Seen:
 
 
 def interrupted(number: signal.Signals, room: Room) -> Seen:
-    """A run is asked to end: it keeps its model and a checkpoint; then the user resumes. It is long
+    """Ask a run to end: it keeps its model and a checkpoint; then the user resumes. The run is long
     enough that it hears this before its end.
     """
     room.flags["--epochs"] = 30

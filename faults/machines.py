@@ -38,7 +38,7 @@ class Machines:
         return [*where, "--key-file", self.key, "--rejoin", self.rejoin]
 
     def wrap(self, rank: int) -> Sequence[str]:
-        """Where a machine's command runs."""
+        """Return the words in front of a machine's command that run it there."""
         return self.cable.wrap(rank) if self.cable else ()
 
     def start(self, rank: int, out: str = "out") -> Running:
@@ -96,7 +96,7 @@ def reset(room: Room) -> Seen:
 
 
 def stopped(room: Room) -> Seen:
-    """The worker of machine 1 is stopped for ever. Its command ends it, as it counts as lost."""
+    """Stop the worker of machine 1 for ever. Its command ends it, as it counts as lost."""
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
     fault = Fault(room, room.reached("at").seconds)
@@ -104,8 +104,8 @@ def stopped(room: Room) -> Seen:
 
 
 def frozen(seconds: float, room: Room) -> Seen:
-    """Machine 1 stands still, and counts as lost: its command and its worker are stopped, and
-    continued after some seconds. The worker first: what it sends then comes late.
+    """Make machine 1 stand still, so that it counts as lost: stop its command and its worker, and
+    continue them after some seconds. The worker first: its messages then come late.
     """
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
@@ -126,15 +126,15 @@ def frozen(seconds: float, room: Room) -> Seen:
 
 
 def refused(command: Running) -> int:
-    """How many connections and messages a command says that it has refused: each warning has the
-    sum so far.
+    """Return how many connections and messages a command says that it has refused: each warning has
+    the sum so far.
     """
     told = re.findall(r"(\d+) connections? or messages? .* refused", command.output()[1])
     return max(map(int, told), default=0)
 
 
 def killed(rank: int, room: Room) -> Seen:
-    """The command of a machine is killed, with what it has started."""
+    """Kill the command of a machine, with what it has started."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
@@ -147,7 +147,7 @@ def killed(rank: int, room: Room) -> Seen:
 
 
 def restarted(order: tuple[int, int], room: Room) -> Seen:
-    """Both commands are killed, and started again in an order, some seconds apart."""
+    """Kill both commands, and start them again in an order, some seconds apart."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
@@ -192,7 +192,7 @@ def free_port() -> int:
 
 
 def visited(room: Room, port: int, content: bytes | None) -> bool:
-    """Whether somebody has come to the port."""
+    """Connect to the port as a stranger; return whether that was possible."""
     try:
         visitor(room, port, content).close()
     except OSError:

@@ -105,7 +105,7 @@ class FaultyCluster(SimulatedCluster):
             del self.channels[channel]
 
     def probe(self) -> None:
-        """What heartbeats do: a message from each to each."""
+        """Send a message from each worker to each, as heartbeats do."""
         for source in range(len(self.workers)):
             for dest in set(range(len(self.workers))) - {source}:
                 super().send(self.sequences[source].numbered(Message(Kind.PROBE, source, dest)))
@@ -150,7 +150,7 @@ def waits(training: Training) -> Iterator[None]:
 
 
 def trained(data: int, seed: int, fault: str, at: int) -> tuple[FaultyCluster, list[bytes]]:
-    """A run of some ratings: its cluster, and the bytes of all workers' states. PeerLost."""
+    """Train on some ratings; return the cluster, and the bytes of all workers' states. PeerLost."""
     workers = team(Random(data))
     cluster = FaultyCluster(workers, seed, fault, at)
     cluster.finish({rank: waits(Training(each)) for rank, each in enumerate(workers)})

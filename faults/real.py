@@ -24,12 +24,12 @@ def files() -> list[Path]:
 
 
 def no_data() -> str:
-    """Why there are no real data here; "" if there are."""
+    """Return why there are no real data here; "" if there are."""
     return "" if len(files()) == 2 else "TUX_TEST_DATA names no folder with ratings/ml-1m"
 
 
 def killed(room: Room) -> Seen:
-    """A worker is killed at any moment after two epochs."""
+    """Kill a worker at any moment after two epochs."""
     room.whole = room.whole.other("ml-1m", "mf", *files(), FLAGS)
     room.flags = {"--workers": 2, **FLAGS}
     rank, command = room.draw.randrange(2), room.train()

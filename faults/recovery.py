@@ -53,7 +53,7 @@ def on(room: Room, command: Running, fault: Moment, *, ended: bool) -> Seen:
 
 
 def anew(room: Room) -> tuple[Running, str]:
-    """What the user does when a command has ended: (the new one, its folder)."""
+    """Start a new command as the user does when one has ended; return it and its folder."""
     if are_in(room.folder / "out"):
         return room.resume(), "out"
     return room.train(out="again"), "again"
@@ -66,12 +66,12 @@ def over(room: Room, command: Running, out: str = "out") -> Seen:
 
 
 def incarnations(room: Room, out: str = "out") -> int:
-    """How often a run has gone on, by its record."""
+    """Return how often a run has gone on, by its record."""
     return len(read_run(room.folder / out).incarnations)
 
 
 def untouched(room: Room, command: Running) -> Seen:
-    """The run goes on under the same processes: nobody has noticed anything."""
+    """Expect that the run goes on under the same processes: nobody has noticed anything."""
     seen = over(room, command)
     if incarnations(room):
         raise Wrong("it has begun anew, though nothing was lost")

@@ -98,7 +98,9 @@ class Running:
         }
 
     def left(self) -> list[str]:
-        """What is left of the command: processes, and files in its folder for temporary ones."""
+        """List what is left of the command: processes, and files in its folder for temporary
+        ones.
+        """
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
         parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
         return sorted(alive | below(self.tmp) | parts)
@@ -109,7 +111,7 @@ class Running:
         return out, err
 
     def until(self, true: Callable[[], object], seconds: float = LIMIT) -> bool:
-        """Whether something becomes true within some seconds."""
+        """Wait until something becomes true; return whether it did within some seconds."""
         limit = time.monotonic() + seconds
         while not true():
             if time.monotonic() > limit:
@@ -137,8 +139,9 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
 
 
 def unwarned(err: str) -> str:
-    """Standard error without what a small or slow machine adds: warnings that there are fewer cores
-    than workers, and the lines that say what goes on where nothing else was shown for long.
+    """Return standard error without what a small or slow machine adds: warnings that there are
+    fewer cores than workers, and the lines that say what goes on when nothing else was shown for
+    long.
     """
     return "".join(
         line for line in err.splitlines(keepends=True) if not line.startswith(("warning: ", "... "))

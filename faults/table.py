@@ -42,7 +42,9 @@ class Row(NamedTuple):
         )
 
     def notes(self) -> str:
-        """What was noted, and how often if not each time; and what was measured."""
+        """Return the notes, with how many times each was made if not always, and the medians of
+        what was measured.
+        """
         notes = Counter(each.note for each in self.seen if each.note)
         parts = [
             note + f" ({count} times)" * (count != len(self.seen)) for note, count in notes.items()

@@ -41,7 +41,7 @@ PHASES: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def killed(entry: dict[str, object], room: Room) -> Seen:
-    """One of the workers kills itself at a moment."""
+    """Make one of the workers kill itself at a moment."""
     rank = room.draw.randrange(2)
     command = room.train(plan=[{"name": "dies", "who": f"worker {rank}", "do": "kill", **entry}])
     return after_worker(room, command, room.reached("dies"), rank)
@@ -70,7 +70,7 @@ def killed_at_the_model(room: Room) -> Seen:
 
 
 def stopped(room: Room) -> tuple[int, Moment]:
-    """A run, one of whose workers has stopped itself within an epoch: its rank, and the moment."""
+    """Make one of the workers stop itself within an epoch; return its rank, and the moment."""
     rank = room.draw.randrange(2)
     entry = {"moment": "clock", "epoch": 3, "number": 2, "who": f"worker {rank}", "do": "stop"}
     room.train(plan=[{"name": "stops", **entry}])

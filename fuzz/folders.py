@@ -166,7 +166,7 @@ def _run(folder: Path) -> Parser:
 
 
 def _spooled() -> bytes:
-    """The files of two workers, of 5 vertices in 2 rounds."""
+    """Return the files of two workers, of 5 vertices in 2 rounds, as one."""
     rng = np.random.default_rng(1)
     files = [io.BytesIO(), io.BytesIO()]
     for file, mine in zip(files, ([0, 2, 3], [1, 4]), strict=True):

@@ -76,7 +76,7 @@ class _Route:
 
     @property
     def told(self) -> Told:
-        """What the messages of one input have told."""
+        """The rows that the messages of one input have named."""
         return Told()
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ TABLES = [
 
 
 def _packed(*fields: np.ndarray) -> list[np.ndarray]:
-    """A packed message in which all of each field is dirty."""
+    """Return a packed message in which all of each field is dirty."""
     return pack((field, np.ones((len(field), field[0].size), np.uint8)) for field in fields)
 
 
@@ -210,7 +210,7 @@ def _number(rng: Random) -> int:
 
 
 def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
-    """Frames with numbers of the header or of a descriptor replaced."""
+    """Replace numbers of the header or of a descriptor of frames."""
     head = bytearray(parts[0]) if parts else bytearray()
     if len(head) < HEAD:
         return parts
@@ -238,7 +238,7 @@ def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
 
 
 def _summed(parts: list[bytes]) -> list[bytes]:
-    """The same frames with a right checksum."""
+    """Return the frames with a right checksum."""
     if not parts or len(parts[0]) < HEAD:
         return parts
     head = parts[0]
@@ -307,7 +307,7 @@ def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def _read_message(content: bytes) -> object:
-    """What the reactor and the worker behind it make of frames."""
+    """Read frames as the reactor and the worker behind it do."""
     frames = [memoryview(part) for part in parted(content)]
     message = decode(frames, JOB, ANY)
     sequences = Sequences(WORKERS + 1)
@@ -327,7 +327,7 @@ def _read_message(content: bytes) -> object:
 
 
 def _controlled(message: Message) -> object:
-    """What the launcher and workers do at once with a control."""
+    """Read a control message, as the launcher and workers do at once."""
     found = control.unpack(message)
     if isinstance(found, Record):
         return control.epoch_of(message, found, 0)

@@ -139,7 +139,7 @@ def twice(rng: Random, content: bytes) -> bytes:
 
 
 def truncated(rng: Random, content: bytes) -> bytes:
-    """The end is missing."""
+    """Cut the end off."""
     return content[: _place(rng, content)]
 
 
@@ -213,7 +213,7 @@ def real(rng: Random, content: bytes) -> bytes:
 
 
 def marked(rng: Random, content: bytes) -> bytes:
-    """A byte order mark stands first."""
+    """Put a byte order mark first."""
     return b"\xef\xbb\xbf" + content
 
 
@@ -247,8 +247,8 @@ def _value(rng: Random) -> Any:
 
 
 def structured(rng: Random, value: Any) -> Any:
-    """A value of JSON in which one value is another, is missing, or comes under another name; it
-    may be changed in its place.
+    """Change one value of a JSON value: replace it, take it away, or give it another name. It may
+    be changed in its place.
     """
     inner = value
     while True:
@@ -296,7 +296,7 @@ def behind(rng: Random, content: bytes, head: int) -> bytes:
 
 
 def damaged(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:
-    """`content`, damaged once or several times."""
+    """Damage `content` once or several times."""
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 6))):
         content = rng.choice(ways)(rng, content)
     return content
@@ -318,7 +318,9 @@ def text(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def binary(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """The same of binary samples."""
+    """Return one of some binary samples, damaged; rarely random bytes, none, or parts of two
+    samples.
+    """
     chance = rng.random()
     if chance < 0.01:
         return rng.randbytes(rng.randrange(400))

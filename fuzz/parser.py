@@ -49,12 +49,12 @@ def from_file(path: Path, read: Callable[[Path, bytes], object]) -> Callable[[by
 
 
 def joined(parts: Iterable[bytes]) -> bytes:
-    """Byte strings as one, each after its length."""
+    """Join byte strings to one, each after its length."""
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
 
 
 def parted(content: bytes) -> list[bytes]:
-    """What `joined` has made of several byte strings; of other bytes, whatever they give."""
+    """Split what `joined` has made into its byte strings; other bytes give whatever they give."""
     parts, at = [], 0
     while at < len(content):
         end = at + 4 + int.from_bytes(content[at : at + 4], "little")

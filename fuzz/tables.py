@@ -66,7 +66,7 @@ POINTS: Sequence[Table] = (
 
 
 def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """A sample with some of its cells, names, columns and rows changed."""
+    """Return a sample with some of its cells, names, columns and rows changed."""
     table: Table = json.loads(rng.choice(samples))
     for _ in range(rng.randint(0, 4)):
         name = rng.choice(list(table))
@@ -123,7 +123,7 @@ def _written(cell: Cell) -> str:
 
 
 def _typed(cells: list[Cell]) -> list[Any]:
-    """A column of numbers, or of words."""
+    """Return a column as numbers if all its cells are numbers, else as words."""
     written = [_written(cell) for cell in cells]
     known = [cell for cell in written if cell not in GAPS]
     if all(map(NUMBER.fullmatch, known)) if known else EMPTY_COLUMN.issuperset(written):
@@ -132,7 +132,7 @@ def _typed(cells: list[Cell]) -> list[Any]:
 
 
 def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
-    """Ids, edges, numbers and labels, whatever the order and the type of ids; and notes."""
+    """Return ids, edges, numbers and labels, whatever the order and the type of ids; and notes."""
     ends = [
         [str(each) for each in edges.ids[end].decode(codes).tolist()]
         for end, codes in zip(edges.ends, (edges.src, edges.dst), strict=True)
@@ -145,8 +145,9 @@ def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
 
 
 def compared(text: Callable[[Path], Any], memory: Callable[[Any], Any]) -> Any:
-    """A reader that raises AssertionError where a table is not the same in both forms. Both give
-    what is seen, and notes; where one tells what text alone can mean, they may differ.
+    """Return a reader that raises AssertionError if a table has another content in one form than in
+    the other. `text` and `memory` return the content, and notes; if a note says what text alone can
+    mean, they may differ.
     """
 
     def read(path: Path, content: bytes) -> object:

@@ -92,7 +92,7 @@ def _files() -> Iterator[tuple[Path, mmap.mmap]]:
 
 
 def _run(task: Task, environment: dict[str, str]) -> tuple[int, str]:
-    """The exit code of a child and what it has said; it is killed if it stands still."""
+    """Run a child; return its exit code and its output. It is killed if it stands still."""
     command = [sys.executable, "-m", "fuzz.child", json.dumps(task)]
     with open(task.progress, "rb") as file, tempfile.TemporaryFile("w+", encoding="utf-8") as said:
         child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
@@ -121,7 +121,7 @@ def _faults(path: Path) -> Iterator[Find]:
 
 
 def _end(code: int) -> str:
-    """How a child has ended."""
+    """Say how a child has ended."""
     if code == -signal.SIGPROF:
         return "takes too long"
     if code == -signal.SIGKILL:

@@ -93,7 +93,7 @@ def older(tau, p):
 
 
 def project(sample, feature, entry):
-    """What a step against d takes from the margin of a sample."""
+    """Add up the change of a sample's margin by a step against d."""
     sample.gathered += entry.value * feature.d
 
 
