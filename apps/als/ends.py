@@ -6,7 +6,8 @@ from tux.stages import Exchange
 
 
 def ends(solving, passes, several):
-    """For each end, by its name, a function of the cluster: the stages that solve its vertices.
+    """Return for each end, by its name, a function of the cluster that returns the stages that
+    solve its vertices.
 
     `passes`: what passes over the edges of a user, and over those of an item. `solving(each)` is a
     function solve(edges, x, n, tau, p) of a vertex that has all its edges. `several()` are the

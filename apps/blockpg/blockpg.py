@@ -104,7 +104,9 @@ class BlockPG(Program):
         return self.blocks or (BLOCKS if cluster.workers > 1 else 0)
 
     def _together(self, cluster):
-        """Blocks of features that step at once, as those of a group do; 0: there are none."""
+        """Return the number of blocks of features that step at once, as those of a group do; 0:
+        there are none.
+        """
         return self._blocks(cluster) or (BLOCKS if self.groups else 0)
 
     def setup(self, cluster):

@@ -29,21 +29,21 @@ JUDGED |= {"worst": total(combine="max"), "ranks": total(2, BINS)}
 
 
 def start(sample, tau):
-    """A sample's margin begins with the intercept; `dual` holds it until the slope takes its
+    """Begin a sample's margin with the intercept; `dual` holds it until the slope takes its
     place.
     """
     sample.dual = tau.b
 
 
 def add(feature, edges):
-    """A feature's part of the margins."""
+    """Add a feature's part to the margins."""
     if feature.w != 0:
         for edge in edges:
             edge.sample.dual += edge.value * feature.w
 
 
 def exact(sample, tau):
-    """The loss, and r in double precision with its sums by sign."""
+    """Add up the loss, and compute r in double precision, with its sums by sign."""
     z = sample.label * sample.dual
     tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
     sample.dual = -sample.label * sample.c / (1 + math.exp(min(z, 700.0)))
@@ -52,7 +52,9 @@ def exact(sample, tau):
 
 
 def balance(tau, p):
-    """Shares of the slopes of either sign at which they sum to 0, if there is an intercept."""
+    """Set the shares of the slopes of either sign at which they sum to 0, if there is an
+    intercept.
+    """
     tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
     if p.intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
@@ -64,7 +66,7 @@ def balanced(sample, tau):
 
 
 def slope(feature, edges):
-    """The slope along a feature."""
+    """Add up the slope along a feature."""
     for edge in edges:
         feature.g += edge.value * edge.sample.dual
 
@@ -85,21 +87,21 @@ def scaled(tau, p):
 
 
 def conjugate(sample, tau):
-    """A sample's part of the dual objective."""
+    """Add a sample's part to the dual objective."""
     if sample.c > 0:
         a = min(max(tau.scale * abs(sample.dual) / sample.c, 1e-300), 1 - 1e-16)
         tau.dual -= sample.c * (a * math.log(a) + (1 - a) * math.log1p(-a))
 
 
 def subtract(tau, p):
-    """The gap; none is known without a penalty."""
+    """Set the gap; none is known without a penalty."""
     tau.duality_gap = (
         tau.objective - tau.dual + tau.duality_gap if tau.l1 > 0 or p.l2 > 0 else np.nan
     )
 
 
 def margin(edges, tau):
-    """x.w + b of a sample that is not in training."""
+    """Return x.w + b of a sample that is not in training."""
     m = tau.b
     for edge in edges:
         m += edge.value * edge.feature.w
@@ -107,7 +109,9 @@ def margin(edges, tau):
 
 
 def judge(sample, edges, tau):
-    """A held-out sample's loss, whether its class is found, and its place among all margins."""
+    """Add up a held-out sample's loss, whether its class is found, and its place among all
+    margins.
+    """
     m = margin(edges, tau)
     z = m * sample.label
     tau.test_loss += math.log1p(math.exp(-abs(z))) - min(z, 0.0)
@@ -117,7 +121,9 @@ def judge(sample, edges, tau):
 
 
 def report(tau):
-    """The means, and the area: the share of pairs of either class that are in the right order."""
+    """Set the means, and the area: the share of pairs of either class that are in the right
+    order.
+    """
     if tau.tested == 0:
         return
     tau.test_logloss, tau.test_accuracy = tau.test_loss / tau.tested, tau.right / tau.tested

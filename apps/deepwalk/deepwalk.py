@@ -29,7 +29,7 @@ def small(p):
 
 
 def with_negatives(walk):
-    """A UDF that makes a walk, step by step, and at its last place the pool of negatives."""
+    """Return a UDF that makes a walk, step by step, and at its last place the pool of negatives."""
 
     def make(start, path, noise, at, topology, p, rng):
         walk(start, path, at, topology, p, rng)
@@ -43,7 +43,7 @@ class DeepWalkInput(EmbeddingInput):
     """A graph with the table that negatives are drawn from."""
 
     def extra_tables(self, program, topology):
-        """Walker's table of negatives."""
+        """Return Walker's table of negatives."""
         return table(topology)
 
     def specialise(self, program, edges):

@@ -105,7 +105,7 @@ def judged(
 
 
 def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-    """The dot product of each pair's vectors, (len(src),) float64."""
+    """Return the dot product of each pair's vectors, (len(src),) float64."""
     out = np.empty(len(src))
     for at in range(0, len(src), PIECE):
         piece = slice(at, at + PIECE)
@@ -116,13 +116,13 @@ def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
 
 
 def _keys(src: np.ndarray, dst: np.ndarray, n: int) -> np.ndarray:
-    """One number for each pair, whatever its direction."""
+    """Return one number for each pair, whatever its direction."""
     return np.minimum(src, dst).astype(np.int64) * n + np.maximum(src, dst)
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:
-    """Each once, ascending. (numpy.unique has become a hash table, and takes twenty times as
-    long for millions.)
+    """Return each key once, ascending. (numpy.unique has become a hash table, and takes twenty
+    times as long for millions.)
     """
     keys = np.sort(keys)
     return keys[np.diff(keys, prepend=-1) != 0]

@@ -18,7 +18,7 @@ class WalkInput(Graph):
     """A graph of which every worker sees all neighbours."""
 
     def topology(self, program):
-        """Neighbours along edges, or along and against them."""
+        """Return whether neighbours lie along edges alone, or along and against them."""
         return "directed" if program.directed else "undirected"
 
 
@@ -48,7 +48,7 @@ class Walking(Program):
 
 
 def uniform(start, path, at, topology, p, rng):
-    """Each neighbour alike."""
+    """Step to any neighbour, with equal probabilities."""
     first_order(path, start, at, topology.bounds, topology.ends, topology.ends[:0], rng)
 
 
@@ -73,7 +73,7 @@ def biased(start, path, at, topology, p, rng):
 
 
 def biased_by_weight(start, path, at, topology, p, rng):
-    """Neighbours by weight, p and q."""
+    """Step to a neighbour, with the probabilities that weights, p and q give."""
     second_order(
         path,
         start,

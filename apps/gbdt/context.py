@@ -12,7 +12,7 @@ class BoostedSamples(Samples):
     """Samples of two classes, or with numbers as labels."""
 
     def numeric(self, program):
-        """As its loss says."""
+        """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
 
 
@@ -32,7 +32,7 @@ def split(p):
 
 
 def forest(p):
-    """A number for each node of each tree."""
+    """Return the shape of an array with a number for each node of each tree."""
     return p.trees, nodes(p)
 
 

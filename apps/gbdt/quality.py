@@ -29,7 +29,7 @@ def found(edges, feature):
 
 
 def leaf(tree, edges, tau):
-    """The node of a tree in which a sample ends."""
+    """Return the node of a tree in which a sample ends."""
     node = 1
     while tau.feature[tree, node] >= 0:
         at = found(edges, tau.feature[tree, node])
@@ -42,7 +42,9 @@ def leaf(tree, edges, tau):
 
 
 def margin(edges, tau):
-    """The score of a sample that is not in training, in single precision and in XGBoost's order."""
+    """Return the score of a sample that is not in training, in single precision and in XGBoost's
+    order.
+    """
     m = np.float32(tau.base)
     for tree in range(tau.tree):
         m += tau.weight[tree, leaf(tree, edges, tau)]
@@ -55,12 +57,12 @@ def probability(sample, edges, tau):
 
 
 def prediction(sample, edges, tau):
-    """The label of a sample."""
+    """Return the predicted label of a sample."""
     return margin(edges, tau)
 
 
 def losing(loss):
-    """A UDF that adds up the losses of samples in training."""
+    """Return a UDF that adds up the losses of samples in training."""
     value = loss.value
 
     def lose(sample, tau):
@@ -75,8 +77,8 @@ def valued(tau):
 
 
 def judging(loss):
-    """A UDF that takes a held-out sample through the trees that are new to it, and judges by its
-    score.
+    """Return a UDF that takes a held-out sample through the trees that are new to it, and judges by
+    its score.
     """
     value, of_classes = loss.value, loss.of_classes
 
@@ -98,7 +100,7 @@ def judging(loss):
 
 
 def reporting(loss):
-    """The means over held-out samples."""
+    """Return a UDF that sets the means over held-out samples."""
 
     def report(tau):
         if tau.tested == 0:

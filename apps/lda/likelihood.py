@@ -40,7 +40,7 @@ def known(tau, p):
 
 
 def likely_topics(document, tau):
-    """A document's part of the joint likelihood of words and topics."""
+    """Add a document's part to the joint likelihood of words and topics."""
     whole, length = np.float64(tau.alpha_sum), 0.0
     for i in range(document.size):
         alpha = np.float64(tau.alpha[document.topics[i]])
@@ -51,7 +51,7 @@ def likely_topics(document, tau):
 
 
 def likely_words(word, tau, p):
-    """A word's part."""
+    """Add a word's part to the joint likelihood."""
     beta = np.float64(tau.beta)
     for k in range(p.topics):
         if word.n[k] > 0:
@@ -59,7 +59,7 @@ def likely_words(word, tau, p):
 
 
 def report(tau):
-    """The topics' part, and the sum by occurrence; nothing where nothing occurs."""
+    """Add the topics' part, and set the likelihood by occurrence; nothing where nothing occurs."""
     if tau.tokens == 0:
         return
     smooth = tau.V * float(tau.beta)

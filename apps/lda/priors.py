@@ -63,8 +63,8 @@ def spread(tau):
 
 
 def digamma(x):
-    """The logarithmic derivative psi of the gamma function, for x > 0: recurrence up to 10, then
-    its asymptotic series, to 1e-13.
+    """Return the logarithmic derivative psi of the gamma function, for x > 0: recurrence up to 10,
+    then its asymptotic series, to 1e-13.
     """
     below = 0.0
     while x < 10:
@@ -78,12 +78,12 @@ def digamma(x):
 
 
 def rise(prior, times):
-    """psi(prior + times) - psi(prior)."""
+    """Return psi(prior + times) - psi(prior)."""
     return digamma(np.float64(prior) + times) - digamma(np.float64(prior))
 
 
 def weigh_topics(document, tau):
-    """A document's part of the sums for alpha, when a step is due."""
+    """Add a document's part to the sums for alpha, when a step is due."""
     if tau.due:
         length = 0.0
         for i in range(document.size):
@@ -94,7 +94,7 @@ def weigh_topics(document, tau):
 
 
 def weigh_words(word, tau, p):
-    """A word's part of the sum for beta."""
+    """Add a word's part to the sum for beta."""
     if tau.due:
         for k in range(p.topics):
             if word.n[k] > 0:
@@ -108,7 +108,7 @@ def counted(tau, p):
 
 
 def step(tau, p):
-    """A step of the fixed point, of alpha and of beta; none without documents or words."""
+    """Make a step of the fixed point, of alpha and of beta; none without documents or words."""
     smooth = float(tau.V) * float(tau.beta)
     beta_down = tau.V * sum(rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
     if tau.alpha_down > 0:

@@ -56,12 +56,12 @@ def topics_of(edges, p):
 
 
 def by_document(document, edges, tau, p, rng):
-    """A document's turn."""
+    """Take a document's turn."""
     walk(edges, np.empty(0, np.uint16), topics_of(edges, p), tau.alpha_mean, tau, p, rng)
 
 
 def by_document_unevenly(document, edges, tau, p, rng):
-    """A document's turn where topics differ in alpha."""
+    """Take a document's turn where topics differ in alpha."""
     walk(
         edges,
         np.empty(0, np.uint16),
@@ -76,7 +76,7 @@ def by_document_unevenly(document, edges, tau, p, rng):
 
 
 def by_word(word, edges, tau, p, rng):
-    """A word's turn. It first counts what documents have changed."""
+    """Take a word's turn. Count first what documents have changed."""
     cut = len(edges) < word.seen
     occurrences = read(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
     for edge in edges:
@@ -99,8 +99,8 @@ def read(word, p):
 
 
 def fill(bag, word, p):
-    """The topics of all occurrences of a word, of which some lie on other workers; none if the
-    bag is empty.
+    """Write the topics of all occurrences of a word, of which some lie on other workers; none if
+    the bag is empty.
     """
     i = 0
     for k in range(p.topics if len(bag) else 0):

@@ -8,7 +8,9 @@ from tux.base.text import plural
 
 
 def check_batch(batch):
-    """UsageError for a size that is neither a share below 1 nor a number of samples above it."""
+    """Refuse a size that is neither a share below 1 nor a number of samples above it.
+    UsageError.
+    """
     if batch == 1:
         raise UsageError(
             "batch 1 may be read as one sample and as all of them",
@@ -29,8 +31,8 @@ def said(program, samples):
 
 
 def sizes(program):
-    """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
-    them else.
+    """Return the size of mini-batches as MiniBatch takes it: a share of the samples if it is below
+    1, else a number of them.
     """
     batch = program.batch or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}

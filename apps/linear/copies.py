@@ -23,17 +23,17 @@ RULES = ("workers", "entries")
 
 
 def averages(p):
-    """1 if models are averaged, else 0."""
+    """Return 1 if models are averaged, else 0."""
     return int(p.solver == "averaging")
 
 
 def by_workers(p):
-    """1 if workers count the same, else 0."""
+    """Return 1 if workers count the same, else 0."""
     return averages(p) * (p.average == "workers")
 
 
 def by_entries(p):
-    """1 if workers count by their entries, else 0."""
+    """Return 1 if workers count by their entries, else 0."""
     return averages(p) * (p.average == "entries")
 
 
@@ -78,12 +78,12 @@ def read(feature):
 
 
 def write(feature, w):
-    """A new copy."""
+    """Write a new copy."""
     feature.copy[0] = w
 
 
 def keep(feature):
-    """The mean of the copies."""
+    """Set the weight to the mean of the copies."""
     feature.w = feature.copy[0]
 
 
@@ -93,12 +93,12 @@ def read_counted(feature):
 
 
 def write_counted(feature, w):
-    """A new copy."""
+    """Write a new copy."""
     feature.counted_copy[0] = w
 
 
 def keep_counted(feature):
-    """The mean of the copies."""
+    """Set the weight to the mean of the copies."""
     feature.w = feature.counted_copy[0]
 
 

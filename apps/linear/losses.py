@@ -22,7 +22,7 @@ from tux.apps.linear import classes, softmax
 
 
 def logistic(y, m, width):
-    """(loss, slope), without an overflow."""
+    """Return (loss, slope) of the logistic loss, without an overflow."""
     z = y * m
     e = math.exp(-abs(z))
     q = 1 / (1 + e)
@@ -30,20 +30,20 @@ def logistic(y, m, width):
 
 
 def logistic_slope(y, m, width):
-    """The slope alone, which needs no logarithm."""
+    """Return the slope of the logistic loss alone, which needs no logarithm."""
     z = y * m
     e = math.exp(-abs(z))
     return -y * ((e if z > 0 else 1.0) / (1 + e))
 
 
 def hinge(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the hinge loss."""
     z = 1 - y * m
     return max(0.0, z), -y if z > 0 else 0.0
 
 
 def squared_hinge(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the squared hinge loss."""
     z = max(0.0, 1 - y * m)
     return z * z, -2 * y * z
 
@@ -55,7 +55,7 @@ def squared(y, m, width):
 
 
 def huber(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the Huber loss."""
     e = m - y
     if abs(e) <= width:
         return e * e / 2, e

@@ -33,7 +33,9 @@ PATH: dict[str, Any] = {
 
 
 def check_path(program):
-    """UsageError where there is no penalty that a path could lower, or where it cannot end."""
+    """Refuse a path where there is no penalty that it could lower, or where it cannot end.
+    UsageError.
+    """
     if program.path == 1:
         return
     if program.penalty != "l2":
@@ -73,7 +75,7 @@ def settled(tau, p):
 
 
 def square(tau):
-    """|w|^2 after the step."""
+    """Return |w|^2 after the step."""
     return max(0.0, tau.square + tau.step * (2 * tau.cross + tau.step * tau.length))
 
 
@@ -83,12 +85,14 @@ def is_optimal(gradient, change, tol):
 
 
 def along(program, stages):
-    """The stages of an epoch, which is a step at one of the penalties."""
+    """Return the stages of an epoch, which is a step at one of the penalties."""
     return [GlobalSync(lower), *stages, GlobalSync(settled)] if program.path > 1 else stages
 
 
 def rows(records):
-    """The path as a table: a row for each penalty, with its steps and measures at its end."""
+    """Return the path as a table: a row for each penalty, with its steps and measures at its
+    end.
+    """
     penalties = [record["penalty_l2"] for record in records if "penalty_l2" in record]
     table = path(records, penalty="penalty_l2", measures=MEASURES)
     steps = [str(penalties.count(penalty)) for penalty in dict.fromkeys(penalties)]
@@ -96,7 +100,9 @@ def rows(records):
 
 
 def best(program, records):
-    """The penalty at whose end the mean loss on held-out samples is least, if there are any."""
+    """Return the penalty at whose end the mean loss on held-out samples is least, if there are
+    any.
+    """
     last = {record["penalty_l2"]: record for record in records if "penalty_l2" in record}
     losses = {
         penalty: record[program.monitor]

@@ -25,12 +25,12 @@ JUDGED = {
 
 
 def response(sample, edges, tau):
-    """The margin of a sample."""
+    """Return the prediction for a sample: its margin."""
     return margin(edges, tau)
 
 
 def losing(loss):
-    """A UDF that adds up the losses of samples in training."""
+    """Return a UDF that adds up the losses of samples in training."""
 
     def lose(sample, edges, tau, p):
         value, _ = loss(sample.label, margin(edges, tau), p.width)
@@ -51,8 +51,8 @@ def valued(tau):
 
 
 def judging(loss, *, of_classes):
-    """A UDF that judges the model by a held-out sample: its loss; whether its class is found, and
-    its place among all margins; or its error.
+    """Return a UDF that judges the model by a held-out sample: its loss; whether its class is
+    found, and its place among all margins; or its error.
     """
 
     def judge_class(sample, edges, tau, p):
@@ -74,7 +74,7 @@ def judging(loss, *, of_classes):
 
 
 def reporting(name, *, of_classes):
-    """The means over held-out samples, of the loss called `name`."""
+    """Return a UDF that sets the means over held-out samples, of the loss called `name`."""
 
     def report(tau):
         if tau.tested == 0:

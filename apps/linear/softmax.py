@@ -60,7 +60,7 @@ def margins(m, edges, tau):
 
 
 def constants(weights):
-    """Intercepts that suit classes of these weights, (K,), where there are no weights of
+    """Return intercepts that suit classes of these weights, (K,), where there are no weights of
     features. They sum to 0.
     """
     logs = np.log(np.maximum(weights, MIN_CLASS_SAMPLES))

@@ -34,12 +34,12 @@ def moments(p):
 
 
 def sgd(feature, tau, p):
-    """A step along the gradient."""
+    """Step along the gradient."""
     feature.w = proximal(feature, feature.gathered * tau.portion, tau.rate / tau.curvature, tau)
 
 
 def adagrad(feature, tau, p):
-    """Each feature's steps fall with its gradients so far."""
+    """Step along the gradient; each feature's steps fall with its gradients so far."""
     g = feature.gathered * tau.portion
     feature.moments[0] += g * g
     s = tau.rate / (math.sqrt(feature.moments[0]) + SMALL)
@@ -77,7 +77,7 @@ def adam(feature, tau, p):
 
 
 def proximal(feature, m, s, tau):
-    """The weight after a step s along m and the penalties' part of it."""
+    """Return the weight after a step s along m and the penalties' part of it."""
     return shrunk(feature.w - s * m, s * feature.share, tau)
 
 

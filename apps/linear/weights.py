@@ -21,7 +21,7 @@ class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
 
     def tables(self, program, model):
-        """As `SparseReport`; of several classes, the largest weights of all."""
+        """Return the table of `SparseReport`; of several classes, the largest weights of all."""
         if not LOSSES[program.loss].wide:
             return super().tables(program, model)
         w, of = model.fields["feature"]["w"], class_names(program.classes)
@@ -64,11 +64,11 @@ class LinearReport(SparseReport):
         ]
 
     def history(self, program, records):
-        """The path."""
+        """Return the path."""
         return {"path": rows(records)} if program.path > 1 else {}
 
     def summary(self, program, tables, records):
-        """Of a path, the best penalty."""
+        """Return the best penalty of a path."""
         return best(program, records) if program.path > 1 else {}
 
     def exports(self):
@@ -89,9 +89,9 @@ def classified(classes: list[Any]) -> str:
 
 
 def table(program, model) -> dict[str, np.ndarray]:
-    """As `tux.apps.blockpg.weights.weights`; of several classes, `weight` (k, classes) of the
-    features that have one which is not 0, by the largest of each, `intercept` (classes,), and
-    `classes` (classes,).
+    """Return the arrays of `tux.apps.blockpg.weights.weights`; of several classes, `weight` (k,
+    classes) of the features that have one which is not 0, by the largest of each, `intercept`
+    (classes,), and `classes` (classes,).
     """
     if not LOSSES[program.loss].wide:
         return weights(program, model)
@@ -107,9 +107,9 @@ def table(program, model) -> dict[str, np.ndarray]:
 
 
 def estimator(program, model) -> dict[str, np.ndarray]:
-    """As `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is (classes, n) and
-    `intercept_` (classes,). Where labels are numbers, there are no classes, and `coef_` is (n,) and
-    `intercept_` one number.
+    """Return the arrays of `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is
+    (classes, n) and `intercept_` (classes,). Where labels are numbers, there are no classes, and
+    `coef_` is (n,) and `intercept_` one number.
     """
     if LOSSES[program.loss].wide:
         order = np.argsort(model.ids["feature"], kind="stable")
