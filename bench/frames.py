@@ -83,7 +83,7 @@ def made(kind: str, columns: dict[str, Any]) -> Any:
 
 
 def resident(what: str) -> int:
-    """Bytes of memory that this process holds (VmRSS), or has held at most (VmHWM)."""
+    """Return the bytes of memory that this process holds (VmRSS), or has held at most (VmHWM)."""
     found = re.search(rf"^{what}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return 1024 * int(found[1]) if found else 0
 

@@ -116,7 +116,7 @@ def tracked(stages: Sequence[Any]) -> list[Any]:
 
 
 def fields(**own: Any) -> dict[str, Any]:
-    """All fields of either type, synchronised; `own` are those that differ."""
+    """Return all fields of either type, synchronised; `own` are those that differ."""
     numbers = {name: value("f8") for name in ("w", "used", "c", "m", "before")} | {
         name: value("f4") for name in ("r", "h", "u")
     }

@@ -40,7 +40,7 @@ write = sys.stdout.write
 
 
 def matrix(name: str, args: argparse.Namespace) -> Any:
-    """The samples of a set, float32: a CSR matrix without empty columns, or an array."""
+    """Return the samples of a set, float32: a CSR matrix without empty columns, or an array."""
     from sklearn.datasets import load_svmlight_file
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -78,12 +78,12 @@ def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: 
 
 
 def column(fitted: Result, name: str) -> list[float]:
-    """A number of all epochs."""
+    """Return a number of all epochs."""
     return [record[name] for record in fitted.records]
 
 
 def centers(fitted: Result) -> np.ndarray:
-    """(clusters, features) float64."""
+    """Return the centers, (clusters, features) float64."""
     assert fitted.worker is not None
     tau, graph = fitted.worker.tables["tau"].arrays, fitted.worker.graph
     if "feature" not in graph.vertices:
@@ -95,7 +95,7 @@ def centers(fitted: Result) -> np.ndarray:
 
 
 def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[float, Any]:
-    """Seconds of scikit-learn's fit, and what it has fitted."""
+    """Run scikit-learn's fit; return its seconds and its model."""
     from sklearn.cluster import KMeans
 
     model = KMeans(args.clusters, n_init=1, max_iter=moves, tol=0, **given)

@@ -59,7 +59,7 @@ class LateLDA(LDA):
     length: float = param(0.0, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, with waits."""
+        """Return the stages of LDA, with waits."""
         return straggling(super().stages(cluster), self.length)
 
 
@@ -79,7 +79,7 @@ class Straggling(BlockPG):
     length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, with a wait in front of each block."""
+        """Return the stages of BlockPG, with a wait in front of each block."""
         late = [Late(self.length)] if cluster.workers > 1 else []
         return [
             MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s

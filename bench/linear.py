@@ -67,7 +67,9 @@ def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) ->
 
 
 def when(records: Records, goal: float) -> float:
-    """Training seconds until the objective is at most `goal`; infinite if it never is."""
+    """Return the training seconds until the objective is at most `goal`; infinite if it never
+    is.
+    """
     return next((r["seconds"] for r in records if r["objective"] <= goal), float("inf"))
 
 
@@ -81,7 +83,7 @@ def fitted(model: Any, x: Any, y: np.ndarray) -> float:
 
 
 def peer(solver: str, x: Any, y: np.ndarray, best: float, runs: int) -> list[float]:
-    """Seconds to each goal of scikit-learn's LogisticRegression."""
+    """Return the seconds to each goal of scikit-learn's LogisticRegression."""
     from sklearn.linear_model import LogisticRegression
 
     found = []

@@ -38,7 +38,7 @@ class Memory:
 
 
 def _family(root: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all below it."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -87,6 +87,6 @@ class Peaks:
                     most[column] = max(most[column], 1024 * int(line.split()[1]))
 
     def largest(self, word: str, column: str) -> int:
-        """The largest of a column among processes whose command holds a word."""
+        """Return the largest of a column among processes whose command holds a word."""
         found = (self.most[number] for number, text in self.commands.items() if word in text)
         return max((each[column] for each in found), default=0)

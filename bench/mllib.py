@@ -47,7 +47,7 @@ def missing() -> str:
 
 
 def matrix(edges: EdgeData) -> Any:
-    """The samples of edges as a matrix in CSR with a column for each feature."""
+    """Return the samples of edges as a matrix in CSR with a column for each feature."""
     from scipy.sparse import csr_matrix
 
     shape = tuple(len(edges.ids[end]) for end in edges.ends)
@@ -98,7 +98,7 @@ class Mllib:
 
 @contextmanager
 def session() -> Iterator[Mllib]:
-    """Spark for the body."""
+    """Start Spark for the body."""
     from pyspark.sql import SparkSession
 
     logging.getLogger("pyspark").setLevel(logging.ERROR)

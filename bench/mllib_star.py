@@ -71,7 +71,7 @@ Records = list[dict[str, Any]]
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
 
 
@@ -105,7 +105,7 @@ class Found(NamedTuple):
 
 
 def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
-    """The program, as worker processes find it."""
+    """Return the program, as worker processes find it."""
     whole = {"batch": problem.samples} if given["solver"] == "sgd" else {}
     given = {**problem.given(), **whole, **given}
     made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:Fitting").program(
@@ -152,19 +152,21 @@ def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) 
 
 
 def nearing(problem: Problem, threads: int = 1) -> Records:
-    """The records of a run on one worker that comes near the optimum."""
+    """Return the records of a run on one worker that comes near the optimum."""
     if problem.loss == "logistic":
         return trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
     return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01}, threads)
 
 
 def optimum(problem: Problem) -> float:
-    """The least objective known beforehand."""
+    """Return the least objective known beforehand."""
     return float(min(record["objective"] for record in nearing(problem)))
 
 
 def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> Found:
-    """The run with the fewest steps to the goal; if none gets there, that which comes nearest."""
+    """Return the run with the fewest steps to the goal; if none gets there, that which comes
+    nearest.
+    """
     goal = least + ABOVE * problem.samples
     every = []
     for way in ways:
@@ -240,7 +242,9 @@ def spark(problems: Sequence[Problem]) -> None:
 
 
 def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -> None:
-    """Curves of the distance to the optimum by communication steps, a panel for each problem."""
+    """Plot curves of the distance to the optimum by communication steps, a panel for each
+    problem.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -269,7 +273,7 @@ def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -
 
 
 def problems(names: Sequence[str], loss: str, scale: float) -> list[Problem]:
-    """The sets, each without a penalty and with one."""
+    """Return the sets, each without a penalty and with one."""
     out = []
     for name in names:
         samples, features, entries = SETS[name]

@@ -60,7 +60,7 @@ wiki-Vote 128      3.692 .007 16.28  3.772 .031 1.32   8.671 .007  6.528 .046  5
 
 
 def peers() -> dict[tuple[str, int], dict[str, Peer]]:
-    """The tools' figures by graph and number of parts."""
+    """Return the tools' figures by graph and number of parts."""
     found = {}
     for line in _TABLE.strip().splitlines():
         graph, k, *numbers = line.split()
@@ -87,7 +87,7 @@ hard capacity.
 
 
 def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
-    """(name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
+    """Yield (name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
     for name in GRAPHS:
         if name == "ml1m":
             edges = read_edges(

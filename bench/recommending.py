@@ -38,7 +38,7 @@ System = Callable[[int], Found]
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -103,7 +103,7 @@ def partition(data: Path, folder: Path, parts: int, extra: Sequence[str], limit:
 
 
 def to_first_record(tux: Path, data: Path, folder: Path, workers: int) -> Outcome:
-    """From the start of a run to the first record of its training."""
+    """Measure from the start of a run to the first record of its training."""
     out = folder / "run"
     records = out / "metrics.jsonl"
     command = [str(tux), "run", "mf", str(data), "--workers", str(workers), "--epochs", "1"]
@@ -136,7 +136,7 @@ def commands(
 
 
 def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
-    """The lines of the table."""
+    """Yield the lines of the table."""
     inputs = write_inputs(Path(asked.data) if asked.data else folder, asked.ratings, asked.files)
     for name, data in inputs.items():
         measured = commands(asked, data, folder)
@@ -149,7 +149,7 @@ def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Seconds and memory of one command, which was run several times."""
+    """Yield seconds and memory of one command, which was run several times."""
     if failed := next((each.error for each in outcomes if each.error), ""):
         yield f"failed: {failed}"
         return

@@ -58,7 +58,7 @@ def measured(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
 
 
 def plot(path: Path, histograms: dict[int, np.ndarray]) -> None:
-    """Bars of the share of reads by staleness, one panel a slack."""
+    """Plot bars of the share of reads by staleness, one panel a slack."""
     import matplotlib
 
     matplotlib.use("Agg")

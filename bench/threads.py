@@ -48,7 +48,7 @@ class Set(NamedTuple):
 
 
 def _links() -> EdgeData:
-    """10 million random links of a million pages."""
+    """Make 10 million random links of a million pages."""
     rng = np.random.default_rng(1)
     src, dst = (rng.integers(0, 1_000_000, 10_000_000) for _ in range(2))
     return from_arrays(src, dst, ends=("page", "page"))

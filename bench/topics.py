@@ -52,7 +52,7 @@ single precision: .00006 with 100 topics, .0002 with 1,000.
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -119,7 +119,7 @@ class Run(NamedTuple):
         return self.tokens / float(np.median(passes[len(passes) // 2 :]))
 
     def until(self, target: float) -> tuple[float, float]:
-        """Seconds and passes until the target; infinite if it is not reached."""
+        """Return the seconds and passes until the target; infinite if it is not reached."""
         (there,) = np.nonzero(self.likelihoods >= target)
         return (
             (float(self.ends[there[0]]), float(there[0] + 1))
@@ -148,7 +148,7 @@ def log_likelihood(
 
 
 def _rise(x: float, n: np.ndarray) -> np.ndarray:
-    """lnG(x + n) - lnG(x) for whole n: the sum of ln(x + i) over i < n."""
+    """Return lnG(x + n) - lnG(x) for whole n: the sum of ln(x + i) over i < n."""
     whole = np.asarray(n).astype(np.int64).ravel()
     return np.append(0.0, np.cumsum(np.log(x + np.arange(whole.max(initial=0)))))[whole]
 
@@ -164,7 +164,7 @@ def checked(told: float, found: float, system: str) -> None:
 
 
 def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: int) -> Run:
-    """A run of tux."""
+    """Run tux."""
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
     result = run(
         program,
@@ -191,8 +191,8 @@ def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: in
 
 
 def tomotopy() -> Any:
-    """The library, None where it is not installed. It warns that several workers do not repeat a
-    seed, and of its own making.
+    """Import the library; None where it is not installed. It warns that several workers do not
+    repeat a seed, and of its own making.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -204,7 +204,7 @@ def tomotopy() -> Any:
 
 
 def documents(edges: EdgeData) -> list[list[str]]:
-    """The words of each document that has some, token by token."""
+    """Return the words of each document that has some, token by token."""
     counts = edges.fields["count"]
     source = np.repeat(edges.src, counts)
     order = np.argsort(source, kind="stable")
@@ -216,7 +216,7 @@ def documents(edges: EdgeData) -> list[list[str]]:
 def theirs(
     library: Any, texts: Sequence[Sequence[str]], setting: Setting, workers: int, seed: int
 ) -> Run:
-    """A run of tomotopy."""
+    """Run tomotopy."""
     model = library.LDAModel(
         tw=library.TermWeight.ONE, k=setting.topics, alpha=setting.alpha, eta=BETA, seed=seed + 1
     )

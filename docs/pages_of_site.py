@@ -23,7 +23,7 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 
 def page_of(source):
-    """The name in the site of a file of the tree; None for one that is not in it."""
+    """Return the name in the site of a file of the tree; None for one that is not in it."""
     return ELSEWHERE.get(source) or (source[5:] if source.startswith("docs/") else None)
 
 

@@ -39,7 +39,7 @@ def flags() -> argparse.Namespace:
 
 
 def main() -> int:
-    """The exit code."""
+    """Play the scenarios, print the table, and return the exit code."""
     asked, known = flags(), scenarios()
     wanted = tuple(asked.only.split(","))
     if unknown := [each for each in wanted if not any(name.startswith(each) for name in known)]:
@@ -97,7 +97,7 @@ def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Pa
 
 
 def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
-    """One time, which took some seconds, in a line; and what was wrong."""
+    """Print one time, which took some seconds, in a line; and what was wrong."""
     took = f"{seconds:5.1f} s"
     parts = [f"{scenario.name:24} {number}", took, "WRONG" if seen.wrong else "right"]
     if seen.noticed is not None:
@@ -120,7 +120,7 @@ def remains(folder: Path) -> list[str]:
 
 
 def processor() -> str:
-    """The name of this machine's processor."""
+    """Return the name of this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

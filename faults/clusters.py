@@ -77,7 +77,7 @@ class Engine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def watch(self, plan: Path) -> None:
-        """The processes that run from now on have this folder of plans."""
+        """Give the processes that run from now on this folder of plans."""
         self._plan.unlink(missing_ok=True)
         self._plan.symlink_to(plan)
 
@@ -123,7 +123,7 @@ class OnRay(Cluster):
         self.environment["RAY_ADDRESS"] = self.cluster.address
 
     def _start(self) -> None:
-        """The head and two nodes."""
+        """Start the head and two nodes."""
         import ray
         import ray.cluster_utils
 
@@ -146,7 +146,9 @@ class OnRay(Cluster):
         super().__exit__()
 
     def _node(self, number: int) -> Any:
-        """A node with an address of its own: a command connects to the head, whose it shares."""
+        """Start a node with an address of its own: a command connects to the head, whose address it
+        shares.
+        """
         what = {"num_cpus": CORES, "node_ip_address": f"127.0.0.{number}"}
         with self._surroundings():
             return tried(lambda: self.cluster.add_node(object_store_memory=STORE, **what))
@@ -171,7 +173,7 @@ class OnRay(Cluster):
         return whole and all(each["state"] == "REMOVED" for each in groups)
 
     def raylet(self, place: int) -> int:
-        """The process that is the node of an actor."""
+        """Return the process that is the node of an actor."""
         return processes()[place][1]
 
     def mend(self, pids: Sequence[int]) -> None:
@@ -228,7 +230,7 @@ class OnSpark(Cluster):
         self.environment |= spark_environment(address)
 
     def _start(self) -> str:
-        """The address of the master, when the workers are there."""
+        """Start a master and workers; return the master's address when the workers are there."""
         port = free_port()
         address = f"spark://127.0.0.1:{port}"
         self._run("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
@@ -264,7 +266,7 @@ class OnSpark(Cluster):
         super().__exit__()
 
     def is_free(self) -> bool:
-        """No worker has an executor."""
+        """Return whether no worker has an executor."""
         return not any(parent in self.workers for _, parent in processes().values())
 
 
@@ -309,7 +311,7 @@ def missing(name: str) -> str:
 
 
 def java() -> int:
-    """The version of Java that is on the PATH; 0 if there is none."""
+    """Return the version of Java that is on the PATH; 0 if there is none."""
     try:
         done = subprocess.run(["java", "-version"], capture_output=True, text=True)
     except OSError:
@@ -322,7 +324,7 @@ def java() -> int:
 
 
 def processes() -> dict[int, tuple[list[str], int]]:
-    """The words of all processes that live, by number, each with its parent."""
+    """Return the words of all processes that live, by number, each with its parent."""
     found = {}
     for each in Path("/proc").iterdir():
         if each.name.isdigit():
@@ -359,7 +361,7 @@ class Placed:
         raise LookupError(f"machine {rank} does not run")
 
     def all(self) -> list[int]:
-        """The guard and what it has started."""
+        """Return the guard and what it has started."""
         return [self.guard, self.command, *self.workers]
 
 
@@ -369,7 +371,7 @@ def is_guard(words: list[str], tmp: Path) -> bool:
 
 
 def below(pid: int) -> list[int]:
-    """A process and all that it has started, the uppermost first."""
+    """Return a process and all that it has started, the uppermost first."""
     found, known = [pid], processes()
     for each in found:
         found += [number for number, (_, parent) in known.items() if parent == each]

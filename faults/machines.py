@@ -33,7 +33,7 @@ class Machines:
         room.flags["--restarts"] = 3
 
     def more(self, rank: int) -> list[object]:
-        """The flags that make two machines of two commands."""
+        """Return the flags that make two machines of two commands."""
         where = ["--nnodes", 2, "--node-rank", rank, "--rdzv", f"{self.host}:{self.port}"]
         return [*where, "--key-file", self.key, "--rejoin", self.rejoin]
 
@@ -60,14 +60,14 @@ class Machines:
 
 
 def hold(rank: int) -> dict[str, object]:
-    """A worker waits within an epoch."""
+    """Return an entry of the plan: a worker waits within an epoch."""
     return {"name": "at", "moment": "clock", "epoch": 3, "number": 2, "do": "hold"} | {
         "who": f"worker {rank}"
     }
 
 
 def link_down(seconds: float, room: Room) -> Seen:
-    """The link is down for a while in the midst of an epoch."""
+    """Cut the link for a while in the midst of an epoch."""
     with Cable() as cable:
         machines = Machines(room, cable)
         commands = machines.both([hold(1)])
@@ -81,7 +81,7 @@ def link_down(seconds: float, room: Room) -> Seen:
 
 
 def reset(room: Room) -> Seen:
-    """All connections are reset, several times, while the workers are at work."""
+    """Reset all connections, several times, while the workers are at work."""
     with Cable() as cable:
         machines = Machines(room, cable)
         room.flags["--epochs"] = 30
@@ -169,7 +169,7 @@ STRANGERS = {
 
 
 def strangers(content: bytes | None, room: Room) -> Seen:
-    """Somebody else comes to the port of machine 0, before the others do and later."""
+    """Connect to the port of machine 0 as somebody else, before the others do and later."""
     machines = Machines(room)
     room.plan([hold(1)])
     first = machines.start(0)
@@ -186,7 +186,7 @@ def strangers(content: bytes | None, room: Room) -> Seen:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         return int(held.getsockname()[1])
 
@@ -201,7 +201,7 @@ def visited(room: Room, port: int, content: bytes | None) -> bool:
 
 
 def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
-    """A connection to the port, by which this was sent; None: random bytes."""
+    """Return a connection to the port, by which this was sent; None: random bytes."""
     said = room.draw.randbytes(room.draw.randrange(1, 5000)) if content is None else content
     connection = socket.create_connection(("127.0.0.1", port), timeout=10)
     connection.sendall(said)
@@ -209,12 +209,12 @@ def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     return [*_faults(), *_restarts(), *_strangers()]
 
 
 def _strangers() -> list[Scenario]:
-    """Somebody else comes to the port."""
+    """Return the scenarios in which somebody else comes to the port."""
     return [
         Scenario(
             f"stranger-{name}",
@@ -227,7 +227,7 @@ def _strangers() -> list[Scenario]:
 
 
 def _restarts() -> list[Scenario]:
-    """Both commands are started again."""
+    """Return the scenarios in which both commands are started again."""
     return [
         Scenario(
             f"restarted-{first}-{second}",
@@ -240,7 +240,7 @@ def _restarts() -> list[Scenario]:
 
 
 def _faults() -> list[Scenario]:
-    """Something happens to the machines."""
+    """Return the scenarios in which something happens to the machines."""
     told = "noticed; goes on; the same bytes"
     return [
         Scenario(

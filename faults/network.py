@@ -86,10 +86,10 @@ class Cable:
         ip("-n", self.spaces[0], "link", "set", self.ends[0], "down")
 
     def mend(self) -> None:
-        """The link is up again."""
+        """Mend the link."""
         ip("-n", self.spaces[0], "link", "set", self.ends[0], "up")
 
     def reset(self) -> None:
-        """All connections between the machines are reset; what is under way in them is lost."""
+        """Reset all connections between the machines; what is under way in them is lost."""
         command = ["ss", "-tK", "dst", "10.78.0.2"]
         subprocess.run([*self.wrap(0), *command], check=True, capture_output=True)

@@ -17,7 +17,7 @@ FLAGS: dict[str, object] = {"--epochs": 12, "--checkpoint-every": 2, "--threads"
 
 
 def files() -> list[Path]:
-    """Ratings, and those that are held out, where they are."""
+    """Return the files of ratings, and of those that are held out, if they are there."""
     folder = Path(os.environ.get("TUX_TEST_DATA", ""), "ratings", "ml-1m")
     names = (folder / f"ml-1m.{name}.dat.gz" for name in ("train", "probe"))
     return [path for path in names if path.is_file()]
@@ -44,7 +44,7 @@ def killed(room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     return [
         Scenario(
             "killed-ml-1m",

@@ -59,7 +59,7 @@ class Whole:
     def __init__(
         self, folder: Path, program: object, data: Path, test: Path, flags: dict[str, object]
     ) -> None:
-        """`flags`: of each run; a value "" is none."""
+        """Set the program, its data, and the `flags` of each run; a value "" is none."""
         self.folder, self.flags = folder, flags
         self._files = [program, data, "--test", test]
         self._ended: dict[str, Ended] = {}
@@ -67,7 +67,7 @@ class Whole:
 
     @staticmethod
     def small(folder: Path, size: int = 8000, *, jit: bool = True) -> Whole:
-        """PROGRAM and small ratings: `size`, a tenth of them held out."""
+        """Return the runs of PROGRAM on small ratings: `size`, a tenth of them held out."""
         for name, part in zip(
             ("train", "test"), ratings(300, 100, size, test_share=0.1).split(), strict=True
         ):
@@ -91,7 +91,7 @@ class Whole:
         return self._others[name]
 
     def argv(self, out: str, flags: dict[str, object]) -> list[object]:
-        """A command that trains."""
+        """Return the words of a command that trains."""
         named = (each for pair in flags.items() for each in pair if each != "")
         return ["run", *self._files, *named, "--out", out]
 
@@ -120,7 +120,9 @@ class Whole:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """One process at a time is in a folder. The wait for another one is as long as its run."""
+    """Let one process at a time use a folder. The wait for another one is as long as its run. A
+    context.
+    """
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

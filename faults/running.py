@@ -73,8 +73,8 @@ class Running:
         shutil.rmtree(self.tmp, ignore_errors=True)
 
     def processes(self) -> dict[int, list[str]]:
-        """Process ids, with command lines, of all that this command has started and that still
-        live.
+        """Return the process ids, with command lines, of all that this command has started and that
+        still live.
         """
         alive, mark = {}, f"TMPDIR={self.tmp}".encode()
         for each in Path("/proc").iterdir():
@@ -90,7 +90,7 @@ class Running:
         return alive
 
     def workers(self) -> dict[int, int]:
-        """Process id of each worker that has started, by rank."""
+        """Return the process id of each worker that has started, by rank."""
         return {
             int(line[line.index("tux.cluster.worker_process") + 2]): pid
             for pid, line in self.processes().items()
@@ -106,7 +106,7 @@ class Running:
         return sorted(alive | below(self.tmp) | parts)
 
     def output(self) -> tuple[str, str]:
-        """(standard output, standard error) so far."""
+        """Return (standard output, standard error) so far."""
         out, err = ((self.folder / name).read_text() for name in ("stdout", "stderr"))
         return out, err
 
@@ -120,7 +120,9 @@ class Running:
         return True
 
     def wait(self, seconds: float) -> int | None:
-        """The exit code; None if it has not ended after so many seconds."""
+        """Wait for the exit code, and return it; None if the command has not ended after so many
+        seconds.
+        """
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -128,8 +130,8 @@ class Running:
 
 
 def below(folder: str | os.PathLike[str]) -> set[str]:
-    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike
-    `rglob`, passes over what is gone.
+    """Return the paths of all that a folder holds, also while somebody else deletes it: `os.walk`,
+    unlike `rglob`, passes over what is gone.
     """
     return {
         os.path.join(where, name)

@@ -25,7 +25,7 @@ class Row(NamedTuple):
         return sum(bool(each.wrong) for each in self.seen)
 
     def cells(self) -> tuple[str, ...]:
-        """By HEADS."""
+        """Return the cells of a row, in the order of HEADS."""
         scenario = self.scenario
         if self.skipped:
             return scenario.fault, f"skipped: {self.skipped}", "", "", ""
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def seconds(values: Sequence[float | None]) -> str:
-    """Median and maximum of those that there are."""
+    """Write the median and the maximum of those numbers that there are."""
     there = [value for value in values if value is not None]
     if not there:
         return ""
@@ -65,7 +65,7 @@ def seconds(values: Sequence[float | None]) -> str:
 
 
 def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Heads and cells. Where engines have placed runs, the first column names them."""
+    """Return heads and cells. Where engines have placed runs, the first column names them."""
     found = [HEADS, *(row.cells() for row in rows)]
     engines = [row.scenario.engine for row in rows]
     if not any(engines):
@@ -74,13 +74,13 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     heads, *cells = lines(rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in [heads, ["---"] * len(heads), *cells])
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table in columns."""
+    """Return the table in columns."""
     found = lines(rows)
     widths = [max(map(len, column)) for column in zip(*found, strict=True)]
     return "".join(

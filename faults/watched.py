@@ -106,7 +106,7 @@ class Moment(Stage):
         self.moment = moment
 
     def prepare(self, worker, batch=None):
-        """A step that counts the clocks of each epoch."""
+        """Return a step that counts the clocks of each epoch."""
         return Reached(worker, self.moment)
 
 

@@ -42,7 +42,7 @@ def flags() -> argparse.Namespace:
 
 
 def main() -> int:
-    """The exit code."""
+    """Fuzz the parsers, or replay one input, and return the exit code."""
     asked = flags()
     with tempfile.TemporaryDirectory(prefix="tux-fuzz-") as folder:
         known = parsers(Path(folder))

@@ -84,7 +84,7 @@ class _Route:
         return np.array([1, 3, 4], np.int32)
 
     def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
-        """The same."""
+        """Return the same rows."""
         return np.array([1, 3, 4], np.int32)
 
 
@@ -250,7 +250,7 @@ def _summed(parts: list[bytes]) -> list[bytes]:
 
 
 def _array(rng: Random, array: np.ndarray) -> np.ndarray:
-    """Another array instead of one that is right."""
+    """Return another array instead of one that is right."""
     match rng.randrange(7):
         case 0:
             return array[: rng.randrange(len(array) + 1)] if array.ndim else array
@@ -274,7 +274,9 @@ def _array(rng: Random, array: np.ndarray) -> np.ndarray:
 
 
 def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Frames whose bytes are damaged, with or without a right checksum, or whose arrays are."""
+    """Make frames whose bytes are damaged, with or without a right checksum, or whose arrays
+    are.
+    """
     chance = rng.random()
     if chance < 0.1:
         return joined(rng.randbytes(rng.randrange(150)) for _ in range(rng.randrange(4)))
@@ -335,7 +337,7 @@ def _controlled(message: Message) -> object:
 
 
 def _control_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Bytes of a control that are damaged, or a control with other values."""
+    """Make bytes of a control that are damaged, or a control with other values."""
     if rng.random() < 0.5:
         return mutations.binary(rng, samples)
     value = mutations.structured(rng, msgspec.msgpack.decode(rng.choice(samples)))
@@ -353,7 +355,7 @@ VALID = frozenset(_valid())
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name."""
+    """Return all parsers of this file by name."""
     controls = [msgspec.msgpack.encode(each) for each in CONTROLS]
     return {
         "frames": Parser(_valid(), _read_message, _message_input),

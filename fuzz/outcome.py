@@ -54,7 +54,7 @@ def wrong(error: TuxError) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of this repository that an error has passed."""
+    """Return the last line of this repository that an error has passed."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -95,7 +95,7 @@ def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def as_text(table: Table) -> str:
-    """The table as the csv module writes it, but that first cells which are comments by
+    """Return the table as the csv module writes it, but that first cells which are comments by
     `tux.io.table_lines` stand in quotes.
     """
     out = io.StringIO()
@@ -112,8 +112,8 @@ def as_text(table: Table) -> str:
 
 
 def in_memory(table: Table) -> dict[str, list[Any]]:
-    """The table with a type for each column, as pandas reads it from text: numbers, of which some
-    may be missing, or words.
+    """Return the table with a type for each column, as pandas reads it from text: numbers, of which
+    some may be missing, or words.
     """
     return {name: _typed(cells) for name, cells in table.items()}
 
@@ -186,7 +186,7 @@ def _samples_in_memory(table: Any) -> tuple[object, Sequence[str]]:
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
 
     def of(samples: Sequence[Table], text: Any, memory: Any) -> Parser:
         read = from_file(folder / "table.csv", compared(text, memory))

@@ -148,7 +148,7 @@ def edges(path: Path, content: bytes) -> object:
 
 
 def _plain(path: Path, content: bytes) -> object:
-    """Edges, of which even few are worth the compiled loop and threads."""
+    """Read edges so that even few of them are worth the compiled loop and threads."""
     before = plain_rows.BYTES_PER_THREAD
     plain_rows.BYTES_PER_THREAD = 4 + choice(content, 20, "piece")
     try:
@@ -176,7 +176,7 @@ def _shared(path: Path, content: bytes) -> object:
 
 
 def _many(path: Path, content: bytes) -> object:
-    """Edges in two files, cut anywhere."""
+    """Read edges in two files, cut anywhere."""
     cut = choice(content, len(content) + 1, "cut")
     if content in VALID:
         cut = content.index(b"\n") + 1
@@ -288,7 +288,7 @@ Reader = Callable[[Path, bytes], object]
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
 
     def of(
         samples: Sequence[bytes], read: Reader, name: str = "input.txt", share: float = 1.0

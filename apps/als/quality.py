@@ -41,7 +41,7 @@ def square(v, tau, p):
 
 
 def keep(tau, p):
-    """Keep the products for the vertices of the other end."""
+    """Keep the products of factors for the vertices of the other end."""
     tau.gram[:] = tau.products
 
 

@@ -59,7 +59,7 @@ def likely_words(word, tau, p):
 
 
 def report(tau):
-    """Add the topics' part, and set the likelihood by occurrence; nothing where nothing occurs."""
+    """Set the likelihood by occurrence, with the topics' part; nothing where nothing occurs."""
     if tau.tokens == 0:
         return
     smooth = tau.V * float(tau.beta)

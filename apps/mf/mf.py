@@ -27,7 +27,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 
 
 def count(rating, tau):
-    """Set the moments of the ratings."""
+    """Add up the moments of the ratings."""
     tau.n, tau.sum, tau.squares = tau.n + 1, tau.sum + rating.value, tau.squares + rating.value**2
 
 

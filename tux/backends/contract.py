@@ -56,10 +56,10 @@ class Machine(ABC):
 
     @abstractmethod
     def ask(self, method: str, *arguments: Any) -> Any:
-        """The answer of `MachineCommand.method(*arguments)` on that machine: the back-end calls
-        `MachineCommand.serve(method, *arguments)` there, and gives what comes back to `answered`.
-        So an error of the method is raised here. MachineLost where the machine is gone, or has not
-        answered within SILENCE seconds.
+        """Return the answer of `MachineCommand.method(*arguments)` on that machine: the back-end
+        calls `MachineCommand.serve(method, *arguments)` there, and gives what comes back to
+        `answered`. So an error of the method is raised here. MachineLost where the machine is gone,
+        or has not answered within SILENCE seconds.
         """
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
@@ -105,7 +105,7 @@ class Rows(ABC):
 
     @abstractmethod
     def size(self) -> int:
-        """About how many bytes they have. It may compute them. Raises DataError."""
+        """Return about how many bytes they have. It may compute them. Raises DataError."""
 
     @abstractmethod
     def shares(self, machines: int) -> Sequence[Any]:
@@ -126,14 +126,15 @@ class Backend(ABC):
 
     @abstractmethod
     def start(self, wanted: Wanted) -> Sequence[Machine]:
-        """All machines, by rank. DeadlinePassed where they are not there in time: it names what
-        there is and what is needed.
+        """Start all machines, and return them by rank. DeadlinePassed where they are not there in
+        time: it names what there is and what is needed.
         """
 
     @abstractmethod
     def replace(self, rank: int) -> Machine | None:
-        """Another machine in the place of one that is lost and has been killed. None if this
-        back-end can only start all of them again: then `close` and `start` follow. DeadlinePassed.
+        """Start another machine in the place of one that is lost and has been killed, and return
+        it. None if this back-end can only start all of them again: then `close` and `start` follow.
+        DeadlinePassed.
         """
 
     @abstractmethod
@@ -171,8 +172,8 @@ class _Versioned(msgspec.Struct):
 
 
 def order_of(packed: bytes, version: str, host: str) -> Order:
-    """The order that bytes are, on a host with this version of tux. Refused where they are of
-    another one: its orders may say other things.
+    """Read an order from bytes, on a host with this version of tux. Refused where they are of
+    another version: its orders may mean other things.
     """
     try:
         if (other := msgspec.msgpack.decode(packed, type=_Versioned).version) != version:

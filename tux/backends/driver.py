@@ -210,7 +210,7 @@ class Driver:
                 self._events.put(Event(rank, placing, error=told))
 
     def _check_shared(self, ranks: Sequence[int]) -> None:
-        """UsageError where a machine does not see the folder in which checkpoints are kept."""
+        """Check that each machine sees the folder in which checkpoints are kept. UsageError."""
         if (out := self._run.out) is None or not self._run.is_shared:
             return
         mark = out.parent / f".tux-{secrets.token_hex(8)}"
@@ -234,7 +234,9 @@ class Driver:
     # ---- while it runs
 
     def _follow(self, asked: Callable[[], bool]) -> int:
-        """Machine 0's exit code, once all machines have ended or have had time to."""
+        """Follow the machines; return machine 0's exit code, once all of them have ended or have
+        had time to.
+        """
         limit: float | None = None
         while limit is None or (None in self._codes and time.monotonic() < limit):
             if asked() and not self._interrupted:

@@ -97,13 +97,13 @@ class MachineCommand:
         return served(lambda: methods[method](*arguments))
 
     def stay(self) -> None:
-        """A sign of life to the guard, for a back-end that is busy here by itself."""
+        """Give a sign of life to the guard, for a back-end that is busy here by itself."""
         self._wish("stay")
 
     # ---- before the command
 
     def about(self) -> list[Any]:
-        """The machine's name, a port of it that is free, and its folder for this run."""
+        """Return the machine's name, a port of it that is free, and its folder for this run."""
         return [socket.gethostname(), free_port(), str(self.folder)]
 
     def sees(self, path: str) -> bool:
@@ -139,10 +139,10 @@ class MachineCommand:
     # ---- while it runs
 
     def news(self, seconds: float) -> list[Any]:
-        """The lines since the last call, each with its stream ("out" or "err"); and the exit code
-        if the command has ended and all its lines have been told, else None. Waits for them so many
-        seconds, and GATHER for more when there is one. The code of a command that was killed is
-        minus the signal.
+        """Return the lines since the last call, each with its stream ("out" or "err"); and the exit
+        code if the command has ended and all its lines have been returned, else None. Waits for
+        them so many seconds, and GATHER for more when there is one. The code of a command that was
+        killed is minus the signal.
         """
         lines: list[list[str]] = []
         size = 0
@@ -162,7 +162,7 @@ class MachineCommand:
         return [lines, self._codes[0] if len(self._codes) == 2 else None]
 
     def interrupt(self) -> None:
-        """As Ctrl-C at the command."""
+        """Interrupt the command, as Ctrl-C does."""
         self._wish("interrupt")
 
     def end(self) -> None:
@@ -185,7 +185,7 @@ class MachineCommand:
     # ---- what it has written
 
     def files(self, folder: str) -> list[list[Any]]:
-        """The files below a folder of the machine's folder, each with its size."""
+        """Return the files below a folder of the machine's folder, each with its size."""
         root = self.folder / folder
         try:
             found = sorted(path for path in root.rglob("*") if path.is_file())
@@ -240,7 +240,7 @@ def _can_enter(folder: str) -> bool:
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens at."""
+    """Return a port of this machine that nothing listens at."""
     for port in random.sample(PORTS, 100):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("", port))
@@ -249,7 +249,7 @@ def free_port() -> int:
 
 
 def _write_program(folder: Path, order: Order) -> None:
-    """The files of the user's program. Refused where they are not what was sent."""
+    """Write the files of the user's program. Refused where they are not what was sent."""
     if digest_of(order.files) != order.digest:
         raise Refused("the program's files did not come whole", do="start the run again")
     for name, content in order.files.items():

@@ -46,7 +46,7 @@ LOOK = 0.2
 
 
 def library() -> Any:
-    """The ray module. UsageError if it is not installed."""
+    """Return the ray module. UsageError if it is not installed."""
     try:
         import ray
         import ray.util
@@ -90,7 +90,7 @@ class Place:
         self._command = MachineCommand()
 
     def address(self) -> str:
-        """Of the node, as Ray's other nodes reach it."""
+        """Return the address of the node, as Ray's other nodes reach it."""
         return str(library().util.get_node_ip_address())
 
     def serve(self, method: str, arguments: list[Any]) -> list[Any]:
@@ -190,7 +190,7 @@ class Ray(Backend):
             self._connected = False
 
     def _actor(self, rank: int) -> Any:
-        """A new actor in the bundle of a machine."""
+        """Start a new actor in the bundle of a machine."""
         strategy = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
             self._group, placement_group_bundle_index=rank
         )
@@ -206,7 +206,9 @@ class Ray(Backend):
         )
 
     def _address(self, actor: Any, limit: float) -> str:
-        """Of the machine of an actor, once it is there. DeadlinePassed; MachineLost."""
+        """Return the address of the machine of an actor, once it is there. DeadlinePassed;
+        MachineLost.
+        """
         ray = self._ray
         try:
             return str(ray.get(actor.address.remote(), timeout=max(limit - time.monotonic(), 1.0)))

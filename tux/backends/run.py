@@ -92,8 +92,8 @@ KINDS: tuple[type[TuxError], ...] = (
 
 
 def error_told(lines: Sequence[str], code: int) -> TuxError:
-    """The error with which the command of machine 0 has ended, by its exit code and the lines of
-    its standard error.
+    """Return the error with which the command of machine 0 has ended, by its exit code and the
+    lines of its standard error.
     """
     kind = next((kind for kind in KINDS if kind.exit_code == code), TuxError)
     begins = [at for at, line in enumerate(lines) if line.startswith(ERROR)]

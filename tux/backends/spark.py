@@ -76,7 +76,7 @@ class Spark(Backend):
                 self._end_stage()
 
     def replace(self, rank: int) -> None:
-        """None: a barrier stage is started as a whole."""
+        """Return None: a barrier stage is started as a whole."""
 
     def close(self) -> None:
         """See `Backend`."""
@@ -163,7 +163,9 @@ class Spark(Backend):
         return ResourceProfileBuilder().require(needs).build
 
     def _await_machines(self, wanted: Wanted) -> Sequence[Machine]:
-        """All machines, when they have their rows. DeadlinePassed if none gets any further."""
+        """Wait until all machines have their rows, and return them. DeadlinePassed if none gets any
+        further.
+        """
         calls = self._calls
         assert calls is not None
         while True:
@@ -188,8 +190,8 @@ class Spark(Backend):
 
 
 def _frames(wanted: Wanted) -> list[DataFrame]:
-    """The DataFrames of a run: that to train on, then the one that is held out. UsageError for one
-    without the other.
+    """Return the DataFrames of a run: that to train on, then the one that is held out. UsageError
+    for one without the other.
     """
     if wanted.rows and TRAIN not in wanted.rows:
         raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
@@ -207,13 +209,13 @@ class SparkMachine(Machine):
         return self._calls.ask(self._rank, method, *arguments)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Nothing: the task has written the rows already. DataError if there were none."""
+        """Do nothing: the task has written the rows already. DataError if there were none."""
         if name not in [each for each, _ in self.ask("files", ".")]:
             which = "held-out DataFrame" if name == TEST else "DataFrame"
             raise DataError(f"the {which} has no rows", do="look at its filters")
 
     def kill(self) -> None:
-        """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
+        """Do nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
 
 
 def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
@@ -248,8 +250,8 @@ def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], I
 
 
 def _session(given: Any) -> tuple[Any, bool]:
-    """The session that was given, the active one, or a new one; whether it is new. UsageError if
-    it starts no stages here.
+    """Return the session that was given, the active one, or a new one; and whether it is new.
+    UsageError if it starts no stages here.
     """
     try:
         from pyspark.sql import SparkSession
@@ -294,7 +296,7 @@ def _has_java() -> bool:
 
 
 def _refuse_connect(one: Any) -> None:
-    """UsageError for a session, or a DataFrame, of Spark Connect."""
+    """Refuse a session, or a DataFrame, of Spark Connect. UsageError."""
     if "connect" in type(one).__module__.split("."):
         raise UsageError(
             "a session of Spark Connect starts no barrier stage",

@@ -17,7 +17,7 @@ MOST_DIGITS = 15  # what a double holds of every decimal number
 
 
 def number(x: float, digits: int = DIGITS) -> str:
-    """A number in about `digits` significant digits; whole ones in full, with thousands
+    """Write a number in about `digits` significant digits; whole ones in full, with thousands
     separators.
     """
     return f"{x:,.0f}" if _whole(x) else _rounded(x, digits)
@@ -47,7 +47,7 @@ class Precision:
         self._digits: dict[str, int] = {}
 
     def text(self, name: str, x: float) -> str:
-        """The value of a metric in the next record."""
+        """Return the text of a metric's value in the next record."""
         last, digits = self._last.get(name, x), self._digits.get(name, DIGITS)
         if x != last and not _whole(x):
             tell = (
@@ -59,8 +59,8 @@ class Precision:
 
 
 def values(record: Mapping[str, Any], precision: Precision | None = None) -> dict[str, str]:
-    """A record's columns: seconds of training, metrics, what a worker's time went to and what
-    was sent, edges a second. `precision` is that of the records before, if there are any.
+    """Return a record's columns: seconds of training, metrics, what a worker's time went to and
+    what was sent, edges a second. `precision` is that of the records before, if there are any.
     """
     text = (precision or Precision()).text
     shown = {name: text(name, value) for name, value in metrics(dict(record)).items()}
@@ -88,8 +88,8 @@ def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
 
 
 def fitting(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[str]:
-    """The most important columns, as many as fit into `room` characters and at least one, in the
-    order of `widths`.
+    """Return the most important columns, as many as fit into `room` characters and at least one, in
+    the order of `widths`.
     """
     taken: set[str] = set()
     left = room + GAP
@@ -114,8 +114,8 @@ class Lines:
         self._precision = Precision()
 
     def add(self, record: Mapping[str, Any], most: int, room: int) -> tuple[str, str, list[str]]:
-        """The header, if it is to be written (else ""), the row, and the columns left out for
-        the first time.
+        """Add a record. Return the header, if it is to be written (else ""), the row, and the
+        columns that are left out for the first time.
         """
         cells = {"epoch": f"{record['epoch']}/{most}", **values(record, self._precision)}
         metric_names = metrics(dict(record))
@@ -145,8 +145,8 @@ def sentence(
     without: Container[str] = (),
     precision: Precision | None = None,
 ) -> tuple[str, list[str]]:
-    """One line that names what it tells, for a log, and what it leaves out as it does not fit into
-    `room` characters.
+    """Return one line for a log, in which each value has its name, and the names of what does not
+    fit into `room` characters.
 
     `without`: what is left out in any case, as it was before. `precision`: see `values`.
     """

@@ -33,9 +33,9 @@ def info(
     *,
     verify: bool = False,
 ) -> dict[str, str]:
-    """Findings by name; with `verify`, the files of the folder of a run or of a partitioned graph
-    are compared with their checksums first. Raises DataError if `path` is neither of them nor a
-    file of edges, and for a damaged file.
+    """Return findings by name; with `verify`, the files of the folder of a run or of a partitioned
+    graph are compared with their checksums first. Raises DataError if `path` is neither of them nor
+    a file of edges, and for a damaged file.
     """
     if is_partitioned(Path(path)):
         compared = {"checksums": _compared(Path(path))} if verify else {}
@@ -191,7 +191,7 @@ def of_parts(folder: Path) -> dict[str, str]:
 
 
 def of_edges(edges: EdgeData) -> dict[str, str]:
-    """Sizes, degrees and values."""
+    """Describe edges: sizes, degrees and values."""
     first, second = edges.ends
     sides = (
         {first: edges.src, second: edges.dst}

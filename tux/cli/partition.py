@@ -79,7 +79,7 @@ def _read(args: Namespace) -> Graph:
 
 
 def _graph(args: Namespace) -> Graph:
-    """The graph, as that of labelled samples if it is one and nothing else is said of it."""
+    """Read the graph, as that of labelled samples if it is one and the flags say nothing else."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     kinds = {name: bool(getattr(args, name)) for name in ("numeric", "multiclass")}
     asked = any(kinds.values()) or any(value is not None for value in how.values())
@@ -102,8 +102,8 @@ def _graph(args: Namespace) -> Graph:
 def _compete(
     judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.Plain
 ) -> tuple[list[Judged], Judged | None]:
-    """All that there is to judge, and the winner; only those that may win keep their assignments
-    meanwhile.
+    """Judge all cuts, and return their rows and the winner; only those that may win keep their
+    assignments meanwhile.
     """
     rows: list[Judged] = []
     for at, name in enumerate([*imports, *methods]):
@@ -167,8 +167,8 @@ def _check(args: Namespace) -> None:
 
 
 def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
-    """The entries of --row-bytes or --syncs, one for each type: up and down, which are the same
-    unless there is a stroke between them.
+    """Return the entries of --row-bytes or --syncs, one for each type: up and down, which are the
+    same unless there is a stroke between them.
     """
     entries, sizes = [], flag == "--row-bytes"
     for entry in text.split(","):
@@ -212,7 +212,7 @@ def _write(
     best: Judged,
     tables: Mapping[str, VertexTable],
 ) -> None:
-    """The files that were asked for."""
+    """Write the files that the user has asked for."""
     order = sorted(
         (row for row in rows if row.quality),
         key=lambda row: row.quality.volume if row.quality else 0,

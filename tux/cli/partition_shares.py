@@ -166,7 +166,7 @@ def _told(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> lis
 
 
 def _part_sizes(folder: Path, parts: int) -> list[int]:
-    """The bytes of each part's files."""
+    """Return the bytes of each part's files."""
     return [
         sum(path.stat().st_size for path in (folder / f"part-{part}").iterdir())
         for part in range(parts)

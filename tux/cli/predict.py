@@ -72,7 +72,7 @@ def command(argv: list[str]) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """UsageError for flags that do not go together."""
+    """Refuse flags that do not go together. UsageError."""
     asked = [flag for flag, name in ASKED.items() if getattr(args, name) is not None]
     if len(asked) != 1:
         raise UsageError(
@@ -95,7 +95,7 @@ def _check(args: Namespace) -> None:
 
 
 def _top(args: Namespace) -> int:
-    """The best items, written or shown piece by piece."""
+    """Write or show the best items, piece by piece."""
     write = pieces_writer(args.out) if args.out else None
     watching = show.watcher() if write else nullcontext(Silent())
     with watching as watch:

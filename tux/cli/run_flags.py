@@ -28,7 +28,7 @@ BAGS = ("docword", "lda-c", "svm", "text")
 
 
 def run_flags(source: Source, app: str) -> Flags:
-    """All flags of one app. ProgramError if a parameter has the name of one."""
+    """Return all flags of one app. ProgramError if a parameter has the name of one."""
     program = source.program
     own = f"parameters of {program.__name__}"
     flags = Flags(
@@ -183,7 +183,7 @@ def _ranks(flags: Flags, program: type[Program]) -> None:
 
 
 def _vocabulary(flags: Flags, column: str) -> None:
-    """The words behind the columns of bags; `column` is their vertex type."""
+    """Declare the flag of the words behind the columns of bags; `column` is their vertex type."""
     add = flags.section("data").add_argument
     add(
         "--vocab",
@@ -319,7 +319,7 @@ def _workers(flags: Flags) -> None:
 
 
 def as_json(flags: Flags) -> None:
-    """For whom the run tells how it goes on."""
+    """Declare the flag by which the run writes its progress for another program."""
     text = "tell how the run goes on as lines of JSON, for other programs"
     flags.section("other").add_argument("--json", action="store_true", help=text)
 

@@ -54,7 +54,9 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
 
 
 def _show(report: Verified) -> None:
-    """The table of differences, and a line for each field that differs by more than rounding."""
+    """Print the table of differences, and a line for each field that differs by more than
+    rounding.
+    """
     show.say(f"{plural(report.epochs, 'epoch')} on {report.sizes}, compared with 1 worker:")
     groups: dict[str, tuple[Any, ...]] = {
         "plain Python": (0, False),
@@ -81,7 +83,7 @@ def _show(report: Verified) -> None:
 
 
 def _not_compared(report: Verified) -> Iterator[str]:
-    """A line for each reason why the program does not run on some cuts."""
+    """Yield a line for each reason why the program does not run on some cuts."""
     reasons: dict[str, dict[str, None]] = {}
     for setting, error in report.refused.items():
         reasons.setdefault(error.what, {})[setting.partitioner] = None
@@ -110,7 +112,7 @@ def _excuse(program: Program, report: Verified) -> str:
 
 
 def _error(program: Program, report: Verified, worst: Difference) -> ProgramError:
-    """The error of a program of which a field differs."""
+    """Return the error of a program of which a field differs."""
     from tux.program.checks import place
 
     what = f"{worst.field} depends on {_cause(worst)}"
@@ -127,7 +129,7 @@ def _error(program: Program, report: Verified, worst: Difference) -> ProgramErro
 
 
 def _cell(report: Verified, field: str, group: tuple[Any, ...]) -> str:
-    """The largest difference of one field in one group of settings."""
+    """Return the largest difference of one field in one group of settings."""
     here = [
         each for each in report.differences if each.field == field and each.setting.is_of(*group)
     ]

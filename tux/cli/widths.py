@@ -13,7 +13,7 @@ HANG = 4  # columns by which a line that goes on is indented
 
 
 def room(otherwise: int = MAX_COLUMNS) -> int:
-    """The columns that a line may take: those of the terminal or of $COLUMNS, at most
+    """Return the columns that a line may take: those of the terminal or of $COLUMNS, at most
     `MAX_COLUMNS`; `otherwise` if neither is known.
     """
     return max(
@@ -22,7 +22,9 @@ def room(otherwise: int = MAX_COLUMNS) -> int:
 
 
 def width(text: str) -> int:
-    """The columns that a text takes on a terminal, where some characters take two or none."""
+    """Return the columns that a text takes on a terminal, where some characters take two or
+    none.
+    """
     if text.isascii():
         return len(text)
     return sum(
@@ -53,7 +55,7 @@ def joined(text: str) -> str:
 
 
 def _lines(line: str, most: int, hang: int) -> list[str]:
-    """A line as several."""
+    """Cut a line into several."""
     if width(line) <= most:
         return [line]
     indent = " " * min(len(line) - len(line.lstrip()) + hang, most // 2)
@@ -77,7 +79,9 @@ def cut(text: str, most: int) -> str:
 
 
 def hanging(name: str, text: str, indent: int, most: int) -> list[str]:
-    """A text behind its name, in lines of at most `most` columns that all begin at `indent`."""
+    """Return a text behind its name, in lines of at most `most` columns that all begin at
+    `indent`.
+    """
     inside = max(most - indent, MIN_TEXT_COLUMNS)
     first, *others = (each.strip() for each in wrapped(text, inside).split("\n"))
     return [f"{name:<{indent}}{first}".rstrip(), *(" " * indent + each for each in others)]
@@ -128,7 +132,7 @@ def _tables(widths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """One line."""
+    """Return one line of a table."""
     padded = []
     for at, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
         blanks = " " * (wide - width(cell))

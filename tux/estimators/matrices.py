@@ -53,7 +53,7 @@ class MatrixClassifier(ClassifierMixin, BaseEstimator):
 
 
 def weights(given: Any, X: Any) -> np.ndarray:
-    """The weight of each sample, (n,). ValueError for negative ones, and if all are 0."""
+    """Return the weight of each sample, (n,). ValueError for negative ones, and if all are 0."""
     check_unmasked(given)
     weight = np.asarray(validation._check_sample_weight(given, X, dtype=np.float64))
     if (weight < 0).any():
@@ -64,8 +64,8 @@ def weights(given: Any, X: Any) -> np.ndarray:
 
 
 def in_32_bits(X: Any) -> Any:
-    """A matrix whose values can be read in 32 bits, without entries that stand twice. ValueError
-    for values that are too large.
+    """Return a matrix whose values can be read in 32 bits, without entries that stand twice.
+    ValueError for values that are too large.
     """
     if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
         X = X.copy()
@@ -77,7 +77,7 @@ def in_32_bits(X: Any) -> Any:
 
 
 def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
-    """The entries of a matrix as edges from samples, of which these fields are `known`, to
+    """Return the entries of a matrix as edges from samples, of which these fields are `known`, to
     features.
     """
     matrix = X if sparse.issparse(X) else _compressed(X)

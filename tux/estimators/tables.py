@@ -38,8 +38,8 @@ def as_table(data: Any) -> Any:
 
 
 def entries_of(matrix: Any) -> Any:
-    """A sparse matrix as columns of its entries: rows and columns without any are not there. Other
-    data as they are.
+    """Return a sparse matrix as columns of its entries: rows and columns without any are not there.
+    Other data stay as they are.
     """
     if not sparse.issparse(matrix):
         return matrix
@@ -48,7 +48,9 @@ def entries_of(matrix: Any) -> Any:
 
 
 def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
-    """A table of pairs, and the number of each, as the edges of a program that have one field."""
+    """Return a table of pairs, and the number of each, as the edges of a program that have one
+    field.
+    """
     with in_python():
         given = held(program, entries_of(as_table(pairs)))
         edges = read_held_pairs(
