@@ -52,9 +52,7 @@ def exact(sample, tau):
 
 
 def balance(tau, p):
-    """Set the shares of the slopes of either sign at which they sum to 0, if there is an
-    intercept.
-    """
+    """Set the shares of the slopes of either sign at which they sum to 0, with an intercept."""
     tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
     if p.intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
@@ -109,9 +107,7 @@ def margin(edges, tau):
 
 
 def judge(sample, edges, tau):
-    """Add up a held-out sample's loss, whether its class is found, and its place among all
-    margins.
-    """
+    """Add up a held-out sample's loss, whether its class is found, and its margin's place."""
     m = margin(edges, tau)
     z = m * sample.label
     tau.test_loss += math.log1p(math.exp(-abs(z))) - min(z, 0.0)
@@ -121,9 +117,7 @@ def judge(sample, edges, tau):
 
 
 def report(tau):
-    """Set the means, and the area: the share of pairs of either class that are in the right
-    order.
-    """
+    """Set the means, and the area: the share of pairs of either class in the right order."""
     if tau.tested == 0:
         return
     tau.test_logloss, tau.test_accuracy = tau.test_loss / tau.tested, tau.right / tau.tested
@@ -131,9 +125,7 @@ def report(tau):
 
 
 def judged(held_out):
-    """Return the stages that measure all this, with the metrics of held-out samples only if there
-    are any.
-    """
+    """Return the stages that measure all this; held-out samples only if there are any."""
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
         Exchange(None, enter=start),

@@ -103,9 +103,8 @@ def remote_run(
     json: bool = False,
 ) -> RemoteRun:
     """Return the run of a program on so many machines of a back-end. A worker has one thread where
-    nothing else is said, as the machines' cores are not known. UsageError for what cannot be run
-    elsewhere, DiskError for a folder that cannot be made here, and DataError for rows that cannot
-    be computed.
+    nothing else is said, as the machines' cores are not known. Raises UsageError if it cannot run
+    elsewhere, DiskError without a folder, and DataError for rows that cannot be computed.
     """
     options.of(program)
     if options.place is not None:
