@@ -43,18 +43,18 @@ MOST_WORKERS = 64
 
 
 def slope(label, m):
-    """The derivative of log(1 + exp(-label m)) by m."""
+    """Return the derivative of log(1 + exp(-label m)) by m."""
     return -label / (1 + math.exp(label * m))
 
 
 def loss(label, m):
-    """log(1 + exp(-label m)), without an overflow."""
+    """Return log(1 + exp(-label m)), without an overflow."""
     z = label * m
     return math.log1p(math.exp(-abs(z))) - min(z, 0.0)
 
 
 def margin(edges):
-    """x.w."""
+    """Return x.w."""
     m = 0.0
     for edge in edges:
         m += edge.value * edge.feature.w
@@ -62,25 +62,25 @@ def margin(edges):
 
 
 def differentiate(sample, edges):
-    """The gradient of a sample, for the masters of its features."""
+    """Add up the gradient of a sample, for the masters of its features."""
     r = slope(sample.label, margin(edges))
     for edge in edges:
         edge.feature.gathered += edge.value * r
 
 
 def lose(sample, edges, tau):
-    """The loss of a sample."""
+    """Add up the loss of a sample."""
     tau.lost += loss(sample.label, margin(edges))
     tau.counted += 1
 
 
 def report(tau):
-    """The mean loss."""
+    """Set the mean loss."""
     tau.loss = tau.lost / tau.counted
 
 
 def update(feature, p):
-    """Adam, where the feature's vectors lie."""
+    """Update a weight by Adam, where the feature's vectors lie."""
     if abs(feature.gathered) < ROUNDING:
         return
     g = feature.gathered / p.batch
@@ -111,12 +111,12 @@ class OnMasters(Program):
     input = Samples()
 
     def stages(self):
-        """An epoch: one step a mini-batch."""
+        """Return the stages of an epoch: one step a mini-batch."""
         steps = Exchange(differentiate, over="sample"), Apply("feature", update)
         return [MiniBatch(*steps, vertices=self.batch)]
 
     def evaluate(self):
-        """The mean loss of the samples."""
+        """Return the stages that find the mean loss of the samples."""
         return [Exchange(lose, over="sample"), GlobalSync(report)]
 
 
@@ -131,12 +131,12 @@ class Numbering(Stage, Step):
     label = "Numbering"
 
     def prepare(self, worker, batch=None):
-        """Nothing but the worker is needed."""
+        """Return the stage itself as its step; it needs only the worker."""
         self.worker = worker
         return self
 
     def run(self, block=None):
-        """Write them."""
+        """Run the numbering: write a number to each replica."""
         worker = self.worker
         if worker.workers == 1:
             return
@@ -147,7 +147,7 @@ class Numbering(Stage, Step):
 
 
 def differentiate_and_offer(sample, edges):
-    """The same gradient; and the worker offers to update the features of its samples."""
+    """Add up the gradient; and offer, as this worker, to update the features of its samples."""
     r = slope(sample.label, margin(edges))
     for edge in edges:
         edge.feature.gathered += edge.value * r
@@ -155,8 +155,8 @@ def differentiate_and_offer(sample, edges):
 
 
 def entrust(feature):
-    """The gradient, and which of the workers makes the update: not the master's, if another one
-    has the feature in the mini-batch.
+    """Take the gradient, and decide which of the workers makes the update: not the master's, if
+    another one has the feature in the mini-batch.
     """
     feature.g = feature.gathered
     if abs(feature.g) >= ROUNDING:
@@ -164,7 +164,7 @@ def entrust(feature):
 
 
 def update_there(sample, edges, p):
-    """Adam, once for each feature with which this worker is entrusted."""
+    """Update by Adam, once for each feature with which this worker is entrusted."""
     for edge in edges:
         feature = edge.feature
         mine = feature.turn % MOST_WORKERS == feature.number
@@ -178,7 +178,7 @@ def update_there(sample, edges, p):
 
 
 def keep(feature):
-    """The master adds the changes by itself."""
+    """Keep nothing more: the master adds the changes by itself."""
     feature.turn += 0
 
 
@@ -202,11 +202,11 @@ class OnWorker(OnMasters):
     )
 
     def setup(self):
-        """Who has which number."""
+        """Return the stage that gives replicas their numbers."""
         return [Numbering()]
 
     def stages(self):
-        """An epoch: two exchanges a mini-batch."""
+        """Return the stages of an epoch: two exchanges a mini-batch."""
         push = Exchange(differentiate_and_offer, over="sample"), Apply("feature", entrust)
         pull = Exchange(update_there, over="sample"), Apply("feature", keep)
         return [MiniBatch(*push, *pull, vertices=self.batch)]
@@ -216,7 +216,7 @@ class OnWorker(OnMasters):
 
 
 def driven_margin(edges, tau):
-    """x.w, the weights being in the context."""
+    """Return x.w, the weights being in the context."""
     m = 0.0
     for edge in edges:
         m += edge.value * tau.w[edge.feature.id]
@@ -224,20 +224,20 @@ def driven_margin(edges, tau):
 
 
 def differentiate_to_driver(sample, edges, tau):
-    """The gradient of a sample, for the driver."""
+    """Add up the gradient of a sample, for the driver."""
     r = slope(sample.label, driven_margin(edges, tau))
     for edge in edges:
         tau.g[edge.feature.id] += edge.value * r
 
 
 def lose_by_driver(sample, edges, tau):
-    """The loss of a sample."""
+    """Add up the loss of a sample."""
     tau.lost += loss(sample.label, driven_margin(edges, tau))
     tau.counted += 1
 
 
 def driving(features):
-    """The update of all features, with the vectors that only the driver has."""
+    """Return a UDF that updates all features, with the vectors that only the driver has."""
     m, v, t = np.zeros(features), np.zeros(features), np.zeros(features, np.int64)
 
     def drive(tau, p):
@@ -262,12 +262,12 @@ class OnDriver(OnMasters):
     tau = Context(w=value("f8", "features"), g=total("f8", "features"), **LOSS)
 
     def stages(self):
-        """An epoch: one step of the driver a mini-batch."""
+        """Return the stages of an epoch: one step of the driver a mini-batch."""
         drive = GlobalSync(driving(self.features))
         return [
             MiniBatch(Exchange(differentiate_to_driver, over="sample"), drive, vertices=self.batch)
         ]
 
     def evaluate(self):
-        """The mean loss of the samples."""
+        """Return the stages that find the mean loss of the samples."""
         return [Exchange(lose_by_driver, over="sample"), GlobalSync(report)]

@@ -69,13 +69,13 @@ class Reached(NamedTuple):
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def missing() -> list[str]:
-    """Which of the libraries are not installed."""
+    """List the libraries that are not installed."""
     names = []
     for name in ("cmfrec", "implicit", "scipy", "threadpoolctl"):
         try:
@@ -87,7 +87,7 @@ def missing() -> list[str]:
 
 @contextlib.contextmanager
 def limited(threads: int) -> Iterator[None]:
-    """So many threads of BLAS and OpenMP, and no output."""
+    """Limit the threads of BLAS and OpenMP in the body, and hide output. A context."""
     from threadpoolctl import threadpool_limits
 
     with (
@@ -100,7 +100,7 @@ def limited(threads: int) -> Iterator[None]:
 
 
 def matrix(inputs: Inputs, values: np.ndarray) -> Any:
-    """Training ratings as a sparse matrix, users by items."""
+    """Return training ratings as a sparse matrix, users by items."""
     import scipy.sparse
 
     edges = inputs.train
@@ -112,7 +112,7 @@ def matrix(inputs: Inputs, values: np.ndarray) -> Any:
 def by_cmfrec(
     inputs: Inputs, how: dict[str, Any], rank: int, threads: int, sweeps: int, seed: int
 ) -> Fit:
-    """A run of cmfrec."""
+    """Run cmfrec."""
     import cmfrec
 
     ratings, took = matrix(inputs, inputs.train.fields["value"]), []
@@ -132,7 +132,7 @@ def by_cmfrec(
 def by_implicit(
     inputs: Inputs, how: dict[str, Any], rank: int, threads: int, sweeps: int, seed: int
 ) -> Fit:
-    """A run of implicit."""
+    """Run implicit."""
     from implicit.cpu.als import AlternatingLeastSquares
 
     confidence = matrix(inputs, 1 + how["alpha"] * inputs.train.fields["value"]).tocsr()
@@ -151,7 +151,7 @@ def by_implicit(
 
 
 def objective(inputs: Inputs, how: dict[str, Any], fit: Fit) -> float:
-    """The objective of factors, in double precision."""
+    """Return the objective of factors, in double precision."""
     edges = inputs.train
     users, items = fit.users.astype(float), fit.items.astype(float)
     r, s = (
@@ -172,8 +172,8 @@ def objective(inputs: Inputs, how: dict[str, Any], fit: Fit) -> float:
 
 
 def rmse(inputs: Inputs, fit: Fit) -> float:
-    """Root mean squared error of centred factors on the held-out ratings; the mean stands for what
-    was never rated.
+    """Return the root mean squared error of centred factors on the held-out ratings; the mean
+    stands for what was never rated.
     """
     assert inputs.test is not None
     test, mean = inputs.test, float(inputs.train.fields["value"].mean())
@@ -192,7 +192,7 @@ def ours(
     seed: int,
     target: float,
 ) -> Reached:
-    """A run of tux: until the target, and at least as many sweeps as theirs."""
+    """Run tux until the target, and at least as many sweeps as theirs."""
     program = ALS(rank=rank, **how)
     graph = Graph.whole(program, inputs.train, inputs.test, seed)
     reached, test = (float("inf"), float("inf")), float("nan")

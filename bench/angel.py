@@ -51,20 +51,20 @@ SOURCE = Path(__file__).with_name("late.py")
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def documents(given: argparse.Namespace) -> EdgeData:
-    """A corpus whose documents and vocabulary are to its tokens as those of KOS."""
+    """Make a corpus whose documents and vocabulary are to its tokens as those of KOS."""
     size = max(10, given.tokens // 136), max(50, min(6906, given.tokens // 20)), given.topics
     made = corpus(*size, given.tokens)
     return EdgeData.of(("document", "word"), made.document, made.word, {"count": made.count})
 
 
 def samples(given: argparse.Namespace) -> EdgeData:
-    """Clicks of 30 entries a sample."""
+    """Make clicks of 30 entries a sample."""
     true = max(1, min(given.features // 20, 10_000))
     return labelled(clicks(given.samples, given.features, 30, true).split()[0], Linear())
 
@@ -104,7 +104,7 @@ APPS = {
 
 
 class Way(NamedTuple):
-    """How an app is run."""
+    """A way to run an app."""
 
     name: str
     workers: int
@@ -116,7 +116,7 @@ class Way(NamedTuple):
 def records(
     app: App, edges: EdgeData, way: Way, epochs: int, given: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Those of a run."""
+    """Return the records of a run."""
     parameters = app.parameters(given)
     if app.late:
         program = find(f"{SOURCE}:{app.late}").program(**parameters, length=way.late)
@@ -135,7 +135,7 @@ def records(
 def curves(
     app: App, edges: EdgeData, ways: Sequence[Way], given: argparse.Namespace
 ) -> dict[Way, Curve]:
-    """One of each way, which take turns after an epoch that is not counted."""
+    """Return a curve of each way; the ways take turns after an epoch that is not counted."""
     for way in ways:
         records(app, edges, way, 1, given)
     runs: dict[Way, list[list[dict[str, Any]]]] = {way: [] for way in ways}

@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection
 
 
 def listed(known: Collection[str]) -> Callable[[str], list[str]]:
-    """What reads names with commas between them (`type=` of argparse), each one of `known`."""
+    """Return a reader (`type=` of argparse) of names with commas between them, each one of
+    `known`.
+    """
 
     def read(text: str) -> list[str]:
         names = text.split(",")

@@ -54,15 +54,15 @@ write = sys.stdout.write
 def trained(
     program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any
 ) -> list[dict[str, Any]]:
-    """The records of a run with one thread a worker."""
+    """Train with one thread a worker, and return the records."""
     return run(
         program, edges, options=RunOptions(epochs=epochs, every=NEVER, threads=1, **options)
     ).records
 
 
 def when(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:
-    """The first pass at which the objective is at most `goal`, and training seconds until its
-    end; infinite if there is none.
+    """Return the first pass at which the objective is at most `goal`, and training seconds until
+    its end; infinite if there is none.
     """
     return next(
         ((r["epoch"], r["seconds"]) for r in records if r["objective"] <= goal), (0, float("inf"))
@@ -70,15 +70,15 @@ def when(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:
 
 
 def full_passes(records: Sequence[dict[str, Any]]) -> list[float]:
-    """Seconds of the passes that went over all features and did not raise the objective, the
-    first one aside.
+    """Return the seconds of the passes that went over all features and did not raise the objective,
+    the first one aside.
     """
     ends = [0.0, *(r["seconds"] for r in records)]
     return [ends[i + 1] - ends[i] for i, r in enumerate(records) if "change" in r and i]
 
 
 def liblinear(samples: Samples, l1: float) -> list[tuple[float, float]]:
-    """(seconds, objective) at each tolerance."""
+    """Return (seconds, objective) at each tolerance."""
     import sklearn
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
@@ -163,7 +163,7 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
 
 
 def made(entries: int) -> EdgeData:
-    """Clicks of 50 entries a sample, and half as many samples as features."""
+    """Make clicks of 50 entries a sample, and half as many samples as features."""
     samples = max(100, entries // 50)
     return labelled(clicks(samples, 2 * samples, 50, max(10, samples // 100)).split()[0], BlockPG())
 

@@ -25,8 +25,8 @@ class Curve(NamedTuple):
 
     @classmethod
     def of(cls, runs: Sequence[Sequence[dict[str, Any]]], metric: str, *, rises: bool) -> Curve:
-        """Of the records of several runs: the median seconds of each epoch, and the metric of the
-        first run.
+        """Return the curve of the records of several runs: the median seconds of each epoch, and
+        the metric of the first run.
         """
         length = min(map(len, runs))
         seconds = np.median([[r["seconds"] for r in records[:length]] for records in runs], axis=0)
@@ -39,43 +39,45 @@ class Curve(NamedTuple):
         return float(self.seconds[-1]) / len(self.seconds)
 
     def until(self, target: float) -> tuple[int, float]:
-        """Epochs and seconds until the target, which some epoch reaches."""
+        """Return epochs and seconds until the target, which some epoch reaches."""
         sign = 1 if self.rises else -1
         reached = sign * self.metric >= sign * target - CLOSE * abs(target)
         at = int(np.argmax(reached))
         return at + 1, float(self.seconds[at])
 
     def after(self, epoch: int) -> float:
-        """The metric after an epoch, of a run that has ended earlier its last one."""
+        """Return the metric after an epoch, of a run that has ended earlier its last one."""
         return float(self.metric[min(epoch, len(self.metric)) - 1])
 
     def at(self, moment: float) -> float:
-        """The metric of the last epoch that has ended by then; NaN before the first."""
+        """Return the metric of the last epoch that has ended by then; NaN before the first."""
         ended = int(np.searchsorted(self.seconds, moment, "right"))
         return float(self.metric[ended - 1]) if ended else float("nan")
 
 
 def target_of(curves: Sequence[Curve]) -> float:
-    """The best metric of the curve whose best is the worst: all reach it."""
+    """Return the best metric of the curve whose best is the worst: all reach it."""
     if curves[0].rises:
         return float(min(curve.metric.max() for curve in curves))
     return float(max(curve.metric.min() for curve in curves))
 
 
 def by_epoch(curves: Sequence[Curve]) -> list[int]:
-    """The epochs that a table shows: the first, one in the middle, and the last."""
+    """Return the epochs that a table shows: the first, one in the middle, and the last."""
     last = max(len(curve.metric) for curve in curves)
     return sorted({1, max(1, last // 4), last})
 
 
 def by_time(curves: Sequence[Curve]) -> list[float]:
-    """The moments that a table shows: a quarter of the shortest run, half of it, and its end."""
+    """Return the moments that a table shows: a quarter of the shortest run, half of it, and its
+    end.
+    """
     least = min(float(curve.seconds[-1]) for curve in curves)
     return [least / 4, least / 2, least]
 
 
 def shown(number: float) -> str:
-    """Six digits; a dash for NaN."""
+    """Write a number with six digits; a dash for NaN."""
     return "-" if np.isnan(number) else f"{number:.6g}"
 
 

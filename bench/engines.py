@@ -47,7 +47,7 @@ class Taken(NamedTuple):
 
 
 def timed(command: Sequence[object], env: Mapping[str, str]) -> float:
-    """Seconds of a command. RuntimeError, with what it said, if it fails."""
+    """Return the seconds of a command. RuntimeError, with its output, if it fails."""
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *map(str, command)],

@@ -14,5 +14,5 @@ class Fitting(Linear):
     goal: float = param(0.0, "objective at which training ends", dtype="f8")
 
     def converged(self, metrics: dict[str, float]) -> bool:
-        """Whether it is there."""
+        """Return whether the goal is reached."""
         return bool(super().converged(metrics) or metrics["objective"] <= self.goal)

@@ -51,7 +51,7 @@ MB = 1e6
 
 
 def drawn(count: int, width: str) -> dict[str, Any]:
-    """The columns of ratings."""
+    """Draw the columns of ratings."""
     rng = np.random.default_rng(7)
     whole, real = (np.int64, np.float64) if width == "wide" else (np.int32, np.float32)
     columns: dict[str, Any] = {}
@@ -65,7 +65,7 @@ def drawn(count: int, width: str) -> dict[str, Any]:
 
 
 def made(kind: str, columns: dict[str, Any]) -> Any:
-    """The columns as a table of some library."""
+    """Make a table of some library of the columns."""
     match kind:
         case "pandas":
             import pandas as pd
@@ -83,7 +83,7 @@ def made(kind: str, columns: dict[str, Any]) -> Any:
 
 
 def resident(what: str) -> int:
-    """Bytes of memory that this process holds (VmRSS), or has held at most (VmHWM)."""
+    """Return the bytes of memory that this process holds (VmRSS), or has held at most (VmHWM)."""
     found = re.search(rf"^{what}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return 1024 * int(found[1]) if found else 0
 
@@ -112,7 +112,7 @@ def one(width: str, kind: str, path: str, count: int, epochs: int) -> dict[str, 
 
 
 def in_child(width: str, kind: str, path: str, asked: argparse.Namespace) -> dict[str, float]:
-    """The same in a process of its own."""
+    """Measure one kind in a process of its own."""
     command = [sys.executable, "-m", "bench.frames", "--child", kind, "--file", path]
     command += ["--widths", width]
     command += ["--ratings", str(asked.ratings), "--epochs", str(asked.epochs)]
@@ -121,7 +121,7 @@ def in_child(width: str, kind: str, path: str, asked: argparse.Namespace) -> dic
 
 
 def rows(width: str, found: dict[str, list[dict[str, float]]]) -> list[Sequence[str]]:
-    """What was measured of one width."""
+    """Return the rows of the table for one width."""
     seconds = {kind: min(each["seconds"] for each in runs) for kind, runs in found.items()}
     table: list[Sequence[str]] = []
     for kind, runs in found.items():

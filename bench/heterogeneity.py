@@ -69,7 +69,7 @@ def scatter_told(feature, edges):  # type: ignore[no-untyped-def]
 
 
 def folded(sample):  # type: ignore[no-untyped-def]
-    """Nothing more than what bringing together does by itself."""
+    """Change nothing but what bringing together does by itself."""
     sample.near += 0
 
 
@@ -77,8 +77,8 @@ TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: spr
 
 
 def told(stages: Sequence[Any]) -> list[Any]:
-    """The same stages, of which no mirror keeps what it has used, and no master what mirrors
-    don't have.
+    """Return the stages in a form in which no mirror keeps what it has used, and no master has
+    fields that mirrors do not have: masters tell mirrors all.
     """
     out: list[Any] = []
     for stage in stages:
@@ -97,8 +97,8 @@ def told(stages: Sequence[Any]) -> list[Any]:
 
 
 def tracked(stages: Sequence[Any]) -> list[Any]:
-    """The same stages, of which all that changes samples is brought together, and what is done
-    to samples is done by their masters.
+    """Return the stages in a form in which all changes of samples are brought together, and masters
+    do what is done to samples.
     """
     out: list[Any] = []
     for stage in stages:
@@ -116,7 +116,7 @@ def tracked(stages: Sequence[Any]) -> list[Any]:
 
 
 def fields(**own: Any) -> dict[str, Any]:
-    """All fields of either type, synchronised; `own` are those that differ."""
+    """Return all fields of either type, synchronised; `own` are those that differ."""
     numbers = {name: value("f8") for name in ("w", "used", "c", "m", "before")} | {
         name: value("f4") for name in ("r", "h", "u")
     }
@@ -136,7 +136,7 @@ class Split(BlockPG):
     """(d) The app, without its evaluation."""
 
     def evaluate(self) -> list[Any]:
-        """Nothing."""
+        """Return no stages."""
         return []
 
 
@@ -155,11 +155,11 @@ class Compact(Split):
     )
 
     def setup(self, cluster: Cluster) -> list[Any]:
-        """The same, told by masters."""
+        """Return the app's stages, in which masters tell mirrors all."""
         return told(super().setup(cluster))
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, told by masters."""
+        """Return the app's stages, in which masters tell mirrors all."""
         return told(super().stages(cluster))
 
 
@@ -180,16 +180,16 @@ class Alike(Compact):
     )
 
     def setup(self, cluster: Cluster) -> list[Any]:
-        """The same, samples brought together."""
+        """Return the stages, in which changes of samples are brought together."""
         return tracked(super().setup(cluster))
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, samples brought together."""
+        """Return the stages, in which changes of samples are brought together."""
         return tracked(super().stages(cluster))
 
 
 def made(entries: int) -> EdgeData:
-    """Clicks of 40 entries a sample."""
+    """Make clicks of 40 entries a sample."""
     samples = max(100, entries // 40)
     return labelled(clicks(samples, 2 * samples, 40, max(10, samples // 100)).split()[0], BlockPG())
 

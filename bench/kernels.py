@@ -35,7 +35,7 @@ F4 = np.float32
 def by_hand(
     tiles, bounds, users, items, values, P, Q, GP, GQ, NP, NQ, tau, root, step, reg, warm_dims
 ):  # type: ignore[no-untyped-def]
-    """One epoch after the first of `tux.apps.mf.mf.sgd`, with every row spelled as an index."""
+    """Run one epoch after the first of `tux.apps.mf.mf.sgd`, with every row spelled as an index."""
     rank = P.shape[1]
     unit_warm = step * F4(root) * np.sqrt(F4(min(rank, warm_dims)))
     unit_rest = step * F4(root) * np.sqrt(F4(max(rank - warm_dims, 1)))
@@ -78,8 +78,8 @@ def by_hand(
 
 
 def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
-    """The median time of each body over `runs` rounds in which all take their turn, after one
-    round that is not counted.
+    """Return the median time of each body over `runs` rounds in which all take their turn, after
+    one round that is not counted.
     """
     times: list[list[float]] = [[] for _ in bodies]
     for round_ in range(runs + 1):
@@ -92,8 +92,8 @@ def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
 
 
 def copied(array: np.ndarray) -> np.ndarray:
-    """A copy that starts at a cache line, as the engine's arrays do: which side straddles lines
-    would decide more than the loops.
+    """Copy an array to where a cache line starts, as the engine's arrays do. Otherwise the numbers
+    would depend on whose arrays straddle lines, more than on the loops.
     """
     copy = aligned(array.shape, array.dtype)
     copy[...] = array
@@ -101,8 +101,8 @@ def copied(array: np.ndarray) -> np.ndarray:
 
 
 def compare(rank: int, count: int) -> tuple[float, float]:
-    """Seconds of one pass over `count` ratings of 6,000 users and 4,000 items: by the engine, by
-    hand.
+    """Return the seconds of one pass over `count` ratings of 6,000 users and 4,000 items: by the
+    engine, by hand.
     """
     data = ratings(6000, 4000, count).arrays()
     program = MF(rank=rank)

@@ -40,7 +40,7 @@ write = sys.stdout.write
 
 
 def matrix(name: str, args: argparse.Namespace) -> Any:
-    """The samples of a set, float32: a CSR matrix without empty columns, or an array."""
+    """Return the samples of a set, float32: a CSR matrix without empty columns, or an array."""
     from sklearn.datasets import load_svmlight_file
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -60,7 +60,7 @@ def matrix(name: str, args: argparse.Namespace) -> Any:
 
 
 def held(x: Any) -> EdgeData:
-    """The samples as tux takes them."""
+    """Convert the samples to the form that tux takes."""
     if isinstance(x, np.ndarray):
         return points(x, kind="sample")
     row, vertices = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr)), np.arange(x.shape[0])
@@ -70,7 +70,7 @@ def held(x: Any) -> EdgeData:
 
 
 def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Result:
-    """A run of so many moves at most."""
+    """Train with so many moves at most, and return the result."""
     kind = PointKMeans if isinstance(x, np.ndarray) else SparseKMeans
     program = kind(clusters=args.clusters, tol=0.0)
     options = RunOptions(epochs=moves, seed=seed, threads=args.threads, deadline=3600.0)
@@ -78,12 +78,12 @@ def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: 
 
 
 def column(fitted: Result, name: str) -> list[float]:
-    """A number of all epochs."""
+    """Return a number of all epochs."""
     return [record[name] for record in fitted.records]
 
 
 def centers(fitted: Result) -> np.ndarray:
-    """(clusters, features) float64."""
+    """Return the centers, (clusters, features) float64."""
     assert fitted.worker is not None
     tau, graph = fitted.worker.tables["tau"].arrays, fitted.worker.graph
     if "feature" not in graph.vertices:
@@ -95,7 +95,7 @@ def centers(fitted: Result) -> np.ndarray:
 
 
 def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[float, Any]:
-    """Seconds of scikit-learn's fit, and what it has fitted."""
+    """Run scikit-learn's fit; return its seconds and its model."""
     from sklearn.cluster import KMeans
 
     model = KMeans(args.clusters, n_init=1, max_iter=moves, tol=0, **given)
@@ -107,7 +107,7 @@ def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[fl
 
 
 def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
-    """(seconds to the first move, seconds of an iteration) of each run, by name."""
+    """Return (seconds to the first move, seconds of an iteration) of each run, by name."""
     found: dict[str, list[tuple[float, float]]] = {"tux": [], "lloyd": [], "elkan": []}
     trained(x, data, args, 1)  # compiles
     for turn in range(args.runs):
@@ -123,7 +123,7 @@ def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tu
 
 
 def compared(name: str, args: argparse.Namespace) -> None:
-    """Print a set's lines."""
+    """Measure a data set, and print its lines."""
     x = matrix(name, args)
     data = held(x)
     found = timed(x, data, args)

@@ -38,14 +38,14 @@ class Late(Stage, Step):
         return self
 
     def run(self, block: Any = None) -> None:
-        """Sleep, or not."""
+        """Run the stage: sleep, or not."""
         if self.late[self.now]:
             time.sleep(self.length)
         self.now += 1
 
 
 def straggling(stages: Sequence[Any], length: float) -> list[Any]:
-    """The same stages, with a wait in front of each block."""
+    """Return copies of the stages, with a wait in front of each block."""
     out = [copy(stage) for stage in stages]
     for stage in out:
         if isinstance(stage, MiniBatch) and length > 0:
@@ -59,17 +59,17 @@ class LateLDA(LDA):
     length: float = param(0.0, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, with waits."""
+        """Return the stages of LDA, with waits."""
         return straggling(super().stages(cluster), self.length)
 
 
 class LateLinear(Linear):
-    """A linear model on such workers."""
+    """A linear model on workers of which each is late now and then."""
 
     length: float = param(0.0, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self) -> list[Any]:
-        """The same, with waits."""
+        """Return the stages of Linear, with waits."""
         return straggling(super().stages(), self.length)
 
 
@@ -79,7 +79,7 @@ class Straggling(BlockPG):
     length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self, cluster: Cluster) -> list[Any]:
-        """The same, with a wait in front of each block."""
+        """Return the stages of BlockPG, with a wait in front of each block."""
         late = [Late(self.length)] if cluster.workers > 1 else []
         return [
             MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s

@@ -57,7 +57,7 @@ Records = list[dict[str, Any]]
 
 
 def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) -> Records:
-    """The records of a run; `given` are options of the run and parameters."""
+    """Train, and return the records; `given` are options of the run and parameters."""
     options = {name: given.pop(name) for name in ("workers", "slack", "threads") if name in given}
     return run(
         Linear(**given),
@@ -67,12 +67,14 @@ def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) ->
 
 
 def when(records: Records, goal: float) -> float:
-    """Training seconds until the objective is at most `goal`; infinite if it never is."""
+    """Return the training seconds until the objective is at most `goal`; infinite if it never
+    is.
+    """
     return next((r["seconds"] for r in records if r["objective"] <= goal), float("inf"))
 
 
 def fitted(model: Any, x: Any, y: np.ndarray) -> float:
-    """Seconds of `fit` on one thread."""
+    """Return the seconds of `fit` on one thread."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it has not converged is seen from the objective
         start = time.perf_counter()
@@ -81,7 +83,7 @@ def fitted(model: Any, x: Any, y: np.ndarray) -> float:
 
 
 def peer(solver: str, x: Any, y: np.ndarray, best: float, runs: int) -> list[float]:
-    """Seconds to each goal of scikit-learn's LogisticRegression."""
+    """Return the seconds to each goal of scikit-learn's LogisticRegression."""
     from sklearn.linear_model import LogisticRegression
 
     found = []

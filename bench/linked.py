@@ -30,7 +30,7 @@ class Link:
 
     @staticmethod
     def missing() -> str:
-        """Why there can be none here; "" if there can."""
+        """Return why there can be no link here; "" if there can."""
         if why := no_namespaces():
             return why
         return "" if shutil.which("tc") else "a slow link needs tc, of iproute2"
@@ -58,8 +58,8 @@ class Link:
     def records(
         self, command: Sequence[object], flags: Mapping[str, object], workers: int, out: Path
     ) -> list[dict[str, Any]]:
-        """Those of a run with so many workers on each machine, in the folder `out`. RuntimeError,
-        with what it said, if it fails.
+        """Return the records of a run with so many workers on each machine, in the folder `out`.
+        RuntimeError, with its output, if it fails.
         """
         named = [each for pair in flags.items() for each in pair]
         several = ["--workers", workers, "--threads", 1, "--nnodes", 2, "--rdzv", MEETING]

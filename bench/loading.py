@@ -33,7 +33,7 @@ def sort(edges: EdgeData) -> None:
 
 
 def fastest(work: Callable[[], object], counts: Sequence[int], repeats: int) -> list[float]:
-    """The least seconds of `work` with each number of threads, which take turns."""
+    """Return the least seconds of `work` with each number of threads, which take turns."""
     least = [float("inf")] * len(counts)
     for _ in range(repeats):
         for at, count in enumerate(counts):
@@ -45,7 +45,7 @@ def fastest(work: Callable[[], object], counts: Sequence[int], repeats: int) -> 
 
 
 def measure(folder: Path, count: int, repeats: int, threads: int) -> list[tuple[str, list[float]]]:
-    """The least seconds of each phase with one thread, and with `threads`."""
+    """Return the least seconds of each phase with one thread, and with `threads`."""
     path, program = folder / "ratings.csv", MF()
     write_text(path, ratings(max(count // 100, 100), max(count // 1000, 200), count).arrays())
     read = lambda: read_edges(path, program.edge.ends, program.edge.columns)  # noqa: E731

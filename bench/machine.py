@@ -10,7 +10,7 @@ from tux.base.text import plural
 
 
 def machine() -> str:
-    """The processor's name, and how many of its cores this process may use."""
+    """Return the processor's name, and how many of its cores this process may use."""
     return f"{_processor()}, {plural(cores(), 'core')}"
 
 

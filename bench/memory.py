@@ -38,7 +38,7 @@ class Memory:
 
 
 def _family(root: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all below it."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -52,7 +52,7 @@ def _family(root: int) -> list[int]:
 
 
 def _held(process: int) -> int:
-    """Bytes of a process's share of memory."""
+    """Return the bytes of a process's share of memory."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -61,7 +61,7 @@ def _held(process: int) -> int:
 
 
 class Peaks:
-    """What each process below one has held at most, looked at every twentieth of a second: bytes of
+    """The peaks of each process below one, which is looked at every twentieth of a second: bytes of
     memory in all (mapped files included), of its own memory alone (which the system cannot drop),
     and of addresses; by the process's number.
     """
@@ -87,6 +87,6 @@ class Peaks:
                     most[column] = max(most[column], 1024 * int(line.split()[1]))
 
     def largest(self, word: str, column: str) -> int:
-        """The largest of a column among processes whose command holds a word."""
+        """Return the largest of a column among processes whose command holds a word."""
         found = (self.most[number] for number, text in self.commands.items() if word in text)
         return max((each[column] for each in found), default=0)

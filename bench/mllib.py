@@ -35,7 +35,7 @@ class Fitted(NamedTuple):
 
 
 def missing() -> str:
-    """What is not installed that MLlib needs, or nothing."""
+    """Return what MLlib needs and is not installed; "" if all is there."""
     try:
         import pyspark as pyspark
     except ImportError:
@@ -47,7 +47,7 @@ def missing() -> str:
 
 
 def matrix(edges: EdgeData) -> Any:
-    """The samples of edges as a matrix in CSR with a column for each feature."""
+    """Return the samples of edges as a matrix in CSR with a column for each feature."""
     from scipy.sparse import csr_matrix
 
     shape = tuple(len(edges.ids[end]) for end in edges.ends)
@@ -61,7 +61,9 @@ class Mllib:
         self._session = session
 
     def held(self, x: Any, y: np.ndarray) -> Any:
-        """Samples, a matrix in CSR and labels of -1 and +1, as a DataFrame in Spark's memory."""
+        """Put samples, a matrix in CSR and labels of -1 and +1, into a DataFrame in Spark's
+        memory.
+        """
         from pyspark.ml.linalg import Vectors
 
         rows = [
@@ -96,7 +98,7 @@ class Mllib:
 
 @contextmanager
 def session() -> Iterator[Mllib]:
-    """Spark for the body."""
+    """Start Spark for the body."""
     from pyspark.sql import SparkSession
 
     logging.getLogger("pyspark").setLevel(logging.ERROR)

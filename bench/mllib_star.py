@@ -71,7 +71,7 @@ Records = list[dict[str, Any]]
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
 
 
@@ -85,11 +85,11 @@ class Problem(NamedTuple):
 
     @property
     def samples(self) -> int:
-        """How many there are."""
+        """The number of samples."""
         return len(self.edges.ids["sample"])
 
     def given(self) -> dict[str, Any]:
-        """The parameters of the program."""
+        """Return the parameters of the program."""
         penalty = {"penalty": "l2", "l2": self.l2 * self.samples} if self.l2 else {}
         return {"loss": self.loss, "penalty": "none", **penalty}
 
@@ -105,7 +105,7 @@ class Found(NamedTuple):
 
 
 def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
-    """The program, as worker processes find it."""
+    """Return the program, as worker processes find it."""
     whole = {"batch": problem.samples} if given["solver"] == "sgd" else {}
     given = {**problem.given(), **whole, **given}
     made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:Fitting").program(
@@ -122,7 +122,7 @@ def trained(
     given: dict[str, Any],
     threads: int = 1,
 ) -> Records:
-    """The records of a run that ends at the goal."""
+    """Train on worker processes until the goal, and return the records."""
     options = RunOptions(
         epochs=steps, workers=workers, partitioner=CUT, threads=threads, deadline=3600.0
     )
@@ -130,7 +130,7 @@ def trained(
 
 
 def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) -> Records:
-    """The same, by simulated workers."""
+    """Train on simulated workers until the goal, and return the records."""
     program, edges = program_of(problem, goal, given), problem.edges
     homes = PARTITIONERS[CUT](edges.src, edges.dst, WORKERS, 0, bipartite=True)
     trainings = [
@@ -152,19 +152,21 @@ def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) 
 
 
 def nearing(problem: Problem, threads: int = 1) -> Records:
-    """The records of a run on one worker that comes near the optimum."""
+    """Return the records of a run on one worker that comes near the optimum."""
     if problem.loss == "logistic":
         return trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
     return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01}, threads)
 
 
 def optimum(problem: Problem) -> float:
-    """The least objective known beforehand."""
+    """Return the least objective known beforehand."""
     return float(min(record["objective"] for record in nearing(problem)))
 
 
 def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> Found:
-    """The run with the fewest steps to the goal; if none gets there, that which comes nearest."""
+    """Return the run with the fewest steps to the goal; if none gets there, that which comes
+    nearest.
+    """
     goal = least + ABOVE * problem.samples
     every = []
     for way in ways:
@@ -177,13 +179,13 @@ def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, An
 
 
 def timed(problem: Problem, least: float, found: Found) -> float:
-    """Training seconds of the same steps on worker processes."""
+    """Return the training seconds of the best run's steps on worker processes."""
     goal = least + ABOVE * problem.samples
     return float(trained(problem, len(found.records), goal, WORKERS, found.way)[-1]["seconds"])
 
 
 def fewer(gradient: Found, model: Found) -> str:
-    """How many times fewer steps averages of models take, or a bound of it."""
+    """Return how many times fewer steps averages of models take, or a bound of it."""
     if math.isinf(model.steps):
         return "-"
     is_bound = ">" if math.isinf(gradient.steps) else ""
@@ -191,7 +193,7 @@ def fewer(gradient: Found, model: Found) -> str:
 
 
 def compared(problem: Problem, steps: int) -> tuple[float, dict[str, Found]]:
-    """Print a row; (the optimum, what each way has found)."""
+    """Print a row; return the optimum, and the best runs of each way."""
     least = optimum(problem)
     found = {name: best(problem, least, steps, ways) for name, ways in STEPS.items()}
     by_entries = [way | {"average": "entries"} for way in STEPS["averaging"]]
@@ -240,7 +242,9 @@ def spark(problems: Sequence[Problem]) -> None:
 
 
 def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -> None:
-    """Curves of the distance to the optimum by communication steps, a panel for each problem."""
+    """Plot curves of the distance to the optimum by communication steps, a panel for each
+    problem.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -269,7 +273,7 @@ def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -
 
 
 def problems(names: Sequence[str], loss: str, scale: float) -> list[Problem]:
-    """The sets, each without a penalty and with one."""
+    """Return the sets, each without a penalty and with one."""
     out = []
     for name in names:
         samples, features, entries = SETS[name]

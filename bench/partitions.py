@@ -30,7 +30,7 @@ GRAPHS = ("wiki-Vote", "soc-Epinions1", "soc-Slashdot0902", "ego-twitter", "cnr-
 
 
 class Peer(NamedTuple):
-    """What a tool made of a graph: replication, seconds, and the largest part divided by the
+    """The result of a tool for a graph: replication, seconds, and the largest part divided by the
     mean where it is known.
     """
 
@@ -60,7 +60,7 @@ wiki-Vote 128      3.692 .007 16.28  3.772 .031 1.32   8.671 .007  6.528 .046  5
 
 
 def peers() -> dict[tuple[str, int], dict[str, Peer]]:
-    """The tools' figures by graph and number of parts."""
+    """Return the tools' figures by graph and number of parts."""
     found = {}
     for line in _TABLE.strip().splitlines():
         graph, k, *numbers = line.split()
@@ -87,7 +87,7 @@ hard capacity.
 
 
 def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
-    """(name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
+    """Yield (name, src, dst, bipartite) of each graph, in its file's order, without self-loops."""
     for name in GRAPHS:
         if name == "ml1m":
             edges = read_edges(
@@ -105,7 +105,7 @@ def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
 def measured(
     method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: bool, runs: int
 ) -> tuple[float, float, float]:
-    """Replication, median seconds, largest part / (m/k)."""
+    """Run a method several times; return replication, median seconds, largest part / (m/k)."""
     _, options = BESIDE.get(method, ("", {}))
     partition = PARTITIONERS["two_phase" if method == "2PS-L" else method]
     took = []

@@ -61,13 +61,13 @@ NEVER = 100_000  # epochs between evaluations: only the last one is judged
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 class Taken(NamedTuple):
-    """What some epochs took: seconds and bytes sent; and the mean loss behind them."""
+    """The costs of some epochs: seconds and bytes sent; and the mean loss after them."""
 
     seconds: float
     sent: float
@@ -75,18 +75,18 @@ class Taken(NamedTuple):
 
     @classmethod
     def of(cls, records: Sequence[dict[str, Any]]) -> Taken:
-        """Of a run's records."""
+        """Return the costs in a run's records."""
         sent = sum(record["bytes_sent"] for record in records)
         return cls(records[-1]["seconds"], sent, records[-1]["loss"])
 
 
 def drawn(samples: int, features: int, entries: int) -> Clicks:
-    """Clicks of `entries` entries a sample."""
+    """Draw clicks of `entries` entries a sample."""
     return clicks(samples, features, entries, max(1, min(features // 20, 10_000)))
 
 
 def all_features(made: Clicks) -> EdgeData:
-    """The samples with all features, those that never occur too."""
+    """Return the samples with all features, those that never occur too."""
     samples, _ = made.split()
     names = Ids(np.arange(1, len(made.weights) + 1))
     ids = {**samples.edges.ids, "feature": names}
@@ -95,18 +95,18 @@ def all_features(made: Clicks) -> EdgeData:
 
 
 def program(name: str, samples: int, features: int, steps: int = STEPS) -> Program:
-    """One of the ways, with so many mini-batches an epoch."""
+    """Return one of the ways, with so many mini-batches an epoch."""
     more = {"features": features} if name == "OnDriver" else {}
     return find(f"{SOURCE}:{name}").program(batch=max(1, samples // steps), **more)
 
 
 def medians(every: Sequence[Taken]) -> Taken:
-    """Of runs that are the same but for their seconds."""
+    """Return the median of runs that are the same but for their seconds."""
     return every[-1]._replace(seconds=statistics.median(each.seconds for each in every))
 
 
 def check(taken: Iterable[Taken]) -> float:
-    """The loss that all have come to; ends the program if they differ."""
+    """Return the loss that all have come to; end the program if they differ."""
     losses = [each.loss for each in taken]
     if not max(losses) - min(losses) <= SAME * max(losses):
         sys.exit(f"the ways end with other losses: {losses}")
@@ -114,7 +114,7 @@ def check(taken: Iterable[Taken]) -> float:
 
 
 def table(taken: dict[str, Taken], features: int, given: argparse.Namespace) -> None:
-    """A line for each way, beside the paper's; and what whole vectors take."""
+    """Print a line for each way, beside the paper's; and what whole vectors take."""
     loss, least = check(taken.values()), taken["the masters"]
     sent = max(least.sent, 1.0)
     write(
@@ -178,7 +178,7 @@ def link(given: argparse.Namespace) -> None:
 
 
 def step(edges: EdgeData, samples: int, steps: int, given: argparse.Namespace) -> float:
-    """Seconds of a step on the masters."""
+    """Return the seconds of a step on the masters."""
     options = RunOptions(
         epochs=given.epochs + 1, workers=given.workers, threads=1, every=NEVER, deadline=3600.0
     )
@@ -211,7 +211,7 @@ def features(given: argparse.Namespace) -> None:
 
 
 def sizes(text: str) -> list[int]:
-    """Numbers with commas between them."""
+    """Parse numbers with commas between them."""
     return [int(each) for each in text.split(",")]
 
 

@@ -55,13 +55,13 @@ FIRST = 4
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 class Reached(NamedTuple):
-    """When the target was reached; infinite if it was not."""
+    """The seconds and passes until the target was reached; infinite if it was not."""
 
     seconds: float
     passes: float
@@ -71,7 +71,7 @@ NEVER = Reached(float("inf"), float("inf"))
 
 
 def ours(inputs: Inputs, rank: int, threads: int, seed: int, target: float) -> Reached:
-    """A run of tux until the target."""
+    """Run tux until the target."""
     program = MF(rank=rank, **OURS)
     graph = Graph.whole(program, inputs.train, inputs.test, seed)
     worker = Worker(program, graph, seed=seed, threads=threads)
@@ -82,7 +82,7 @@ def ours(inputs: Inputs, rank: int, threads: int, seed: int, target: float) -> R
 
 
 def libmf() -> Any:
-    """The library, None where it is not installed. It prints when it is imported."""
+    """Import the library; None where it is not installed. It prints when it is imported."""
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -93,13 +93,13 @@ def libmf() -> Any:
 
 
 def table(edges: EdgeData) -> np.ndarray:
-    """Ratings as LIBMF takes them, (m, 3) float32: user, item, value."""
+    """Return ratings as LIBMF takes them, (m, 3) float32: user, item, value."""
     return np.column_stack([edges.src, edges.dst, edges.fields["value"]]).astype(np.float32)
 
 
 def rmse(users: np.ndarray, items: np.ndarray, test: np.ndarray, mean: float) -> float:
-    """Root mean squared error of factors (n, K) on ratings (m, 3); the mean stands for what was
-    never rated.
+    """Return the root mean squared error of factors (n, K) on ratings (m, 3); the mean stands for
+    what was never rated.
     """
     user, item = test[:, 0].astype(np.int64), test[:, 1].astype(np.int64)
     known = (user < len(users)) & (item < len(items))
@@ -118,7 +118,7 @@ class Theirs:
         self.train, self.test = table(inputs.train), table(inputs.test)
 
     def run(self, passes: int) -> tuple[float, float]:
-        """Seconds of a run, and its RMSE."""
+        """Run so many passes; return the seconds, and the RMSE."""
         model = self.library.MF(
             k=self.rank, nr_threads=self.threads, nr_iters=passes, quiet=True, lambda_p1=0.0,
             lambda_q1=0.0, nr_bins=20, **THEIRS,
@@ -134,7 +134,7 @@ class Theirs:
         return seconds, rmse(users, items, self.test, float(self.train[:, 2].mean()))
 
     def until(self, target: float) -> Reached:
-        """Runs of more and more passes."""
+        """Run more and more passes until the target."""
         one, _ = self.run(1)
         for passes in range(FIRST, MAX_PASSES + 1):
             seconds, error = self.run(passes)

@@ -38,13 +38,13 @@ System = Callable[[int], Found]
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def ours(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> System:
-    """Those of tux."""
+    """Return the function that tux recommends by."""
 
     def find(threads: int) -> Found:
         use_threads(threads)
@@ -54,7 +54,7 @@ def ours(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> Syst
 
 
 def theirs(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> System | None:
-    """Those of implicit; None where it is not installed."""
+    """Return the function that implicit recommends by; None where it is not installed."""
     try:
         from implicit.cpu.als import AlternatingLeastSquares
         from scipy.sparse import csr_matrix

@@ -39,7 +39,7 @@ HEAD = ("input", "command", "s", "most MB", "own MB", "addr. MB", "part MB", "of
 
 
 class Outcome(NamedTuple):
-    """What a command took; `word` names the processes that `peaks` are asked for."""
+    """The costs of a command; `word` names the processes that `peaks` are asked for."""
 
     seconds: float
     peaks: Peaks
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def write_inputs(folder: Path, count: int, files: int) -> dict[str, Path]:
-    """The same ratings as CSV files, in a folder of their own, and as one Parquet file."""
+    """Write the ratings as CSV files, in a folder of their own, and as one Parquet file."""
     made = {"csv": folder / "csv", "parquet": folder / "ratings.parquet"}
     if made["parquet"].exists():
         return made
@@ -103,7 +103,7 @@ def partition(data: Path, folder: Path, parts: int, extra: Sequence[str], limit:
 
 
 def to_first_record(tux: Path, data: Path, folder: Path, workers: int) -> Outcome:
-    """From the start of a run to the first record of its training."""
+    """Measure from the start of a run to the first record of its training."""
     out = folder / "run"
     records = out / "metrics.jsonl"
     command = [str(tux), "run", "mf", str(data), "--workers", str(workers), "--epochs", "1"]
@@ -120,7 +120,7 @@ def _has_line(path: Path) -> bool:
 def commands(
     asked: argparse.Namespace, data: Path, folder: Path
 ) -> dict[str, Callable[[], Outcome]]:
-    """What is measured on one input, by the name that it has in the table."""
+    """Return the commands that are measured on one input, by their names in the table."""
     n, limit = asked.workers, asked.limit * 10**6
     shares = ["--workers", str(n)]
     found: dict[str, Callable[[], Outcome]] = {
@@ -136,7 +136,7 @@ def commands(
 
 
 def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
-    """The lines of the table."""
+    """Yield the lines of the table."""
     inputs = write_inputs(Path(asked.data) if asked.data else folder, asked.ratings, asked.files)
     for name, data in inputs.items():
         measured = commands(asked, data, folder)
@@ -149,7 +149,7 @@ def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Seconds and memory of one command, which was run several times."""
+    """Yield seconds and memory of one command, which was run several times."""
     if failed := next((each.error for each in outcomes if each.error), ""):
         yield f"failed: {failed}"
         return

@@ -25,8 +25,8 @@ WORKERS, CLOCKS, EPOCHS, LENGTH = 4, 100, 2, 0.01
 
 
 def simulated(slack: int, clocks: int, seed: int, program: Any) -> float:
-    """Seconds of `clocks` clocks under the SSP rule alone: messages take no time. A worker
-    starts t when all have ended t - slack - 1.
+    """Return the seconds of `clocks` clocks under the SSP rule alone: messages take no time. A
+    worker starts t when all have ended t - slack - 1.
     """
     slow = [
         uniforms(key(seed, "slow", w), np.arange(100_000), 1)[:clocks, 0] < program.chance
@@ -42,7 +42,9 @@ def simulated(slack: int, clocks: int, seed: int, program: Any) -> float:
 
 
 def measured(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
-    """Seconds of all clocks on four processes, and the histogram of observed staleness."""
+    """Return the seconds of all clocks on four processes, and the histogram of observed
+    staleness.
+    """
     program = find(source).program(length=LENGTH, clocks=CLOCKS)
     users = np.arange(80 * CLOCKS)
     star = from_arrays(users, np.zeros_like(users), ends=("user", "item"))
@@ -56,7 +58,7 @@ def measured(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
 
 
 def plot(path: Path, histograms: dict[int, np.ndarray]) -> None:
-    """Bars of the share of reads by staleness, one panel a slack."""
+    """Plot bars of the share of reads by staleness, one panel a slack."""
     import matplotlib
 
     matplotlib.use("Agg")

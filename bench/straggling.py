@@ -20,12 +20,14 @@ MOST_STALE = 32
 
 
 def touch(user, item):
-    """Nothing: the edge is there so that the probe is touched in every block."""
+    """Touch the probe and change nothing: the edge is there so that the probe is touched in every
+    block.
+    """
     item.seen[0] += 0
 
 
 def keep(tau):
-    """The histogram of staleness, over workers and clocks."""
+    """Add up the histogram of staleness, over workers and clocks."""
     for k in range(MOST_STALE):
         tau.observed[k] += tau.stale[k]
 
@@ -45,7 +47,7 @@ class Work(Stage, Step):
         return self
 
     def run(self, block=None):
-        """Sleep, then look."""
+        """Run a clock: sleep, then look at the counters of the others, and raise this worker's."""
         worker = self.worker
         time.sleep(self.program.length * (1 + self.program.delay * self.slow[self.now]))
         counters = worker.tables["item"].arrays["seen"][0]
@@ -70,7 +72,7 @@ class Straggling(Program):
     tau = Context(stale=total("f8", MOST_STALE), observed=value("f8", MOST_STALE))
 
     def stages(self):
-        """One pass over the star graph's users, `clocks` blocks of them."""
+        """Return one pass over the star graph's users, `clocks` blocks of them."""
         users = 80 * self.clocks
         batch = MiniBatch(
             Work(self), Exchange(touch, over="user"), Apply("item"), vertices=users // self.clocks

@@ -48,7 +48,7 @@ class Set(NamedTuple):
 
 
 def _links() -> EdgeData:
-    """10 million random links of a million pages."""
+    """Make 10 million random links of a million pages."""
     rng = np.random.default_rng(1)
     src, dst = (rng.integers(0, 1_000_000, 10_000_000) for _ in range(2))
     return from_arrays(src, dst, ends=("page", "page"))
@@ -68,7 +68,7 @@ SETS = {
 
 
 def trained(program: Program, inputs: Inputs, epochs: int, threads: int) -> tuple[float, str]:
-    """Training seconds of a run, and the digest of what its masters hold."""
+    """Train; return the training seconds, and the digest of what the masters hold."""
     graph = Graph.whole(program, inputs.train, inputs.test, 0)
     worker = Worker(program, graph, seed=0, threads=threads)
     *_, last = Training(worker).epochs(epochs, every=epochs)

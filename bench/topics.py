@@ -52,13 +52,13 @@ single precision: .00006 with 100 topics, .0002 with 1,000.
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 class Shape(NamedTuple):
-    """What is generated."""
+    """The size of a generated corpus."""
 
     documents: int
     vocabulary: int
@@ -114,12 +114,12 @@ class Run(NamedTuple):
 
     @property
     def speed(self) -> float:
-        """Tokens a second in the median pass of the later half."""
+        """The tokens a second in the median pass of the later half."""
         passes = np.diff(self.ends, prepend=0.0)
         return self.tokens / float(np.median(passes[len(passes) // 2 :]))
 
     def until(self, target: float) -> tuple[float, float]:
-        """Seconds and passes until the target; infinite if it is not reached."""
+        """Return the seconds and passes until the target; infinite if it is not reached."""
         (there,) = np.nonzero(self.likelihoods >= target)
         return (
             (float(self.ends[there[0]]), float(there[0] + 1))
@@ -148,13 +148,13 @@ def log_likelihood(
 
 
 def _rise(x: float, n: np.ndarray) -> np.ndarray:
-    """lnG(x + n) - lnG(x) for whole n: the sum of ln(x + i) over i < n."""
+    """Return lnG(x + n) - lnG(x) for whole n: the sum of ln(x + i) over i < n."""
     whole = np.asarray(n).astype(np.int64).ravel()
     return np.append(0.0, np.cumsum(np.log(x + np.arange(whole.max(initial=0)))))[whole]
 
 
 def checked(told: float, found: float, system: str) -> None:
-    """End the program if a system tells another likelihood per token than `log_likelihood` has
+    """End the program if a system reports another likelihood per token than `log_likelihood` has
     found for its counts.
     """
     if not abs(found - told) <= CLOSE[system]:
@@ -164,7 +164,7 @@ def checked(told: float, found: float, system: str) -> None:
 
 
 def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: int) -> Run:
-    """A run of tux."""
+    """Run tux."""
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
     result = run(
         program,
@@ -191,8 +191,8 @@ def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: in
 
 
 def tomotopy() -> Any:
-    """The library, None where it is not installed. It warns that several workers do not repeat a
-    seed, and of its own making.
+    """Import the library; None where it is not installed. It warns that several workers do not
+    repeat a seed, and of its own making.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -204,7 +204,7 @@ def tomotopy() -> Any:
 
 
 def documents(edges: EdgeData) -> list[list[str]]:
-    """The words of each document that has some, token by token."""
+    """Return the words of each document that has some, token by token."""
     counts = edges.fields["count"]
     source = np.repeat(edges.src, counts)
     order = np.argsort(source, kind="stable")
@@ -216,7 +216,7 @@ def documents(edges: EdgeData) -> list[list[str]]:
 def theirs(
     library: Any, texts: Sequence[Sequence[str]], setting: Setting, workers: int, seed: int
 ) -> Run:
-    """A run of tomotopy."""
+    """Run tomotopy."""
     model = library.LDAModel(
         tw=library.TermWeight.ONE, k=setting.topics, alpha=setting.alpha, eta=BETA, seed=seed + 1
     )
@@ -237,7 +237,7 @@ def theirs(
 
 
 def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What `log_likelihood` needs of a model of tomotopy, counted from the topics of its tokens."""
+    """Count what `log_likelihood` needs of a model of tomotopy, from the topics of its tokens."""
     drawn = [
         (np.array(document.topics, np.int64), np.array(document.words)) for document in model.docs
     ]
@@ -252,7 +252,9 @@ def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def given(name: str, folder: Path) -> tuple[EdgeData, Setting]:
-    """A setting and its corpus, or one of the same size, whose target is not known before."""
+    """Return a corpus and its setting; without the file, a generated corpus of the same size, whose
+    target is not known before.
+    """
     setting = SETTINGS[name]
     if (folder / setting.path).is_file():
         return read_bags(folder / setting.path).edges, setting
@@ -305,7 +307,7 @@ def compare(
 
 
 def _shown(number: float, width: int, digits: int) -> str:
-    """A number, or a dash if it is infinite."""
+    """Write a number, or a dash if it is infinite."""
     return f"{number:>{width}.{digits}f}" if number < float("inf") else f"{'-':>{width}}"
 
 

@@ -77,7 +77,7 @@ class Split:
 
 
 def ours(split: Split, trees: int, depth: int, threads: int) -> Fit:
-    """tux."""
+    """Train with tux."""
     import tux
 
     (x, y), (held, _) = split.train, split.test
@@ -92,7 +92,7 @@ def ours(split: Split, trees: int, depth: int, threads: int) -> Fit:
 
 
 def xgboost(split: Split, trees: int, depth: int, threads: int) -> Fit:
-    """XGBoost's hist, with the first score of tux."""
+    """Train with XGBoost's hist, with the first score of tux."""
     import xgboost
 
     (x, y), (held, _) = split.train, split.test
@@ -119,7 +119,7 @@ def xgboost(split: Split, trees: int, depth: int, threads: int) -> Fit:
 
 
 def lightgbm(split: Split, trees: int, depth: int, threads: int) -> Fit:
-    """LightGBM."""
+    """Train with LightGBM."""
     import lightgbm
 
     (x, y), (held, _) = split.train, split.test

@@ -5,12 +5,12 @@ from tux.stages import Apply, Exchange, MiniBatch
 
 
 def idle(user, item):
-    """Nothing changes."""
+    """Change nothing."""
     item.x += 0
 
 
 def change(user, item):
-    """Each worker's change counts."""
+    """Add to an item; each worker's change counts."""
     item.x += 1
 
 
@@ -24,7 +24,7 @@ class Changing(Program):
     exchange = Exchange(change, over="item")
 
     def stages(self):
-        """A turn a block."""
+        """Return the stages of an epoch: a turn a block."""
         return [MiniBatch(self.exchange, Apply("item"), over="item", vertices=self.block)]
 
 

@@ -29,8 +29,8 @@ ROWS = (0, 1, 64, 4096)
 
 
 def turn(workers: int, rows: int) -> float:
-    """Seconds of a turn of `workers` processes on this machine, in which `rows` rows change, each
-    on every worker; 0: a row that does not change. The fastest epoch counts.
+    """Return the seconds of a turn of `workers` processes on this machine, in which `rows` rows
+    change, each on every worker; 0: a row that does not change. The fastest epoch counts.
     """
     block = max(rows, 1)
     blocks = min(TURNS, 200_000 // block)
@@ -50,7 +50,7 @@ def turn(workers: int, rows: int) -> float:
 
 
 def round_trip() -> float:
-    """Seconds of a message of 64 bytes to another process and back, by ZeroMQ."""
+    """Return the seconds of a message of 64 bytes to another process and back, by ZeroMQ."""
     with tempfile.TemporaryDirectory() as folder, zmq.Context() as context:
         address = f"ipc://{folder}/echo"
         other = multiprocessing.get_context("spawn").Process(target=_echo, args=(address,))

@@ -45,7 +45,7 @@ WALKS, LENGTH, DIMENSIONS, WINDOW, NEGATIVES = 10, 40, 128, 10, 5
 
 
 def write(text: str) -> None:
-    """To the terminal."""
+    """Write to the terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -59,7 +59,7 @@ class Trained(NamedTuple):
 
 
 def ours(graph: Path, threads: int, seed: int) -> Trained:
-    """A run of tux; more than one thread race."""
+    """Run tux; more than one thread race."""
     program = DeepWalk(
         walks=WALKS, length=LENGTH, dimensions=DIMENSIONS, window=WINDOW, negatives=NEGATIVES
     )
@@ -72,7 +72,7 @@ def ours(graph: Path, threads: int, seed: int) -> Trained:
 
 
 def gensim() -> Any:
-    """The library, None where it is not installed."""
+    """Import the library; None where it is not installed."""
     try:
         import gensim.models as library
     except ImportError:
@@ -81,7 +81,7 @@ def gensim() -> Any:
 
 
 def theirs(library: Any, graph: Path, threads: int, seed: int) -> Trained:
-    """A run of gensim on as many walks, with its own learning rate."""
+    """Run gensim on as many walks, with its own learning rate."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "walks")
         options = RunOptions(seed=seed, out=out)

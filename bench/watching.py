@@ -34,7 +34,9 @@ PERIOD = 1.0  # seconds between two questions of the page
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
-    """A server of the folder's page in a process of its own, and a page that asks it."""
+    """Serve the folder's page in a process of its own, and ask it as a page does, in the body. A
+    context.
+    """
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(target=_serve, args=(folder, there))
     server.start()
@@ -57,7 +59,7 @@ def _serve(folder: Path, told: Connection) -> None:
 
 
 def _ask(url: str, over: threading.Event) -> None:
-    """What the page does, but for showing it."""
+    """Ask for data as the page does, without showing them."""
     seen: dict[str, str] = {}
     while not over.wait(PERIOD):
         with urlopen(f"{url}data?{urlencode(seen)}") as found:
@@ -70,7 +72,7 @@ def _ask(url: str, over: threading.Event) -> None:
 
 
 def trained(data: Path, folder: Path, asked: argparse.Namespace, *, is_watched: bool) -> float:
-    """Training seconds of a run."""
+    """Return the training seconds of a run."""
     options = RunOptions(out=folder, epochs=asked.epochs, every=asked.epochs, workers=asked.workers)
     with watched(folder) if is_watched else nullcontext():
         return float(run(MF(rank=asked.rank), data, options=options).records[-1]["seconds"])

@@ -61,7 +61,7 @@ SECTIONS = {
 
 
 def summary(name):
-    """The first sentence of a name's docstring, in one line of a table."""
+    """Return the first sentence of a name's docstring, in one line of a table."""
     text = inspect.getdoc(getattr(tux, name)) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = re.split(r"(?<=[a-z`\")])[.](?= |$)", paragraph, maxsplit=1)[0].rstrip(".")
@@ -69,7 +69,7 @@ def summary(name):
 
 
 def page():
-    """The text of the page."""
+    """Return the text of the page."""
     parts = [HEAD]
     for title, names in SECTIONS.items():
         rows = "\n".join(f"| `tux.{name}` | {summary(name)} |" for name in names)

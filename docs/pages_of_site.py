@@ -23,12 +23,12 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 
 def page_of(source):
-    """The name in the site of a file of the tree; None for one that is not in it."""
+    """Return the name in the site of a file of the tree; None for one that is not in it."""
     return ELSEWHERE.get(source) or (source[5:] if source.startswith("docs/") else None)
 
 
 def turned(text, source):
-    """The text of a page with its links turned; `source` is its file in the tree."""
+    """Turn the links of a page into links of the site; `source` is the page's file in the tree."""
     here = page_of(source)
 
     def turn(link):

@@ -27,7 +27,7 @@ from faults.scenario import Scenario, Seen, play
 
 
 def flags() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__.split("\n\n")[0])
     parser.add_argument("--times", type=int, help="of each [each has its own number]")
     parser.add_argument("--only", default="", help="names, or how they begin, with commas between")
@@ -39,7 +39,7 @@ def flags() -> argparse.Namespace:
 
 
 def main() -> int:
-    """The exit code."""
+    """Play the scenarios, print the table, and return the exit code."""
     asked, known = flags(), scenarios()
     wanted = tuple(asked.only.split(","))
     if unknown := [each for each in wanted if not any(name.startswith(each) for name in known)]:
@@ -81,7 +81,9 @@ def main() -> int:
 
 
 def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Path) -> table.Row:
-    """Make a fault as often as asked, and tell what was seen."""
+    """Make a fault as often as asked, and print what was seen of each time; return a row of the
+    table.
+    """
     if why := scenario.missing():
         print(f"{scenario.name:24} skipped: {why}", flush=True)
         return table.Row(scenario, [], why)
@@ -95,7 +97,7 @@ def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Pa
 
 
 def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
-    """One time, which took some seconds, in a line; and what was wrong."""
+    """Print one time, which took some seconds, in a line; and what was wrong."""
     took = f"{seconds:5.1f} s"
     parts = [f"{scenario.name:24} {number}", took, "WRONG" if seen.wrong else "right"]
     if seen.noticed is not None:
@@ -109,14 +111,16 @@ def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
 
 
 def remains(folder: Path) -> list[str]:
-    """What scenarios have left outside the folders of their commands: mounts, namespaces."""
+    """List the mounts and network namespaces that scenarios have left, which are outside the
+    folders of their commands.
+    """
     mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
     mounted = [f"mount {line.split()[1]}" for line in mounts if str(folder) in line]
     return mounted + [f"network namespace {path.name}" for path in NAMES.glob(f"{OWN}*")]
 
 
 def processor() -> str:
-    """The name of this machine's processor."""
+    """Return the name of this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

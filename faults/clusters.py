@@ -77,30 +77,30 @@ class Engine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def watch(self, plan: Path) -> None:
-        """The processes that run from now on have this folder of plans."""
+        """Give the processes that run from now on this folder of plans."""
         self._plan.unlink(missing_ok=True)
         self._plan.symlink_to(plan)
 
     def left(self) -> list[str]:
-        """What is left on the machines of runs that are over."""
+        """List what is left on the machines of runs that are over: folders and processes."""
         held = [str(path) for path in self.folder.glob("tux-machine-*")]
         mark = f"{self.folder}/tux-machine-"
         return held + [" ".join(w) for w, _ in processes().values() if any(mark in x for x in w)]
 
     def is_free(self) -> bool:
-        """Whether the engine has back all that it gave."""
+        """Return whether the engine has back all that it gave."""
         return True
 
     def mend(self, pids: Sequence[int]) -> None:
         """Put a new node in the place of one of these processes, if it is a node."""
 
     def tmp(self, command: Running) -> Path:
-        """Where the machines of a command have their folders."""
+        """Return the folder in which the machines of a command have their folders."""
         return command.tmp
 
 
 class Cluster(Engine):
-    """One of several nodes, which all have one folder for temporary files."""
+    """A cluster of several nodes, which all have one folder for temporary files."""
 
     def tmp(self, command: Running) -> Path:
         """See `Engine`."""
@@ -123,7 +123,7 @@ class OnRay(Cluster):
         self.environment["RAY_ADDRESS"] = self.cluster.address
 
     def _start(self) -> None:
-        """The head and two nodes."""
+        """Start the head and two nodes."""
         import ray
         import ray.cluster_utils
 
@@ -146,14 +146,16 @@ class OnRay(Cluster):
         super().__exit__()
 
     def _node(self, number: int) -> Any:
-        """A node with an address of its own: a command connects to the head, whose it shares."""
+        """Start a node with an address of its own: a command connects to the head, whose address it
+        shares.
+        """
         what = {"num_cpus": CORES, "node_ip_address": f"127.0.0.{number}"}
         with self._surroundings():
             return tried(lambda: self.cluster.add_node(object_store_memory=STORE, **what))
 
     @contextmanager
     def _surroundings(self) -> Iterator[None]:
-        """What the nodes, and the actors on them, have as environment."""
+        """Set the environment of the nodes, and of the actors on them, in the body. A context."""
         before = dict(os.environ)
         os.environ |= {**self.environment, "TMPDIR": str(self.folder)}
         try:
@@ -171,7 +173,7 @@ class OnRay(Cluster):
         return whole and all(each["state"] == "REMOVED" for each in groups)
 
     def raylet(self, place: int) -> int:
-        """The process that is the node of an actor."""
+        """Return the process that is the node of an actor."""
         return processes()[place][1]
 
     def mend(self, pids: Sequence[int]) -> None:
@@ -194,7 +196,9 @@ class OnRay(Cluster):
 
 
 def tried(start: Callable[[], Any]) -> Any:
-    """Start a node of Ray, which gives up after 30 s: too early for a machine with other work."""
+    """Try to start a node of Ray, several times: it gives up after 30 s, too early for a machine
+    with other work.
+    """
     before, left = below(os.getpid()), STARTS
     while True:
         left -= 1
@@ -226,7 +230,7 @@ class OnSpark(Cluster):
         self.environment |= spark_environment(address)
 
     def _start(self) -> str:
-        """The address of the master, when the workers are there."""
+        """Start a master and workers; return the master's address when the workers are there."""
         port = free_port()
         address = f"spark://127.0.0.1:{port}"
         self._run("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
@@ -262,12 +266,14 @@ class OnSpark(Cluster):
         super().__exit__()
 
     def is_free(self) -> bool:
-        """No worker has an executor."""
+        """Return whether no worker has an executor."""
         return not any(parent in self.workers for _, parent in processes().values())
 
 
 def spark_environment(master: str) -> dict[str, str]:
-    """What tells a command where Spark is: the address of a master, or a `local-cluster[...]`."""
+    """Return the variables that tell a command where Spark is: the address of a master, or a
+    `local-cluster[...]`.
+    """
     words = [word for each in SETTINGS for word in ("--conf", each)]
     submit = {"PYSPARK_SUBMIT_ARGS": " ".join(["--master", master, *words, "pyspark-shell"])}
     python = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -281,7 +287,7 @@ _started: dict[str, Engine] = {}
 
 
 def started(name: str) -> Engine:
-    """The engine of that name; it is started once, and runs until `end`."""
+    """Return the engine of that name; it is started once, and runs until `end`."""
     if name not in _started:
         _started[name] = ENGINES[name]()
     return _started[name]
@@ -295,7 +301,7 @@ def end() -> None:
 
 @cache
 def missing(name: str) -> str:
-    """Why an engine cannot be started here; "" if it can."""
+    """Return why an engine cannot be started here; "" if it can."""
     library = {"ray": "ray", "spark": "pyspark"}.get(name)
     if library and not importlib.util.find_spec(library):
         return f"{library} is not installed; `make test-clusters` installs it"
@@ -305,7 +311,7 @@ def missing(name: str) -> str:
 
 
 def java() -> int:
-    """The version of Java that is on the PATH; 0 if there is none."""
+    """Return the version of Java that is on the PATH; 0 if there is none."""
     try:
         done = subprocess.run(["java", "-version"], capture_output=True, text=True)
     except OSError:
@@ -318,7 +324,7 @@ def java() -> int:
 
 
 def processes() -> dict[int, tuple[list[str], int]]:
-    """The words of all processes that live, by number, each with its parent."""
+    """Return the words of all processes that live, by number, each with its parent."""
     found = {}
     for each in Path("/proc").iterdir():
         if each.name.isdigit():
@@ -355,17 +361,17 @@ class Placed:
         raise LookupError(f"machine {rank} does not run")
 
     def all(self) -> list[int]:
-        """The guard and what it has started."""
+        """Return the guard and what it has started."""
         return [self.guard, self.command, *self.workers]
 
 
 def is_guard(words: list[str], tmp: Path) -> bool:
-    """Whether a process is the guard of a machine."""
+    """Return whether a process is the guard of a machine."""
     return len(words) > 3 and words[3].startswith(f"{tmp}/tux-machine-")
 
 
 def below(pid: int) -> list[int]:
-    """A process and all that it has started, the uppermost first."""
+    """Return a process and all that it has started, the uppermost first."""
     found, known = [pid], processes()
     for each in found:
         found += [number for number, (_, parent) in known.items() if parent == each]

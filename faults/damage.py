@@ -25,7 +25,7 @@ Damage = Callable[[Path, Path, Room], None]
 
 
 def killed_run(room: Room) -> tuple[Path, Path]:
-    """A run that was killed with two checkpoints: (the newest, the one before)."""
+    """Kill a run that has two checkpoints; return (the newest, the one before)."""
     hold = {"moment": "clock", "who": "worker 1", "do": "hold"}
     command = room.train(plan=[hold | {"name": f"{n}", "epoch": 2 * n} for n in (1, 2)])
     for count in (1, 2):  # each is waited for, so that none is left out
@@ -41,12 +41,12 @@ def killed_run(room: Room) -> tuple[Path, Path]:
 
 
 def whole(room: Room) -> list[Path]:
-    """The folders of checkpoints, in ascending order."""
+    """Return the folders of checkpoints, in ascending order."""
     return sorted((room.folder / "out" / "checkpoints").glob("[0-9]*"))
 
 
 def files(checkpoint: Path) -> list[Path]:
-    """The files of a checkpoint."""
+    """Return the files of a checkpoint."""
     return sorted(path for path in checkpoint.iterdir() if path.is_file())
 
 
@@ -60,7 +60,7 @@ def one_bit(path: Path, bit: int) -> None:
 
 
 def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Single bits, anywhere in a checkpoint; each is put back after what follows."""
+    """Flip single bits, anywhere in a checkpoint; each is put back after what follows."""
     paths = files(last)
     sizes = [path.stat().st_size for path in paths]
     for _ in range(FLIPS):
@@ -72,7 +72,7 @@ def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Files that end at a page, or two bytes early: the last one of a manifest ends its line."""
+    """Cut files at a page, or two bytes early, where the last file of a manifest ends its line."""
     for path in files(last):
         content = path.read_bytes()
         for size in {*range(0, len(content), PAGE), len(content) - 2}:
@@ -82,7 +82,9 @@ def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
-    """Files that are missing, of the other worker, or of the checkpoint before."""
+    """Take files away, or put those of the other worker or of the checkpoint before in their
+    place.
+    """
     aside = room.folder / "aside"
     for path in files(last):
         others = [each for each in files(last) if each != path]
@@ -97,8 +99,8 @@ def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
 
 
 def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> Seen:
-    """Damaged checkpoints are left out, and the one before is found; with some damages the user
-    resumes, in a copy of the folder.
+    """Damage checkpoints, and expect that they are left out and the one before is found; with some
+    damages the user resumes, in a copy of the folder.
     """
     last, before = killed_run(room)
     wrong = []
@@ -130,7 +132,7 @@ def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> 
 
 
 def all_damaged(room: Room) -> Seen:
-    """No checkpoint is whole: nothing is changed, and the user is told."""
+    """Damage all checkpoints, and expect that nothing is changed, and that the user is told."""
     for each in killed_run(room):
         path = room.draw.choice(files(each))
         one_bit(path, room.draw.randrange(8 * path.stat().st_size))
@@ -141,7 +143,7 @@ def all_damaged(room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     left_out = "damage is told, and the checkpoint before is used; the same bytes"
     kinds = {
         "bit-flips": ("single bits of a checkpoint", flipped),

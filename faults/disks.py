@@ -24,7 +24,7 @@ MEMORY = 6 << 30  # bytes of address space
 
 @cache
 def no_mounts() -> str:
-    """Why no small disk can be mounted here; "" if one can."""
+    """Return why no small disk can be mounted here; "" if one can."""
     if not is_root() or not shutil.which("mount"):
         return "mounting a small disk needs root"
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +39,7 @@ def no_mounts() -> str:
 
 @contextmanager
 def small_disk(room: Room) -> Iterator[Path]:
-    """A disk of SIZE bytes, as the folder `disk` of the room."""
+    """Mount a disk of SIZE bytes, as the folder `disk` of the room. A context."""
     disk = room.folder / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", disk], check=True)
@@ -62,7 +62,7 @@ def fill(disk: Path, but: int) -> None:
 
 
 def full_for_checkpoints(room: Room) -> Seen:
-    """The disk is full during two epochs, and has room again."""
+    """Fill the disk during two epochs; then it has room again."""
     room.flags["--workers"] = room.draw.choice([1, 2])
     moments: list[dict[str, object]] = [
         {"name": f"epoch {epoch}", "moment": "clock", "epoch": epoch, "number": 1, "do": "hold"}
@@ -87,7 +87,7 @@ def full_for_checkpoints(room: Room) -> Seen:
 
 
 def train_to(what: str, number: int, disk: Path, room: Room) -> tuple[Running, Moment]:
-    """A run whose disk becomes quite full when something is to be written."""
+    """Start a run whose disk becomes quite full when something is to be written."""
     path = {"model": r"^os.mkdir .*/\.model\.", "records": r"^open .*/metrics.jsonl"}[what]
     plan = {"moment": "file", "path": path, "number": number, "who": "command", "do": "hold"}
     command = room.train(plan=[{"name": "writes", **plan}], out="disk/out")
@@ -99,7 +99,7 @@ def train_to(what: str, number: int, disk: Path, room: Room) -> tuple[Running, M
 
 
 def full_for_model(room: Room) -> Seen:
-    """The disk is full for the model; with space again, the run ends by itself."""
+    """Fill the disk when the model is written; with space again, the run ends by itself."""
     with small_disk(room) as disk:
         command, fault = train_to("model", 1, disk, room)
         told = room.until(lambda: "tried again" in command.output()[1], "the full disk to be told")
@@ -110,7 +110,7 @@ def full_for_model(room: Room) -> Seen:
 
 
 def full_for_records(room: Room) -> Seen:
-    """The disk is full for a record; with space again, the user resumes."""
+    """Fill the disk when a record is written; with space again, the user resumes."""
     with small_disk(room) as disk:
         command, fault = train_to("records", 4, disk, room)
         ends = lambda: command.process.poll() is not None  # noqa: E731
@@ -130,7 +130,7 @@ def full_for_records(room: Room) -> Seen:
 
 
 def out_of_memory(workers: int, room: Room) -> Seen:
-    """A run that needs more memory than it may have."""
+    """Start a run that needs more memory than it may have."""
     room.flags |= {"--workers": workers, "--rank": 4_000_000, "--epochs": 2}
     start = now()
     command = room.train(memory=MEMORY)
@@ -139,7 +139,7 @@ def out_of_memory(workers: int, room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     resumed = "exit code 6 with the place; with space again and resumed, the same bytes"
     return [
         Scenario(

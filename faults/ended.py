@@ -24,7 +24,7 @@ class Ended(NamedTuple):
 
     @staticmethod
     def of(out: Path) -> Ended:
-        """What the run of a folder has left. Raises DataError if it is no run's."""
+        """Read what the run of a folder has left. Raises DataError if it is no run's."""
         model = out / "model"
         return Ended(
             {path.name: path.read_bytes() for path in sorted(model.glob("*")) if path.is_file()},
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
         )
 
     def differences(self, whole: Ended) -> list[str]:
-        """How this differs from an uninterrupted run."""
+        """List how this differs from an uninterrupted run."""
         wrong = [
             f"model/{name} differs"
             for name in sorted(self.model.keys() | whole.model.keys())
@@ -58,7 +58,9 @@ class Ended(NamedTuple):
 
 
 def hidden(out: Path) -> list[str]:
-    """Files that only a run under way may have in its folder: locks, parts, what is unfinished."""
+    """List files that only a run under way may have in its folder: locks, parts, and unfinished
+    files.
+    """
     return sorted(f"{out.name}: {path.relative_to(out)}" for path in out.rglob(".*"))
 
 

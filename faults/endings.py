@@ -44,7 +44,7 @@ def strike(kind: str, room: Room, command: Running) -> set[int]:
 
 
 def ends(kind: str, room: Room) -> Seen:
-    """A run of three workers without end, at any moment."""
+    """Send a run of three workers, which has no end, a signal at any moment."""
     room.flags |= {"--workers": 3, "--epochs": 1_000_000, "--slack": room.draw.choice([0, 2])}
     del room.flags["--checkpoint-every"]
     command = room.train(more=["--eval-every", 50])
@@ -62,7 +62,7 @@ def ends(kind: str, room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     return [
         Scenario(
             f"ends-{kind}",

@@ -33,8 +33,8 @@ Victims = Callable[[Engine, Placed], list[int]]
 
 
 class Kind(NamedTuple):
-    """What a fault happens to: a name, words, the machine's number, and its processes. `stopped`:
-    those that are stopped where it stands still, [] if this is another kind.
+    """The target of a fault: a name, words, the machine's number, and the processes to kill.
+    `stopped`: the processes to stop so that it stands still, [] if this is another kind.
     """
 
     name: str
@@ -45,29 +45,31 @@ class Kind(NamedTuple):
 
 
 def executor(machine: Placed) -> int:
-    """The executor of Spark that a machine is on: above Python's daemon, which has its task."""
+    """Return the executor of Spark that a machine is on: above Python's daemon, which has its
+    task.
+    """
     known = processes()
     return known[known[machine.place][1]][1]
 
 
 def raylet(engine: Engine, machine: Placed) -> int:
-    """The process that is the node of a machine."""
+    """Return the process that is the node of a machine."""
     assert isinstance(engine, OnRay)
     return engine.raylet(machine.place)
 
 
 def workers(engine: Engine, machine: Placed) -> list[int]:
-    """The worker processes of a machine."""
+    """Return the worker processes of a machine."""
     return machine.workers
 
 
 def command(engine: Engine, machine: Placed) -> list[int]:
-    """The command of a machine, alone."""
+    """Return the command of a machine, alone."""
     return [machine.command]
 
 
 def place(engine: Engine, machine: Placed) -> list[int]:
-    """What the engine has started itself."""
+    """Return the process that the engine itself has started."""
     return [machine.place]
 
 
@@ -128,14 +130,14 @@ class Run:
         self.command = room.train(plan=plan, more=flags, env=self.engine.environment)
 
     def machine(self, rank: int) -> Placed:
-        """One of its machines."""
+        """Return one of its machines."""
         try:
             return Placed(self.engine.tmp(self.command), rank)
         except LookupError as error:
             raise Wrong(f"{error}{self.room.said()}") from None
 
     def ended(self) -> bool:
-        """Whether the command has ended."""
+        """Return whether the command has ended."""
         return self.command.process.poll() is not None
 
     def strike(self, kind: Kind, number: signal.Signals, at: str) -> tuple[float, float]:
@@ -159,12 +161,12 @@ class Run:
         return noticed - start, past - start
 
     def told(self) -> str:
-        """All that the command has said."""
+        """Return all output of the command so far."""
         return "\n".join(self.command.output())
 
 
 def nothing_left(engine: Engine, command: Running) -> list[str]:
-    """What is left when a command is over: processes, folders, cores that are not free."""
+    """List what is left when a command is over: processes, folders, cores that are not free."""
     left = lambda: [*engine.left(), *command.left()]  # noqa: E731
     with suppress(TimeoutError):
         clusters.until(lambda: not left() and engine.is_free(), str)
@@ -173,7 +175,7 @@ def nothing_left(engine: Engine, command: Running) -> list[str]:
 
 
 def hold(name: str, epoch: int) -> dict[str, object]:
-    """A worker waits within an epoch."""
+    """Return an entry of the plan: a worker waits within an epoch."""
     return {"name": name, "moment": "clock", "epoch": epoch, "number": 2} | {
         "who": "worker 1",
         "do": "hold",
@@ -181,7 +183,7 @@ def hold(name: str, epoch: int) -> dict[str, object]:
 
 
 def nothing(name: str, room: Room) -> Seen:
-    """Nothing happens to a run without checkpoints: its folder is brought back."""
+    """Run without a fault and without checkpoints: the run's folder is brought back."""
     del room.flags["--checkpoint-every"]
     # more than Spark gives to a task by itself; results are those of any number of threads
     run = Run(name, room, [], *(["--threads", 2] if name == "spark" else []))
@@ -196,12 +198,12 @@ def nothing(name: str, room: Room) -> Seen:
 
 
 def struck(name: str, kind: Kind, number: signal.Signals, room: Room) -> Seen:
-    """One fault happens to a run."""
+    """Make one fault happen to a run."""
     return in_turn(name, [(kind, number)], room)
 
 
 def in_turn(name: str, chosen: Sequence[tuple[Kind, signal.Signals]], room: Room) -> Seen:
-    """Faults happen to one run, each when it has gone on after the one before."""
+    """Make faults happen to one run, each when it has gone on after the one before."""
     room.flags["--epochs"] = max(EPOCHS, len(chosen) + 4)
     names = [f"{kind.name}-{number.name}" for kind, number in chosen]
     run = Run(name, room, [hold(at, epoch) for epoch, at in enumerate(names, 3)])
@@ -222,7 +224,7 @@ def in_turn(name: str, chosen: Sequence[tuple[Kind, signal.Signals]], room: Room
 
 
 def ctrl_c(name: str, room: Room) -> Seen:
-    """Ctrl-C at the command: the model of the epoch under way is brought back."""
+    """Send Ctrl-C to the command: the model of the epoch under way is brought back."""
     room.flags["--epochs"] = 1_000_000
     del room.flags["--checkpoint-every"]
     run = Run(name, room, [hold("at", 3)])
@@ -240,7 +242,7 @@ def ctrl_c(name: str, room: Room) -> Seen:
 
 
 def driver_killed(name: str, room: Room) -> Seen:
-    """The process where the command was started is killed: all machines end."""
+    """Kill the process where the command was started: all machines end."""
     del room.flags["--checkpoint-every"]
     run = Run(name, room, [hold("at", 3)])
     room.reached("at")
@@ -251,7 +253,7 @@ def driver_killed(name: str, room: Room) -> Seen:
 
 
 def without_restarts(name: str, room: Room) -> Seen:
-    """A machine is lost, and the run may start none again."""
+    """Lose a machine of a run that may start none again."""
     del room.flags["--checkpoint-every"]
     run = Run(name, room, [hold("at", 3)])
     room.reached("at")
@@ -286,7 +288,9 @@ def change(user):
 
 
 def wrong_program(name: str, room: Room) -> Seen:
-    """A mistake of a program is told as on one machine: by the user's file and line."""
+    """Run a program with a mistake: it is reported as on one machine, by the user's file and
+    line.
+    """
     for file, text in WRONG.items():
         (room.folder / file).write_text(text)
     engine = clusters.started(name)
@@ -306,12 +310,12 @@ def wrong_program(name: str, room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of all engines."""
     return [each for name in clusters.ENGINES for each in _of(name)]
 
 
 def _of(name: str) -> list[Scenario]:
-    """Those of one engine."""
+    """Return the scenarios of one engine."""
     make = partial(Scenario, limit=400.0, missing=partial(clusters.missing, name), engine=name)
     kinds = {kind.name: kind for kind in KINDS[name]}
     chosen = [(kinds[each], number) for each, number in FAULTS_OF_ENGINES[name]]

@@ -32,8 +32,8 @@ class Fault:
         self.ended = time.monotonic()
 
     def noticed(self, killed: Iterable[int] = ()) -> float | None:
-        """Seconds until all workers had ended: all are started again. None if one lives, or if the
-        fault has `killed` all.
+        """Return the seconds until all workers had ended, as all are started again. None if one
+        lives, or if the fault has `killed` all.
         """
         if self.ended is None or self.workers <= set(killed):
             return None

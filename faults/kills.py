@@ -42,7 +42,7 @@ class Alone:
 
 
 def on_one_machine(room: Room) -> Seen:
-    """A run of one or two workers."""
+    """Kill processes of a run of one or two workers."""
     room.flags |= FLAGS | {"--workers": room.draw.choice([1, 2])}
     if room.flags["--workers"] == 2:
         room.flags["--restarts"] = 2 * KILLS
@@ -50,7 +50,7 @@ def on_one_machine(room: Room) -> Seen:
 
 
 def on_two_machines(room: Room) -> Seen:
-    """A run of two machines with a worker each."""
+    """Kill processes of a run of two machines with a worker each."""
     with Cable() as cable:
         machines = Machines(room, cable, rejoin=REJOIN)
         room.flags |= FLAGS | {"--restarts": 2 * KILLS}
@@ -58,7 +58,7 @@ def on_two_machines(room: Room) -> Seen:
 
 
 def killed(room: Room, machines: Commands, count: int) -> Seen:
-    """Something of a run is killed at any moment, several times."""
+    """Kill something of a run at any moment, several times."""
     run = Run(room, machines, count)
     noticed: list[float] = []
     kills = 0
@@ -97,13 +97,17 @@ def await_moment(room: Room, commands: list[Running]) -> None:
 
 
 def had_joined(commands: list[Running]) -> bool:
-    """Whether machine 0 has all machines: it cannot miss one that was killed before it joined."""
+    """Return whether machine 0 has all machines: it cannot miss one that was killed before it
+    joined.
+    """
     said, _ = commands[0].output()
     return "to join" not in said.rstrip().rpartition("\n")[2]
 
 
 def drawn(room: Room, commands: list[Running]) -> list[int]:
-    """The process ids of a worker, of the only launcher, or of a machine's command and workers."""
+    """Draw whom to kill: return the process ids of a worker, of the only launcher, or of a
+    machine's command and workers.
+    """
     workers = [[*each.workers().values()] for each in commands]
     machines = [
         [each.process.pid, *(pids if len(commands) > 1 else ())]
@@ -121,8 +125,8 @@ class Run:
         self.given_up = 0  # commands that have ended though nobody has killed them
 
     def goes_on(self) -> bool:
-        """Start again what has ended; whether the run is not over. Wrong if a command has ended as
-        it should not.
+        """Start again what has ended; return whether the run is not over. Wrong if a command has
+        ended as it should not.
         """
         codes = [each.process.poll() for each in self.commands]
         if any(code not in (None, 0, 2, 4, 7, -signal.SIGKILL) for code in codes):
@@ -138,7 +142,9 @@ class Run:
         return True
 
     def _start(self, rank: int) -> None:
-        """A command again; that of machine 0 goes on with the run, if there is a checkpoint."""
+        """Start a command again; that of machine 0 goes on with the run, if there is a
+        checkpoint.
+        """
         ended = self.commands[rank]
         self.room.until(lambda: not ended.left(), "all of a command to end")
         if rank == 0 and recovery.are_in(self.room.folder / "out"):
@@ -149,8 +155,9 @@ class Run:
         self.commands[rank] = self.machines.start(rank)
 
     def end_others(self) -> list[str]:
-        """Machine 0 has ended. The commands of others end too, but for those that were started when
-        it needed them no more: the user ends them. What is wrong.
+        """End the commands of others when machine 0 has ended. They end by themselves, but for
+        those that were started when it needed them no more: the user ends these. Return what is
+        wrong.
         """
         first, *others = self.commands
         if first.process.returncode == 2:
@@ -164,7 +171,7 @@ class Run:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     named: dict[str, Any] = {"expected": "noticed; goes on to the same bytes", "limit": 600.0}
     return [
         Scenario(

@@ -37,7 +37,7 @@ AT: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def killed(entry: dict[str, object], room: Room) -> Seen:
-    """The launcher is killed; then the user resumes."""
+    """Kill the launcher at a moment; then the user resumes."""
     command = room.train(plan=[{"name": "at", "do": "hold", **entry}])
     room.reached("at")
     os.kill(command.process.pid, signal.SIGKILL)
@@ -47,15 +47,17 @@ def killed(entry: dict[str, object], room: Room) -> Seen:
 
 
 def resumed(room: Room, command: Running, fault: Moment) -> Seen:
-    """Workers whose launcher was killed end by themselves; then the user resumes."""
+    """Wait until the workers whose launcher was killed have ended by themselves; then the user
+    resumes.
+    """
     room.code(command)
     gone = room.until(lambda: not command.left(), "the workers to end") - fault.seconds
     return on(room, command, fault, ended=True)._replace(noticed=gone)
 
 
 def all_killed(room: Room) -> Seen:
-    """All processes are killed at once, as when the machine loses its power or a container is
-    stopped; folders for temporary files are empty afterwards.
+    """Kill all processes at once, as when the machine loses its power or a container is stopped;
+    folders for temporary files are empty afterwards.
     """
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
     room.reached("at")
@@ -70,7 +72,7 @@ def all_killed(room: Room) -> Seen:
 
 
 def alone(room: Room) -> Seen:
-    """A run without worker processes is killed at one of its changes of files."""
+    """Kill a run without worker processes at one of its changes of files."""
     room.flags["--workers"] = 1
     number = room.draw.randrange(1, 40)
     entry = {"moment": "file", "path": "/out/", "number": number, "who": "command", "do": "kill"}
@@ -94,7 +96,7 @@ def alone(room: Room) -> Seen:
 
 
 def interrupted(number: signal.Signals, room: Room) -> Seen:
-    """A run is asked to end: it keeps its model and a checkpoint; then the user resumes. It is long
+    """Ask a run to end: it keeps its model and a checkpoint; then the user resumes. The run is long
     enough that it hears this before its end.
     """
     room.flags["--epochs"] = 30
@@ -110,7 +112,7 @@ def interrupted(number: signal.Signals, room: Room) -> Seen:
 
 
 def two_into_one(room: Room) -> Seen:
-    """A second run, and a resume, while the first one writes to the folder."""
+    """Start a second run, and a resume, while the first one writes to the folder."""
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
     room.reached("at")
     second, third = room.train(), room.resume()
@@ -121,7 +123,7 @@ def two_into_one(room: Room) -> Seen:
 
 
 def resumed_twice(room: Room) -> Seen:
-    """A launcher is killed, and two commands resume at once: one gets the folder."""
+    """Kill a launcher, and let two commands resume at once: one gets the folder."""
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
     room.reached("at")
     os.kill(command.process.pid, signal.SIGKILL)
@@ -139,7 +141,7 @@ def resumed_twice(room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     goes_on = "its workers end by themselves; resumed, it goes on to the same bytes"
     return [
         *(

@@ -33,12 +33,12 @@ class Machines:
         room.flags["--restarts"] = 3
 
     def more(self, rank: int) -> list[object]:
-        """The flags that make two machines of two commands."""
+        """Return the flags that make two machines of two commands."""
         where = ["--nnodes", 2, "--node-rank", rank, "--rdzv", f"{self.host}:{self.port}"]
         return [*where, "--key-file", self.key, "--rejoin", self.rejoin]
 
     def wrap(self, rank: int) -> Sequence[str]:
-        """Where a machine's command runs."""
+        """Return the words in front of a machine's command that run it there."""
         return self.cable.wrap(rank) if self.cable else ()
 
     def start(self, rank: int, out: str = "out") -> Running:
@@ -60,14 +60,14 @@ class Machines:
 
 
 def hold(rank: int) -> dict[str, object]:
-    """A worker waits within an epoch."""
+    """Return an entry of the plan: a worker waits within an epoch."""
     return {"name": "at", "moment": "clock", "epoch": 3, "number": 2, "do": "hold"} | {
         "who": f"worker {rank}"
     }
 
 
 def link_down(seconds: float, room: Room) -> Seen:
-    """The link is down for a while in the midst of an epoch."""
+    """Cut the link for a while in the midst of an epoch."""
     with Cable() as cable:
         machines = Machines(room, cable)
         commands = machines.both([hold(1)])
@@ -81,7 +81,7 @@ def link_down(seconds: float, room: Room) -> Seen:
 
 
 def reset(room: Room) -> Seen:
-    """All connections are reset, several times, while the workers are at work."""
+    """Reset all connections, several times, while the workers are at work."""
     with Cable() as cable:
         machines = Machines(room, cable)
         room.flags["--epochs"] = 30
@@ -96,7 +96,7 @@ def reset(room: Room) -> Seen:
 
 
 def stopped(room: Room) -> Seen:
-    """The worker of machine 1 is stopped for ever. Its command ends it, as it counts as lost."""
+    """Stop the worker of machine 1 for ever. Its command ends it, as it counts as lost."""
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
     fault = Fault(room, room.reached("at").seconds)
@@ -104,8 +104,8 @@ def stopped(room: Room) -> Seen:
 
 
 def frozen(seconds: float, room: Room) -> Seen:
-    """Machine 1 stands still, and counts as lost: its command and its worker are stopped, and
-    continued after some seconds. The worker first: what it sends then comes late.
+    """Make machine 1 stand still, so that it counts as lost: stop its command and its worker, and
+    continue them after some seconds. The worker first: its messages then come late.
     """
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
@@ -126,15 +126,15 @@ def frozen(seconds: float, room: Room) -> Seen:
 
 
 def refused(command: Running) -> int:
-    """How many connections and messages a command says that it has refused: each warning has the
-    sum so far.
+    """Return how many connections and messages a command says that it has refused: each warning has
+    the sum so far.
     """
     told = re.findall(r"(\d+) connections? or messages? .* refused", command.output()[1])
     return max(map(int, told), default=0)
 
 
 def killed(rank: int, room: Room) -> Seen:
-    """The command of a machine is killed, with what it has started."""
+    """Kill the command of a machine, with what it has started."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
@@ -147,7 +147,7 @@ def killed(rank: int, room: Room) -> Seen:
 
 
 def restarted(order: tuple[int, int], room: Room) -> Seen:
-    """Both commands are killed, and started again in an order, some seconds apart."""
+    """Kill both commands, and start them again in an order, some seconds apart."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
     room.reached("at")
@@ -169,7 +169,7 @@ STRANGERS = {
 
 
 def strangers(content: bytes | None, room: Room) -> Seen:
-    """Somebody else comes to the port of machine 0, before the others do and later."""
+    """Connect to the port of machine 0 as somebody else, before the others do and later."""
     machines = Machines(room)
     room.plan([hold(1)])
     first = machines.start(0)
@@ -186,13 +186,13 @@ def strangers(content: bytes | None, room: Room) -> Seen:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         return int(held.getsockname()[1])
 
 
 def visited(room: Room, port: int, content: bytes | None) -> bool:
-    """Whether somebody has come to the port."""
+    """Connect to the port as a stranger; return whether that was possible."""
     try:
         visitor(room, port, content).close()
     except OSError:
@@ -201,7 +201,7 @@ def visited(room: Room, port: int, content: bytes | None) -> bool:
 
 
 def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
-    """A connection to the port, by which this was sent; None: random bytes."""
+    """Return a connection to the port, by which this was sent; None: random bytes."""
     said = room.draw.randbytes(room.draw.randrange(1, 5000)) if content is None else content
     connection = socket.create_connection(("127.0.0.1", port), timeout=10)
     connection.sendall(said)
@@ -209,12 +209,12 @@ def visitor(room: Room, port: int, content: bytes | None) -> socket.socket:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     return [*_faults(), *_restarts(), *_strangers()]
 
 
 def _strangers() -> list[Scenario]:
-    """Somebody else comes to the port."""
+    """Return the scenarios in which somebody else comes to the port."""
     return [
         Scenario(
             f"stranger-{name}",
@@ -227,7 +227,7 @@ def _strangers() -> list[Scenario]:
 
 
 def _restarts() -> list[Scenario]:
-    """Both commands are started again."""
+    """Return the scenarios in which both commands are started again."""
     return [
         Scenario(
             f"restarted-{first}-{second}",
@@ -240,7 +240,7 @@ def _restarts() -> list[Scenario]:
 
 
 def _faults() -> list[Scenario]:
-    """Something happens to the machines."""
+    """Return the scenarios in which something happens to the machines."""
     told = "noticed; goes on; the same bytes"
     return [
         Scenario(

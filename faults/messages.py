@@ -76,14 +76,14 @@ class FaultyCluster(SimulatedCluster):
             self.release_at = self.delivered + LATE
 
     def release(self) -> bool:
-        """Queue what is late; whether there was anything."""
+        """Queue what is late; return whether there was anything."""
         released = bool(self.late)
         while self.late:
             super().send(self.late.popleft())
         return released
 
     def deliver(self, channel: tuple[int, int]) -> None:
-        """Hand a message over, if it is the next of its sender."""
+        """Deliver a message, if it is the next of its sender."""
         self.delivered += 1
         if self.late and self.delivered >= self.release_at and self.fault == "late":
             self.release()
@@ -105,7 +105,7 @@ class FaultyCluster(SimulatedCluster):
             del self.channels[channel]
 
     def probe(self) -> None:
-        """What heartbeats do: a message from each to each."""
+        """Send a message from each worker to each, as heartbeats do."""
         for source in range(len(self.workers)):
             for dest in set(range(len(self.workers))) - {source}:
                 super().send(self.sequences[source].numbered(Message(Kind.PROBE, source, dest)))
@@ -114,7 +114,7 @@ class FaultyCluster(SimulatedCluster):
                 self.deliver(channel)
 
     def finish(self, running: dict[int, Iterator[Any]]) -> None:
-        """Drive all to their end. PeerLost if a message is missing."""
+        """Run all workers to their end. PeerLost if a message is missing."""
         while running:
             try:
                 super().finish(running)
@@ -127,7 +127,7 @@ class FaultyCluster(SimulatedCluster):
 
 
 def team(draw: Random) -> list[Worker]:
-    """Workers with the parts of some ratings."""
+    """Make workers with the parts of some ratings."""
     values = np.random.default_rng(draw.randrange(1 << 30))
     edges = from_arrays(
         values.integers(0, 14, 30),
@@ -145,12 +145,12 @@ def team(draw: Random) -> list[Worker]:
 
 
 def waits(training: Training) -> Iterator[None]:
-    """The epochs of a worker; yields whenever it must wait for a message."""
+    """Yield whenever a worker must wait for a message, until its epochs are over."""
     return (None for record in training.steps(EPOCHS) if record is None)
 
 
 def trained(data: int, seed: int, fault: str, at: int) -> tuple[FaultyCluster, list[bytes]]:
-    """A run of some ratings: its cluster, and the bytes of all workers' states. PeerLost."""
+    """Train on some ratings; return the cluster, and the bytes of all workers' states. PeerLost."""
     workers = team(Random(data))
     cluster = FaultyCluster(workers, seed, fault, at)
     cluster.finish({rank: waits(Training(each)) for rank, each in enumerate(workers)})
@@ -161,13 +161,13 @@ def trained(data: int, seed: int, fault: str, at: int) -> tuple[FaultyCluster, l
 
 @cache
 def whole(data: int) -> tuple[int, list[bytes]]:
-    """A run to which nothing happens: how many messages it has, and its bytes."""
+    """Train without a fault; return how many messages there are, and the bytes of the states."""
     cluster, content = trained(data, data, "", 0)
     return cluster.count, content
 
 
 def happens(fault: str, room: Room) -> Seen:
-    """Something happens to one message of a run, which is drawn."""
+    """Make something happen to one message of a run, which is drawn."""
     data, seed = room.draw.randrange(DATA), room.draw.randrange(1 << 30)
     count, expected = whole(data)
     at = room.draw.randrange(1, count + 1)
@@ -190,7 +190,7 @@ def happens(fault: str, room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     ends = "the job ends (exit code 4) and names the sender"
     texts = {
         "lost": ("lost", ends),

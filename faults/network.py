@@ -19,7 +19,7 @@ OWN = f"tux-faults-{os.getpid()}-"
 
 @cache
 def no_namespaces() -> str:
-    """Why there are no network namespaces here; "" if there are."""
+    """Return why there are no network namespaces here; "" if there are."""
     if not is_root() or not shutil.which("ip"):
         return "network namespaces need root and iproute2"
     name = f"{OWN}try"
@@ -32,7 +32,7 @@ def no_namespaces() -> str:
 
 @cache
 def no_resets() -> str:
-    """Why connections cannot be reset here; "" if they can."""
+    """Return why connections cannot be reset here; "" if they can."""
     if why := no_namespaces():
         return why
     if not shutil.which("ss"):
@@ -78,18 +78,18 @@ class Cable:
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
 
     def wrap(self, machine: int) -> list[str]:
-        """What runs a command on a machine."""
+        """Return the words in front of a command that run it on a machine."""
         return ["ip", "netns", "exec", self.spaces[machine]]
 
     def cut(self) -> None:
-        """The link is down."""
+        """Cut the link."""
         ip("-n", self.spaces[0], "link", "set", self.ends[0], "down")
 
     def mend(self) -> None:
-        """The link is up again."""
+        """Mend the link."""
         ip("-n", self.spaces[0], "link", "set", self.ends[0], "up")
 
     def reset(self) -> None:
-        """All connections between the machines are reset; what is under way in them is lost."""
+        """Reset all connections between the machines; what is under way in them is lost."""
         command = ["ss", "-tK", "dst", "10.78.0.2"]
         subprocess.run([*self.wrap(0), *command], check=True, capture_output=True)

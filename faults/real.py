@@ -17,19 +17,19 @@ FLAGS: dict[str, object] = {"--epochs": 12, "--checkpoint-every": 2, "--threads"
 
 
 def files() -> list[Path]:
-    """Ratings, and those that are held out, where they are."""
+    """Return the files of ratings, and of those that are held out, if they are there."""
     folder = Path(os.environ.get("TUX_TEST_DATA", ""), "ratings", "ml-1m")
     names = (folder / f"ml-1m.{name}.dat.gz" for name in ("train", "probe"))
     return [path for path in names if path.is_file()]
 
 
 def no_data() -> str:
-    """Why there are no real data here; "" if there are."""
+    """Return why there are no real data here; "" if there are."""
     return "" if len(files()) == 2 else "TUX_TEST_DATA names no folder with ratings/ml-1m"
 
 
 def killed(room: Room) -> Seen:
-    """A worker is killed at any moment after two epochs."""
+    """Kill a worker at any moment after two epochs."""
     room.whole = room.whole.other("ml-1m", "mf", *files(), FLAGS)
     room.flags = {"--workers": 2, **FLAGS}
     rank, command = room.draw.randrange(2), room.train()
@@ -44,7 +44,7 @@ def killed(room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     return [
         Scenario(
             "killed-ml-1m",

@@ -27,7 +27,7 @@ class Commands(Protocol):
 
 
 def after_worker(room: Room, command: Running, fault: Moment, rank: int) -> Seen:
-    """A worker is lost; the command starts all workers again."""
+    """Expect, after a worker is lost, that the command starts all workers again."""
 
     def noticed() -> bool:
         ended = command.process.poll() is not None
@@ -39,8 +39,8 @@ def after_worker(room: Room, command: Running, fault: Moment, rank: int) -> Seen
 
 
 def on(room: Room, command: Running, fault: Moment, *, ended: bool) -> Seen:
-    """The run goes on after a fault, by a new command if this one has `ended`, and ends as if
-    nothing had been.
+    """Expect that the run goes on after a fault, by a new command if this one has `ended`, and ends
+    as if nothing had been.
     """
     before, out = room.epochs(), "out"
     if ended:
@@ -53,25 +53,25 @@ def on(room: Room, command: Running, fault: Moment, *, ended: bool) -> Seen:
 
 
 def anew(room: Room) -> tuple[Running, str]:
-    """What the user does when a command has ended: (the new one, its folder)."""
+    """Start a new command as the user does when one has ended; return it and its folder."""
     if are_in(room.folder / "out"):
         return room.resume(), "out"
     return room.train(out="again"), "again"
 
 
 def over(room: Room, command: Running, out: str = "out") -> Seen:
-    """The run must end by itself, as if nothing had been."""
+    """Expect that the run ends by itself, as if nothing had been."""
     room.expect(command, 0)
     return Seen(wrong=tuple(room.differences(out)))
 
 
 def incarnations(room: Room, out: str = "out") -> int:
-    """How often a run has gone on, by its record."""
+    """Return how often a run has gone on, by its record."""
     return len(read_run(room.folder / out).incarnations)
 
 
 def untouched(room: Room, command: Running) -> Seen:
-    """The run goes on under the same processes: nobody has noticed anything."""
+    """Expect that the run goes on under the same processes: nobody has noticed anything."""
     seen = over(room, command)
     if incarnations(room):
         raise Wrong("it has begun anew, though nothing was lost")
@@ -86,7 +86,7 @@ def after_machines(
     *,
     killed: int | None = None,
 ) -> Seen:
-    """Something has happened to two machines, of which the command `killed` is gone and is started
+    """Expect that two machines go on after a fault; the command `killed` is gone and is started
     again. They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
     started again.
     """
@@ -122,7 +122,7 @@ def past_it(room: Room, commands: Sequence[Running], fault: Fault, out: str) -> 
 def started_again(
     room: Room, machines: Commands, fault: Fault, order: Sequence[int] = (0, 1)
 ) -> Seen:
-    """The user starts both commands again, in an `order`."""
+    """Start both commands again, in an `order`, as the user does."""
     keeps, new = are_in(room.folder / "out"), {}
     for rank in order:
         new[rank] = machines.resume(rank) if keeps else machines.start(rank, "again")
@@ -135,11 +135,11 @@ def started_again(
 
 
 def put_aside(room: Room) -> None:
-    """The folder of a run without a checkpoint, which begins anew."""
+    """Move the folder of a run without a checkpoint aside, as the run begins anew."""
     if (room.folder / "out").exists():
         (room.folder / "out").rename(room.folder / f"given up {len(room.commands)}")
 
 
 def now(pid: int = 0) -> Moment:
-    """This moment."""
+    """Return this moment."""
     return Moment(pid, time.monotonic())

@@ -20,5 +20,5 @@ MODULES = (workers, real, launchers, endings, kills, machines, messages, disks, 
 
 
 def scenarios() -> dict[str, Scenario]:
-    """All of them."""
+    """Return all scenarios by name."""
     return {each.name: each for module in MODULES for each in module.scenarios()}

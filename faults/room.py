@@ -39,11 +39,11 @@ Plan = Sequence[dict[str, object]]
 
 
 class Hung(Exception):  # noqa: N818  what has happened, as it stands in the table
-    """A scenario has taken too long: what it waited for."""
+    """A scenario has taken too long; the words say what it has waited for."""
 
 
 class Wrong(Exception):  # noqa: N818
-    """A scenario cannot go on: what is not as it should be."""
+    """A scenario cannot go on; the words say what is not as it should be."""
 
 
 class Moment(NamedTuple):
@@ -59,7 +59,7 @@ class Whole:
     def __init__(
         self, folder: Path, program: object, data: Path, test: Path, flags: dict[str, object]
     ) -> None:
-        """`flags`: of each run; a value "" is none."""
+        """Set the program, its data, and the `flags` of each run; a value "" is none."""
         self.folder, self.flags = folder, flags
         self._files = [program, data, "--test", test]
         self._ended: dict[str, Ended] = {}
@@ -67,7 +67,7 @@ class Whole:
 
     @staticmethod
     def small(folder: Path, size: int = 8000, *, jit: bool = True) -> Whole:
-        """PROGRAM and small ratings: `size`, a tenth of them held out."""
+        """Return the runs of PROGRAM on small ratings: `size`, a tenth of them held out."""
         for name, part in zip(
             ("train", "test"), ratings(300, 100, size, test_share=0.1).split(), strict=True
         ):
@@ -83,7 +83,7 @@ class Whole:
     def other(
         self, name: str, program: object, data: Path, test: Path, flags: dict[str, object]
     ) -> Whole:
-        """That of another program; the same one each time."""
+        """Return the runs of another program; the same object each time."""
         if name not in self._others:
             folder = self.folder / name
             folder.mkdir()
@@ -91,13 +91,13 @@ class Whole:
         return self._others[name]
 
     def argv(self, out: str, flags: dict[str, object]) -> list[object]:
-        """A command that trains."""
+        """Return the words of a command that trains."""
         named = (each for pair in flags.items() for each in pair if each != "")
         return ["run", *self._files, *named, "--out", out]
 
     def of(self, flags: dict[str, object], limit: float = 300.0) -> Ended:
-        """What a run with these flags leaves if nothing happens to it. Of several processes with
-        one folder, the first runs it, and compiles the kernels; the others wait.
+        """Return what a run with these flags leaves if nothing happens to it. Of several processes
+        with one folder, the first runs it, and compiles the kernels; the others wait.
         """
         flags = {flag: value for flag, value in flags.items() if flag != "--restarts"}
         name = " ".join(f"{flag} {value}" for flag, value in flags.items())
@@ -110,7 +110,7 @@ class Whole:
         return self._ended[name]
 
     def _run(self, folder: Path, flags: dict[str, object], limit: float) -> None:
-        """The uninterrupted run. Wrong if it does not end well."""
+        """Run the command without a fault. Wrong if it does not end well."""
         folder.mkdir(exist_ok=True)
         with Running(folder, *self.argv("out", flags)) as running:
             if (code := running.wait(limit)) != 0:
@@ -120,7 +120,9 @@ class Whole:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """One process at a time is in a folder. The wait for another one is as long as its run."""
+    """Let one process at a time use a folder. The wait for another one is as long as its run. A
+    context.
+    """
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -154,7 +156,7 @@ class Room:
     # ---- commands
 
     def plan(self, entries: Plan) -> None:
-        """What happens to the processes of the commands that start from now on."""
+        """Write what is to happen to the processes of the commands that start from now on."""
         (self.plan_folder / "plan.json").write_text(json.dumps(entries))
 
     def command(self, *argv: object, **given: Any) -> Running:
@@ -186,11 +188,11 @@ class Room:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """The seconds that are left."""
         return max(0.0, self.limit - time.monotonic())
 
     def until(self, true: Callable[[], object], what: str) -> float:
-        """Wait for something; the time when it is true. Hung."""
+        """Wait until something is true; return the time then. Hung."""
         while not true():
             if time.monotonic() > self.limit:
                 raise Hung(f"waited in vain for {what}{self.said()}")
@@ -198,12 +200,14 @@ class Room:
         return time.monotonic()
 
     def code(self, running: Running) -> int:
-        """The exit code of a command. Hung."""
+        """Wait for the end of a command, and return its exit code. Hung."""
         self.until(lambda: running.process.poll() is not None, "a command to end")
         return int(running.process.returncode)
 
     def reached(self, name: str) -> Moment:
-        """Wait for what the plan calls so. Hung; Wrong if all commands have ended before."""
+        """Wait for the entry of the plan with this name, and return its moment. Hung; Wrong if all
+        commands have ended before.
+        """
         path = self.plan_folder / name
 
         def there() -> bool:
@@ -223,13 +227,13 @@ class Room:
         (self.plan_folder / f"{name}.go").touch()
 
     def epochs(self, out: str = "out") -> int:
-        """Epochs of which there is a record."""
+        """Return the number of epochs of which there is a record."""
         return len(read_metrics(self.folder / out)) if (self.folder / out).exists() else 0
 
     # ---- what is to be seen
 
     def said(self) -> str:
-        """What the commands have said last, in one line."""
+        """Return the last lines of output of the commands, in one line."""
         lines = [
             line
             for each in self.commands[-2:]
@@ -238,12 +242,12 @@ class Room:
         return f"; said: {' | '.join(lines)}" if lines else ""
 
     def error(self, running: Running) -> str:
-        """The first line of a command's error, or "" if it has told none."""
+        """Return the first line of a command's error, or "" if there is none."""
         lines = unwarned(running.output()[1]).splitlines()
         return next((line for line in lines if line.startswith("error: ")), "")
 
     def expect(self, running: Running, code: int, error: str = "") -> None:
-        """A command must end with an exit code, and tell one error or none. Wrong; Hung."""
+        """Expect that a command ends with an exit code, and with one error or none. Wrong; Hung."""
         ended, said = self.code(running), self.error(running)
         if ended != code:
             raise Wrong(f"exit code {ended} instead of {code}{self.said()}")
@@ -253,12 +257,12 @@ class Room:
             raise Wrong(f"a traceback{self.said()}")
 
     def differences(self, out: str = "out", flags: dict[str, object] | None = None) -> list[str]:
-        """How a folder differs from that of an uninterrupted run, and what is left behind."""
+        """List how a folder differs from that of an uninterrupted run, and what is left behind."""
         whole = self.whole.of(self.flags if flags is None else flags)
         return Ended.of(self.folder / out).differences(whole) + hidden(self.folder / out)
 
     def remains(self) -> list[str]:
-        """What is left of commands that are over: processes, sockets, files."""
+        """List what is left of commands that are over: processes, sockets, files."""
         limit = min(self.limit, time.monotonic() + GONE)
         while (left := [each for one in self.commands for each in one.left()]) and (
             time.monotonic() < limit
@@ -268,5 +272,5 @@ class Room:
 
 
 def is_root() -> bool:
-    """Whether this process may do what only root may."""
+    """Return whether this process may do what only root may."""
     return os.geteuid() == 0

@@ -73,8 +73,8 @@ class Running:
         shutil.rmtree(self.tmp, ignore_errors=True)
 
     def processes(self) -> dict[int, list[str]]:
-        """Process ids, with command lines, of all that this command has started and that still
-        live.
+        """Return the process ids, with command lines, of all that this command has started and that
+        still live.
         """
         alive, mark = {}, f"TMPDIR={self.tmp}".encode()
         for each in Path("/proc").iterdir():
@@ -90,7 +90,7 @@ class Running:
         return alive
 
     def workers(self) -> dict[int, int]:
-        """Process id of each worker that has started, by rank."""
+        """Return the process id of each worker that has started, by rank."""
         return {
             int(line[line.index("tux.cluster.worker_process") + 2]): pid
             for pid, line in self.processes().items()
@@ -98,18 +98,20 @@ class Running:
         }
 
     def left(self) -> list[str]:
-        """What is left of the command: processes, and files in its folder for temporary ones."""
+        """List what is left of the command: processes, and files in its folder for temporary
+        ones.
+        """
         alive = {f"process {pid}: {' '.join(line)}" for pid, line in self.processes().items()}
         parts = {path for path in below(self.folder) if Path(path).name.startswith(".parts")}
         return sorted(alive | below(self.tmp) | parts)
 
     def output(self) -> tuple[str, str]:
-        """(standard output, standard error) so far."""
+        """Return (standard output, standard error) so far."""
         out, err = ((self.folder / name).read_text() for name in ("stdout", "stderr"))
         return out, err
 
     def until(self, true: Callable[[], object], seconds: float = LIMIT) -> bool:
-        """Whether something becomes true within some seconds."""
+        """Wait until something becomes true; return whether it did within some seconds."""
         limit = time.monotonic() + seconds
         while not true():
             if time.monotonic() > limit:
@@ -118,7 +120,9 @@ class Running:
         return True
 
     def wait(self, seconds: float) -> int | None:
-        """The exit code; None if it has not ended after so many seconds."""
+        """Wait for the exit code, and return it; None if the command has not ended after so many
+        seconds.
+        """
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -126,8 +130,8 @@ class Running:
 
 
 def below(folder: str | os.PathLike[str]) -> set[str]:
-    """Paths of all that a folder holds, also while somebody else deletes it: `os.walk`, unlike
-    `rglob`, passes over what is gone.
+    """Return the paths of all that a folder holds, also while somebody else deletes it: `os.walk`,
+    unlike `rglob`, passes over what is gone.
     """
     return {
         os.path.join(where, name)
@@ -137,8 +141,9 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
 
 
 def unwarned(err: str) -> str:
-    """Standard error without what a small or slow machine adds: warnings that there are fewer cores
-    than workers, and the lines that say what goes on where nothing else was shown for long.
+    """Return standard error without what a small or slow machine adds: warnings that there are
+    fewer cores than workers, and the lines that say what goes on when nothing else was shown for
+    long.
     """
     return "".join(
         line for line in err.splitlines(keepends=True) if not line.startswith(("warning: ", "... "))

@@ -14,10 +14,10 @@ from faults.room import Hung, Room, Whole, Wrong
 
 
 class Seen(NamedTuple):
-    """Of one time: seconds from the fault until it was noticed, and until the run was past the
-    epoch in which it happened; None where there is nothing to notice or to recover. `wrong`: what
-    was not as it should be; `notices`: seconds, where there were several faults; `measured`: more
-    numbers for the table.
+    """One time of a scenario: seconds from the fault until it was noticed, and until the run was
+    past the epoch in which it happened; None where there is nothing to notice or to recover.
+    `wrong`: what was not as it should be; `notices`: seconds, where there were several faults;
+    `measured`: more numbers for the table.
     """
 
     noticed: float | None = None
@@ -47,7 +47,7 @@ class Scenario:
 
 
 def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:
-    """One time of a scenario; whatever goes wrong is in what is returned."""
+    """Play a scenario once. Whatever goes wrong is in the return value."""
     draw = Random(f"{scenario.name} {seed} {number}")
     room_folder = folder / f"{scenario.name}-{number}"
     with Room(room_folder, whole, scenario.limit, draw) as room:

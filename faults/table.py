@@ -25,7 +25,7 @@ class Row(NamedTuple):
         return sum(bool(each.wrong) for each in self.seen)
 
     def cells(self) -> tuple[str, ...]:
-        """By HEADS."""
+        """Return the cells of a row, in the order of HEADS."""
         scenario = self.scenario
         if self.skipped:
             return scenario.fault, f"skipped: {self.skipped}", "", "", ""
@@ -42,7 +42,9 @@ class Row(NamedTuple):
         )
 
     def notes(self) -> str:
-        """What was noted, and how often if not each time; and what was measured."""
+        """Return the notes, with how many times each was made if not always, and the medians of
+        what was measured.
+        """
         notes = Counter(each.note for each in self.seen if each.note)
         parts = [
             note + f" ({count} times)" * (count != len(self.seen)) for note, count in notes.items()
@@ -55,7 +57,7 @@ class Row(NamedTuple):
 
 
 def seconds(values: Sequence[float | None]) -> str:
-    """Median and maximum of those that there are."""
+    """Write the median and the maximum of those numbers that there are."""
     there = [value for value in values if value is not None]
     if not there:
         return ""
@@ -63,7 +65,7 @@ def seconds(values: Sequence[float | None]) -> str:
 
 
 def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Heads and cells. Where engines have placed runs, the first column names them."""
+    """Return heads and cells. Where engines have placed runs, the first column names them."""
     found = [HEADS, *(row.cells() for row in rows)]
     engines = [row.scenario.engine for row in rows]
     if not any(engines):
@@ -72,13 +74,13 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     heads, *cells = lines(rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in [heads, ["---"] * len(heads), *cells])
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table in columns."""
+    """Return the table in columns."""
     found = lines(rows)
     widths = [max(map(len, column)) for column in zip(*found, strict=True)]
     return "".join(

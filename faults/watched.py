@@ -58,15 +58,15 @@ def happens(name, do):
 
 
 def failing(entry, epoch, number):
-    """Which worker a clock kills by chance, or None; the same on all workers, and another one after
-    each restart.
+    """Return the worker that a clock kills by chance, or None; the same on all workers, and another
+    one after each restart.
     """
     draw = random.Random(f"{entry['seed']} {KILLED} {epoch} {number}")
     return draw.randrange(entry["workers"]) if draw.random() < entry["chance"] else None
 
 
 def reached(moment, epoch=1, number=1):
-    """This process has come to a moment."""
+    """Do what the plan has for this process at a moment that it has come to."""
     for each in MINE:
         if each["moment"] != moment:
             continue
@@ -106,18 +106,18 @@ class Moment(Stage):
         self.moment = moment
 
     def prepare(self, worker, batch=None):
-        """A step that counts the clocks of each epoch."""
+        """Return a step that counts the clocks of each epoch."""
         return Reached(worker, self.moment)
 
 
 class Reached(Step):
-    """Of a `Moment`."""
+    """The step of a `Moment`."""
 
     def __init__(self, worker, moment):
         self.worker, self.moment, self.epoch, self.number = worker, moment, 0, 0
 
     def run(self, block=None):
-        """The process has come to it once more. An evaluation is of the epoch before it."""
+        """Run the plan's entries for this moment. An evaluation belongs to the epoch before it."""
         epoch = self.worker.epoch + (self.moment == "clock")
         self.number = self.number + 1 if epoch == self.epoch else 1
         self.epoch = EPOCH[0] = epoch
@@ -128,7 +128,7 @@ class Watched(MF):
     """Matrix factorization whose processes die, stop or wait at chosen moments."""
 
     def stages(self):
-        """Those of MF, and a moment in each clock."""
+        """Return the stages of MF, with a moment in each clock."""
         batch = MiniBatch(
             Exchange(sgd, over="item"),
             Moment("clock"),
@@ -140,7 +140,7 @@ class Watched(MF):
         return [batch, Apply("user", renorm), GlobalSync(finish)]
 
     def evaluate(self, cluster):
-        """That of MF, and a moment before it."""
+        """Return the evaluation of MF, with a moment before it."""
         return [Moment("evaluation"), *super().evaluate(cluster)]
 
 

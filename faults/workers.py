@@ -41,14 +41,14 @@ PHASES: dict[str, tuple[str, dict[str, object]]] = {
 
 
 def killed(entry: dict[str, object], room: Room) -> Seen:
-    """One of the workers kills itself at a moment."""
+    """Make one of the workers kill itself at a moment."""
     rank = room.draw.randrange(2)
     command = room.train(plan=[{"name": "dies", "who": f"worker {rank}", "do": "kill", **entry}])
     return after_worker(room, command, room.reached("dies"), rank)
 
 
 def killed_at_start(room: Room) -> Seen:
-    """A worker is killed as soon as there is a process."""
+    """Kill a worker as soon as there is a process."""
     rank, command = room.draw.randrange(2), room.train()
     room.until(lambda: rank in command.workers(), "a worker to start")
     pid = command.workers()[rank]
@@ -57,7 +57,7 @@ def killed_at_start(room: Room) -> Seen:
 
 
 def killed_at_the_model(room: Room) -> Seen:
-    """A worker is killed when the launcher has its rows and writes the model."""
+    """Kill a worker when the launcher has its rows and writes the model."""
     plan = {"moment": "file", "path": r"^os.mkdir .*/\.model\.", "who": "command", "do": "hold"}
     command = room.train(plan=[{"name": "writes", **plan}])
     room.reached("writes")
@@ -70,7 +70,7 @@ def killed_at_the_model(room: Room) -> Seen:
 
 
 def stopped(room: Room) -> tuple[int, Moment]:
-    """A run, one of whose workers has stopped itself within an epoch: its rank, and the moment."""
+    """Make one of the workers stop itself within an epoch; return its rank, and the moment."""
     rank = room.draw.randrange(2)
     entry = {"moment": "clock", "epoch": 3, "number": 2, "who": f"worker {rank}", "do": "stop"}
     room.train(plan=[{"name": "stops", **entry}])
@@ -84,7 +84,7 @@ def continued(pid: int) -> None:
 
 
 def stopped_for(seconds: float, room: Room) -> Seen:
-    """A worker is stopped for a while that nobody should mind."""
+    """Stop a worker for a while that nobody should mind."""
     _, fault = stopped(room)
     time.sleep(seconds)
     continued(fault.pid)
@@ -92,7 +92,7 @@ def stopped_for(seconds: float, room: Room) -> Seen:
 
 
 def stopped_for_long(seconds: float, room: Room) -> Seen:
-    """A worker is stopped until it counts as lost, and then continued, if `seconds` says when."""
+    """Stop a worker until it counts as lost, and then continue it, if `seconds` says when."""
     rank, fault = stopped(room)
     seen = after_worker(room, room.commands[0], fault, rank)
     time.sleep(max(0.0, fault.seconds + seconds - time.monotonic()))
@@ -103,8 +103,8 @@ def stopped_for_long(seconds: float, room: Room) -> Seen:
 
 
 def failing(chance: float, room: Room) -> Seen:
-    """Each clock kills one of the workers with a probability, also those that run again. If there
-    is one, at least one dies.
+    """Let each clock kill one of the workers with a probability, also those that run again. If
+    there is one, at least one dies.
     """
     entry: dict[str, object] = {"name": "chance", "moment": "clock", "who": "any", "do": "kill"}
     entry |= {"chance": chance, "workers": 2, "seed": room.draw.randrange(1 << 30)}
@@ -122,7 +122,7 @@ def failing(chance: float, room: Room) -> Seen:
 
 
 def scenarios() -> list[Scenario]:
-    """All of this file."""
+    """Return all scenarios of this file."""
     make: Callable[..., Scenario] = partial(Scenario, expected=GOES_ON)
     found = [
         make("killed-start", "worker killed as its process starts", play=killed_at_start),

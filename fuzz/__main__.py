@@ -28,7 +28,7 @@ KEPT = 2  # inputs of each kind of fault
 
 
 def flags() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__.split("\n\n")[0])
     parser.add_argument("--inputs", type=int, default=INPUTS, help="for each parser [%(default)s]")
     parser.add_argument("--parser", action="append", help="these alone; may be repeated")
@@ -42,7 +42,7 @@ def flags() -> argparse.Namespace:
 
 
 def main() -> int:
-    """The exit code."""
+    """Fuzz the parsers, or replay one input, and return the exit code."""
     asked = flags()
     with tempfile.TemporaryDirectory(prefix="tux-fuzz-") as folder:
         known = parsers(Path(folder))
@@ -60,7 +60,9 @@ def main() -> int:
 
 
 def fuzzed(name: str, parser: Parser, asked: argparse.Namespace, variables: dict[str, str]) -> int:
-    """Give a parser its inputs, and tell what came of it; the number of kinds of faults."""
+    """Give a parser its inputs, and print what came of them; return the number of kinds of
+    faults.
+    """
     count, start = max(1, round(asked.inputs * parser.share)), time.perf_counter()
     kinds: dict[str, list[Find]] = defaultdict(list)
     for find in finds(name, asked.seed, count, variables):

@@ -55,7 +55,7 @@ def _mat(*elements: bytes) -> bytes:
 
 
 def _sparse(name: str) -> bytes:
-    """A sparse matrix of 3 x 3."""
+    """Return a sparse matrix of 3 x 3."""
     row, bounds = np.array([0, 2, 1], "<i4"), np.array([0, 1, 2, 3], "<i4")
     values = np.array([0.5, 1, -2], "<f8")
     return _matrix(
@@ -83,7 +83,7 @@ def _mats() -> tuple[bytes, ...]:
 
 
 def _mat_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """A file whose bytes are damaged, or whose matrices are, before they are packed."""
+    """Make a file whose bytes are damaged, or whose matrices are, before they are packed."""
     if rng.random() < 0.6:
         return mutations.binary(rng, samples)
     matrix = mutations.binary(rng, (_sparse("network"), _dense("group")))
@@ -170,7 +170,9 @@ def _columns() -> dict[str, np.ndarray]:
 
 
 def _npz_input(archives: Sequence[dict[str, bytes]]) -> Callable[[Random, Sequence[bytes]], bytes]:
-    """Archives whose bytes are damaged, or whose arrays are, before they are packed."""
+    """Return a maker of archives whose bytes are damaged, or whose arrays are, before they are
+    packed.
+    """
 
     def make(rng: Random, samples: Sequence[bytes]) -> bytes:
         if rng.random() < 0.5:
@@ -264,7 +266,9 @@ PACKINGS: tuple[Callable[[bytes], bytes], ...] = (
 
 
 def _packed_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Packed text whose bytes are damaged, or whose text is, before it is packed; perhaps twice."""
+    """Make packed text whose bytes are damaged, or whose text is, before it is packed; perhaps
+    twice.
+    """
     if rng.random() < 0.7:
         return mutations.binary(rng, samples)
     content = rng.choice(PACKINGS)(mutations.text(rng, [LINES]))
@@ -275,7 +279,7 @@ _NPYS = _npys()
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
     archives = [
         {name: _npy(array) for name, array in arrays.items()} for arrays in (_csr(), _coo())
     ]

@@ -27,10 +27,10 @@ MEMORY = 1 << 30  # bytes beyond what the process has before the first input
 
 
 class Task(NamedTuple):
-    """What a child is to do: inputs `first` to `last` - 1 of a parser that the module `registry`
-    has; `limit` is the processor time in seconds that one may take. It writes its faults, a line
-    of JSON each, to the file `faults`, the number of the input to `progress`, and tracebacks of
-    crashes to `crash`.
+    """The task of a child: to read the inputs `first` to `last` - 1 of a parser that the module
+    `registry` has; `limit` is the processor time in seconds that one may take. It writes its
+    faults, a line of JSON each, to the file `faults`, the number of the input to `progress`, and
+    tracebacks of crashes to `crash`.
 
     `patient`: the first input is read once before its time is taken.
     """

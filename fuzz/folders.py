@@ -36,7 +36,7 @@ FOLDER_SHARE = 0.2
 
 
 def _files(folder: Path) -> list[bytes]:
-    """The files of a folder as inputs."""
+    """Return the files of a folder as inputs."""
     return [
         path.relative_to(folder).as_posix().encode() + b"\n" + path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -45,7 +45,9 @@ def _files(folder: Path) -> list[bytes]:
 
 
 def _one_file(often: bytes) -> Callable[[Random, Sequence[bytes]], bytes]:
-    """A file of a folder, damaged; every third time the one called `often`."""
+    """Return a maker of a file of a folder, damaged; every third time it is the one called
+    `often`.
+    """
 
     def make(rng: Random, samples: Sequence[bytes]) -> bytes:
         chosen = rng.choice(samples)
@@ -66,7 +68,7 @@ def _one_file(often: bytes) -> Callable[[Random, Sequence[bytes]], bytes]:
 
 
 def _replacing(folder: Path, read: Callable[[], object]) -> Callable[[bytes], object]:
-    """A parser of such inputs: the file is put into `folder` while `read` is called."""
+    """Return a parser of such inputs: the file is put into `folder` while `read` is called."""
     kept = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
 
     def of(content: bytes) -> object:
@@ -83,7 +85,7 @@ def _replacing(folder: Path, read: Callable[[], object]) -> Callable[[bytes], ob
 
 
 def _write(path: Path, content: bytes) -> None:
-    """A new file, as an old one may still be mapped, which its shortening would break."""
+    """Write a new file, as an old one may still be mapped, which its shortening would break."""
     path.unlink()
     path.write_bytes(content)
 
@@ -166,7 +168,7 @@ def _run(folder: Path) -> Parser:
 
 
 def _spooled() -> bytes:
-    """The files of two workers, of 5 vertices in 2 rounds."""
+    """Return the files of two workers, of 5 vertices in 2 rounds, as one."""
     rng = np.random.default_rng(1)
     files = [io.BytesIO(), io.BytesIO()]
     for file, mine in zip(files, ([0, 2, 3], [1, 4]), strict=True):
@@ -205,7 +207,7 @@ def _read_spool(content: bytes) -> object:
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
     return {
         "store": _store(folder / "graph"),
         "run": _run(folder / "run"),

@@ -76,7 +76,7 @@ class _Route:
 
     @property
     def told(self) -> Told:
-        """What the messages of one input have told."""
+        """The rows that the messages of one input have named."""
         return Told()
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ class _Route:
         return np.array([1, 3, 4], np.int32)
 
     def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:
-        """The same."""
+        """Return the same rows."""
         return np.array([1, 3, 4], np.int32)
 
 
@@ -104,7 +104,7 @@ TABLES = [
 
 
 def _packed(*fields: np.ndarray) -> list[np.ndarray]:
-    """A packed message in which all of each field is dirty."""
+    """Return a packed message in which all of each field is dirty."""
     return pack((field, np.ones((len(field), field[0].size), np.uint8)) for field in fields)
 
 
@@ -210,7 +210,7 @@ def _number(rng: Random) -> int:
 
 
 def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
-    """Frames with numbers of the header or of a descriptor replaced."""
+    """Replace numbers of the header or of a descriptor of frames."""
     head = bytearray(parts[0]) if parts else bytearray()
     if len(head) < HEAD:
         return parts
@@ -238,7 +238,7 @@ def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
 
 
 def _summed(parts: list[bytes]) -> list[bytes]:
-    """The same frames with a right checksum."""
+    """Return the frames with a right checksum."""
     if not parts or len(parts[0]) < HEAD:
         return parts
     head = parts[0]
@@ -250,7 +250,7 @@ def _summed(parts: list[bytes]) -> list[bytes]:
 
 
 def _array(rng: Random, array: np.ndarray) -> np.ndarray:
-    """Another array instead of one that is right."""
+    """Return another array instead of one that is right."""
     match rng.randrange(7):
         case 0:
             return array[: rng.randrange(len(array) + 1)] if array.ndim else array
@@ -274,7 +274,9 @@ def _array(rng: Random, array: np.ndarray) -> np.ndarray:
 
 
 def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Frames whose bytes are damaged, with or without a right checksum, or whose arrays are."""
+    """Make frames whose bytes are damaged, with or without a right checksum, or whose arrays
+    are.
+    """
     chance = rng.random()
     if chance < 0.1:
         return joined(rng.randbytes(rng.randrange(150)) for _ in range(rng.randrange(4)))
@@ -307,7 +309,7 @@ def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def _read_message(content: bytes) -> object:
-    """What the reactor and the worker behind it make of frames."""
+    """Read frames as the reactor and the worker behind it do."""
     frames = [memoryview(part) for part in parted(content)]
     message = decode(frames, JOB, ANY)
     sequences = Sequences(WORKERS + 1)
@@ -327,7 +329,7 @@ def _read_message(content: bytes) -> object:
 
 
 def _controlled(message: Message) -> object:
-    """What the launcher and workers do at once with a control."""
+    """Read a control message, as the launcher and workers do at once."""
     found = control.unpack(message)
     if isinstance(found, Record):
         return control.epoch_of(message, found, 0)
@@ -335,7 +337,7 @@ def _controlled(message: Message) -> object:
 
 
 def _control_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Bytes of a control that are damaged, or a control with other values."""
+    """Make bytes of a control that are damaged, or a control with other values."""
     if rng.random() < 0.5:
         return mutations.binary(rng, samples)
     value = mutations.structured(rng, msgspec.msgpack.decode(rng.choice(samples)))
@@ -353,7 +355,7 @@ VALID = frozenset(_valid())
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name."""
+    """Return all parsers of this file by name."""
     controls = [msgspec.msgpack.encode(each) for each in CONTROLS]
     return {
         "frames": Parser(_valid(), _read_message, _message_input),

@@ -113,7 +113,7 @@ def _slice(rng: Random, content: bytes) -> tuple[int, int]:
 
 
 def flip(rng: Random, content: bytes) -> bytes:
-    """One bit is another."""
+    """Flip one bit."""
     if not content:
         return content
     at = int(rng.random() * len(content))
@@ -121,36 +121,36 @@ def flip(rng: Random, content: bytes) -> bytes:
 
 
 def byte(rng: Random, content: bytes) -> bytes:
-    """One byte is another."""
+    """Replace one byte by another."""
     at = _place(rng, content)
     return content[:at] + rng.randbytes(1) + content[at + 1 :]
 
 
 def without(rng: Random, content: bytes) -> bytes:
-    """Some bytes are missing."""
+    """Take some bytes away."""
     begin, end = _slice(rng, content)
     return content[:begin] + content[end:]
 
 
 def twice(rng: Random, content: bytes) -> bytes:
-    """Some bytes come twice."""
+    """Repeat some bytes."""
     begin, end = _slice(rng, content)
     return content[:end] + content[begin:]
 
 
 def truncated(rng: Random, content: bytes) -> bytes:
-    """The end is missing."""
+    """Cut the end off."""
     return content[: _place(rng, content)]
 
 
 def token(rng: Random, content: bytes) -> bytes:
-    """A word is inserted that parsers often take for something else."""
+    """Insert a word that parsers often take for something else."""
     at = _place(rng, content)
     return content[:at] + rng.choice(TOKENS) + content[at:]
 
 
 def word(rng: Random, content: bytes) -> bytes:
-    """Such a word stands for one that was there."""
+    """Put such a word in the place of one that was there."""
     words = [*WORD.finditer(content)]
     if not words:
         return rng.choice(TOKENS)
@@ -159,7 +159,7 @@ def word(rng: Random, content: bytes) -> bytes:
 
 
 def long(rng: Random, content: bytes) -> bytes:
-    """A word is very long, or opens very many brackets, or there are very many short ones."""
+    """Insert a very long word, or very many open brackets, or very many short words."""
     count = rng.choice(LONG_LENGTHS)
     what = rng.choice((b"9", b"0", b"a", b"[", b'{"a":', b"(", b'"', b",", b" ", b"1 ", b"1:1 "))
     at = _place(rng, content)
@@ -169,7 +169,7 @@ def long(rng: Random, content: bytes) -> bytes:
 
 
 def lines(rng: Random, content: bytes) -> bytes:
-    """Two lines change places, or one comes twice or is missing, or all end in another way."""
+    """Exchange two lines, repeat one, take one away, or end all in another way."""
     parts = content.split(b"\n")
     one, other = rng.randrange(len(parts)), rng.randrange(len(parts))
     match rng.randrange(6):
@@ -189,7 +189,7 @@ def lines(rng: Random, content: bytes) -> bytes:
 
 
 def integer(rng: Random, content: bytes) -> bytes:
-    """A binary number of 1, 2, 4 or 8 bytes is another."""
+    """Replace a binary number of 1, 2, 4 or 8 bytes."""
     size = rng.choice((1, 2, 4, 4, 8, 8))
     at = _place(rng, content)
     if rng.random() < 0.7:
@@ -204,7 +204,7 @@ def integer(rng: Random, content: bytes) -> bytes:
 
 
 def real(rng: Random, content: bytes) -> bytes:
-    """A binary floating-point number is another."""
+    """Replace a binary floating-point number."""
     form = rng.choice(("<f", "<d", ">d"))
     number = rng.choice((0.0, -0.0, 0.5, -1.0, 3e38, float("nan"), float("inf"), -float("inf")))
     at = _place(rng, content)
@@ -213,7 +213,7 @@ def real(rng: Random, content: bytes) -> bytes:
 
 
 def marked(rng: Random, content: bytes) -> bytes:
-    """A byte order mark stands first."""
+    """Put a byte order mark first."""
     return b"\xef\xbb\xbf" + content
 
 
@@ -247,8 +247,8 @@ def _value(rng: Random) -> Any:
 
 
 def structured(rng: Random, value: Any) -> Any:
-    """A value of JSON in which one value is another, is missing, or comes under another name; it
-    may be changed in its place.
+    """Change one value of a JSON value: replace it, take it away, or give it another name. It may
+    be changed in its place.
     """
     inner = value
     while True:
@@ -275,7 +275,7 @@ def structured(rng: Random, value: Any) -> Any:
 
 
 def json_lines(rng: Random, content: bytes) -> bytes:
-    """JSON, or lines of JSON, in which values are others."""
+    """Change values of JSON, or of lines of JSON."""
     whole = content.rstrip().startswith(b"{\n") or content.count(b"\n") < 2
     parts = [content] if whole else content.splitlines()
     at = rng.randrange(len(parts))
@@ -288,7 +288,7 @@ def json_lines(rng: Random, content: bytes) -> bytes:
 
 
 def behind(rng: Random, content: bytes, head: int) -> bytes:
-    """Numbers behind a header of so many bytes are others; the length stays."""
+    """Change numbers behind a header of so many bytes; the length stays."""
     data = content[head:]
     for _ in range(rng.choice((1, 1, 2, 4))):
         data = rng.choice((flip, byte, integer, integer, integer))(rng, data)[: len(data)]
@@ -296,14 +296,16 @@ def behind(rng: Random, content: bytes, head: int) -> bytes:
 
 
 def damaged(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:
-    """`content`, damaged once or several times."""
+    """Damage `content` once or several times."""
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 6))):
         content = rng.choice(ways)(rng, content)
     return content
 
 
 def text(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """One of some samples of text, damaged; rarely a very long one, random bytes, or none."""
+    """Return one of some samples of text, damaged; rarely a very long one, random bytes, or
+    none.
+    """
     chance = rng.random()
     if chance < 0.002:
         return long(rng, rng.choice(samples))
@@ -318,7 +320,9 @@ def text(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def binary(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """The same of binary samples."""
+    """Return one of some binary samples, damaged; rarely random bytes, none, or parts of two
+    samples.
+    """
     chance = rng.random()
     if chance < 0.01:
         return rng.randbytes(rng.randrange(400))

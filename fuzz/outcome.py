@@ -25,7 +25,7 @@ class Fault(NamedTuple):
 
 
 def fault_of(read: Callable[[bytes], object], content: bytes) -> Fault | None:
-    """What is wrong with the outcome of an input, if anything is."""
+    """Return the fault in the outcome of an input, if there is one."""
     try:
         read(content)
     except TuxError as error:
@@ -38,7 +38,7 @@ def fault_of(read: Callable[[bytes], object], content: bytes) -> Fault | None:
 
 
 def wrong(error: TuxError) -> str:
-    """What is wrong with the words of an error, or nothing."""
+    """Return what is wrong with the words of an error, or ""."""
     if not error.what.strip():
         return "an error without words"
     for name, line in (("what", error.what), ("where", error.where), ("do", error.do)):
@@ -54,7 +54,7 @@ def wrong(error: TuxError) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of this repository that an error has passed."""
+    """Return the last line of this repository that an error has passed."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

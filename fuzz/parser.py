@@ -28,17 +28,19 @@ class Parser:
     share: float = 1.0
 
     def input(self, name: str, seed: int, number: int) -> bytes:
-        """Input `number` of the parser called `name`; the same in every process."""
+        """Make input `number` of the parser called `name`; the same in every process."""
         return self.make(Random(f"{seed} {name} {number}"), self.samples)
 
 
 def choice(content: bytes, count: int, of: str = "") -> int:
-    """One of `count` ways to read an input, by its bytes alone; `of` names what is chosen."""
+    """Choose one of `count` ways to read an input, by its bytes alone; `of` names what is
+    chosen.
+    """
     return zlib.crc32(content, zlib.crc32(of.encode())) % count
 
 
 def from_file(path: Path, read: Callable[[Path, bytes], object]) -> Callable[[bytes], object]:
-    """A parser of bytes that writes them to a file for `read`, which gets the bytes too."""
+    """Return a parser of bytes that writes them to a file for `read`, which gets the bytes too."""
 
     def of(content: bytes) -> object:
         with open(path, "wb", buffering=0) as file:
@@ -49,12 +51,12 @@ def from_file(path: Path, read: Callable[[Path, bytes], object]) -> Callable[[by
 
 
 def joined(parts: Iterable[bytes]) -> bytes:
-    """Byte strings as one, each after its length."""
+    """Join byte strings to one, each after its length."""
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
 
 
 def parted(content: bytes) -> list[bytes]:
-    """What `joined` has made of several byte strings; of other bytes, whatever they give."""
+    """Split what `joined` has made into its byte strings; other bytes give whatever they give."""
     parts, at = [], 0
     while at < len(content):
         end = at + 4 + int.from_bytes(content[at : at + 4], "little")
@@ -64,6 +66,6 @@ def parted(content: bytes) -> list[bytes]:
 
 
 def room() -> Path | None:
-    """A folder in memory to write inputs to, if the system has one."""
+    """Return a folder in memory to write inputs to, if the system has one."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and os.access(memory, os.W_OK) else None

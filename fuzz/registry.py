@@ -11,7 +11,7 @@ MODULES = (texts, tables, binaries, folders, messages, rounds)
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them; they write into `folder`, which is empty."""
+    """Return all parsers by name; they write into `folder`, which is empty."""
     found: dict[str, Parser] = {}
     for module in MODULES:
         found |= module.parsers(folder)

@@ -22,14 +22,14 @@ COUNTS = np.array([[1, 2], [3, 4]])
 
 
 def _sample(box: Mailbox) -> bytes:
-    """The file of a message of all kinds of arrays."""
+    """Return the file of a message of all kinds of arrays."""
     path = box.path(0, 0)
     box._write(path, [[NUMBERS, *packed(IDS), COUNTS, np.ones(3, np.float32)]])
     return path.read_bytes()
 
 
 def _input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """Any bytes of the file changed, or the table of its arrays."""
+    """Change any bytes of the file, or the table of its arrays."""
     content = rng.choice(samples)
     size = int.from_bytes(content[:8], "little")
     body = content[Mailbox._base(size) :]
@@ -49,7 +49,7 @@ def _input(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
     box = Mailbox(folder, 1, 0)
 
     def read(content: bytes) -> object:

@@ -66,7 +66,7 @@ POINTS: Sequence[Table] = (
 
 
 def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
-    """A sample with some of its cells, names, columns and rows changed."""
+    """Return a sample with some of its cells, names, columns and rows changed."""
     table: Table = json.loads(rng.choice(samples))
     for _ in range(rng.randint(0, 4)):
         name = rng.choice(list(table))
@@ -95,7 +95,7 @@ def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 
 def as_text(table: Table) -> str:
-    """The table as the csv module writes it, but that first cells which are comments by
+    """Return the table as the csv module writes it, but that first cells which are comments by
     `tux.io.table_lines` stand in quotes.
     """
     out = io.StringIO()
@@ -112,8 +112,8 @@ def as_text(table: Table) -> str:
 
 
 def in_memory(table: Table) -> dict[str, list[Any]]:
-    """The table with a type for each column, as pandas reads it from text: numbers, of which some
-    may be missing, or words.
+    """Return the table with a type for each column, as pandas reads it from text: numbers, of which
+    some may be missing, or words.
     """
     return {name: _typed(cells) for name, cells in table.items()}
 
@@ -123,7 +123,7 @@ def _written(cell: Cell) -> str:
 
 
 def _typed(cells: list[Cell]) -> list[Any]:
-    """A column of numbers, or of words."""
+    """Return a column as numbers if all its cells are numbers, else as words."""
     written = [_written(cell) for cell in cells]
     known = [cell for cell in written if cell not in GAPS]
     if all(map(NUMBER.fullmatch, known)) if known else EMPTY_COLUMN.issuperset(written):
@@ -132,7 +132,7 @@ def _typed(cells: list[Cell]) -> list[Any]:
 
 
 def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
-    """Ids, edges, numbers and labels, whatever the order and the type of ids; and notes."""
+    """Return ids, edges, numbers and labels, whatever the order and the type of ids; and notes."""
     ends = [
         [str(each) for each in edges.ids[end].decode(codes).tolist()]
         for end, codes in zip(edges.ends, (edges.src, edges.dst), strict=True)
@@ -145,8 +145,9 @@ def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
 
 
 def compared(text: Callable[[Path], Any], memory: Callable[[Any], Any]) -> Any:
-    """A reader that raises AssertionError where a table is not the same in both forms. Both give
-    what is seen, and notes; where one tells what text alone can mean, they may differ.
+    """Return a reader that raises AssertionError if a table has another content in one form than in
+    the other. `text` and `memory` return the content, and notes; if a note says what text alone can
+    mean, they may differ.
     """
 
     def read(path: Path, content: bytes) -> object:
@@ -185,7 +186,7 @@ def _samples_in_memory(table: Any) -> tuple[object, Sequence[str]]:
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
 
     def of(samples: Sequence[Table], text: Any, memory: Any) -> Parser:
         read = from_file(folder / "table.csv", compared(text, memory))

@@ -124,7 +124,7 @@ VALID = NETWORKS | {
 
 
 def skipping(content: bytes) -> Any:
-    """Whether bad rows are left out or stop the reading."""
+    """Return whether bad rows are left out or stop the reading: "skip" or "stop"."""
     return ("stop", "skip")[choice(content, 2, "skip")]
 
 
@@ -148,7 +148,7 @@ def edges(path: Path, content: bytes) -> object:
 
 
 def _plain(path: Path, content: bytes) -> object:
-    """Edges, of which even few are worth the compiled loop and threads."""
+    """Read edges so that even few of them are worth the compiled loop and threads."""
     before = plain_rows.BYTES_PER_THREAD
     plain_rows.BYTES_PER_THREAD = 4 + choice(content, 20, "piece")
     try:
@@ -158,8 +158,9 @@ def _plain(path: Path, content: bytes) -> object:
 
 
 def _shared(path: Path, content: bytes) -> object:
-    """Edges in shares, which have as many rows and bad rows as the whole. Of faulty quotes this is
-    not so: whether Arrow or a look at each line judges them depends on the rows beside them.
+    """Read edges in shares, and check that the shares have as many rows and bad rows as the whole.
+    With faulty quotes they have not: whether Arrow or a look at each line judges these depends on
+    the rows beside them.
     """
     fields, skip = FIELDS[choice(content, len(FIELDS), "fields")], "skip"
     count = 2 + choice(content, 5, "shares")
@@ -175,7 +176,7 @@ def _shared(path: Path, content: bytes) -> object:
 
 
 def _many(path: Path, content: bytes) -> object:
-    """Edges in two files, cut anywhere."""
+    """Read edges in two files, cut anywhere."""
     cut = choice(content, len(content) + 1, "cut")
     if content in VALID:
         cut = content.index(b"\n") + 1
@@ -188,7 +189,7 @@ def _many(path: Path, content: bytes) -> object:
 
 
 def in_blocks(read: Callable[[Path, bytes], object]) -> Callable[[Path, bytes], object]:
-    """The same reader, of which some inputs are more than a block."""
+    """Return the reader with smaller blocks, so that some inputs are more than a block."""
 
     def of(path: Path, content: bytes) -> object:
         before = text.BLOCK
@@ -287,7 +288,7 @@ Reader = Callable[[Path, bytes], object]
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
-    """All of them by name; they write into `folder`."""
+    """Return all parsers of this file by name; they write into `folder`."""
 
     def of(
         samples: Sequence[bytes], read: Reader, name: str = "input.txt", share: float = 1.0

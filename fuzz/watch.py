@@ -33,8 +33,8 @@ class Find(NamedTuple):
 
 
 def environment(folder: Path, *, bounds: bool) -> dict[str, str]:
-    """The environment of children; with `bounds`, compiled loops check their indices, and are kept
-    in a folder of their own.
+    """Return the environment of children; with `bounds`, compiled loops check their indices, and
+    are kept in a folder of their own.
     """
     # fewer pools of memory and threads, whose address space would count as memory
     chosen = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -54,8 +54,9 @@ def finds(
     registry: str = "fuzz.registry",
     limit: float = 1.0,
 ) -> Iterator[Find]:
-    """The faults of inputs 0 to `count` - 1 of one parser of the module `registry`, of which each
-    may take `limit` seconds of processor time. Raises RuntimeError if it refuses what is valid.
+    """Yield the faults of inputs 0 to `count` - 1 of one parser of the module `registry`, of which
+    each may take `limit` seconds of processor time. Raises RuntimeError if it refuses what is
+    valid.
     """
     with _files() as (folder, progress):
         first, patient, crashes = 0, False, 0
@@ -80,7 +81,7 @@ def finds(
 
 @contextmanager
 def _files() -> Iterator[tuple[Path, mmap.mmap]]:
-    """A folder for what a child writes, and the place in it that tells its progress."""
+    """Yield a folder for what a child writes, and the place in it that tells its progress."""
     with tempfile.TemporaryDirectory(prefix="tux-fuzz-", dir=room()) as name:
         folder = Path(name)
         (folder / "progress").write_bytes(bytes(16))
@@ -92,7 +93,7 @@ def _files() -> Iterator[tuple[Path, mmap.mmap]]:
 
 
 def _run(task: Task, environment: dict[str, str]) -> tuple[int, str]:
-    """The exit code of a child and what it has said; it is killed if it stands still."""
+    """Run a child; return its exit code and its output. It is killed if it stands still."""
     command = [sys.executable, "-m", "fuzz.child", json.dumps(task)]
     with open(task.progress, "rb") as file, tempfile.TemporaryFile("w+", encoding="utf-8") as said:
         child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
@@ -113,7 +114,7 @@ def _run(task: Task, environment: dict[str, str]) -> tuple[int, str]:
 
 
 def _faults(path: Path) -> Iterator[Find]:
-    """The faults in a child's file, which is then removed."""
+    """Yield the faults in a child's file, which is then removed."""
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             yield Find(**json.loads(line))
@@ -121,7 +122,7 @@ def _faults(path: Path) -> Iterator[Find]:
 
 
 def _end(code: int) -> str:
-    """How a child has ended."""
+    """Say how a child has ended."""
     if code == -signal.SIGPROF:
         return "takes too long"
     if code == -signal.SIGKILL:

@@ -15,13 +15,14 @@ from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
 
 
 def squares(p):
-    """The size of a matrix that implicit feedback needs."""
+    """Return the size of a matrix that implicit feedback needs."""
     return (p.rank, p.rank) if p.implicit else (0, 0)
 
 
 def beginning(p):
-    """First factors of items: of the size that they will have, so that ratings with a mean are
-    soon fitted; less that, small ones, which lead to a smaller error on other ratings.
+    """Return the distribution of the first factors of items: of the size that they will have, so
+    that ratings with a mean are soon fitted; without a mean, small ones, which lead to a smaller
+    error on other ratings.
     """
     return drawn(0, (0.1 if p.center else 1) * p.rank**-0.5)
 
@@ -37,19 +38,19 @@ def count(user, edges, tau):
 
 
 def see(item, edges):
-    """The number of an item's ratings on this worker."""
+    """Count an item's ratings on this worker."""
     item.seen += len(edges)
 
 
 def know(item):
-    """Ratings of an item on all workers. Without one its factors are 0."""
+    """Copy the number of an item's ratings on all workers. Without one its factors are 0."""
     item.n = item.seen
     if item.n == 0:
         item.f[:] = 0
 
 
 def centre(tau, p):
-    """What is subtracted from ratings."""
+    """Set the constant that is subtracted from ratings: their mean, or 0."""
     tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
     tau.offset = tau.mean if p.center else 0.0
 

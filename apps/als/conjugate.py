@@ -16,7 +16,7 @@ from tux.stages import Apply, Barrier, Exchange, Repeat
 
 
 def gathered(p):
-    """Numbers that conjugate gradients need of an item."""
+    """Return how many numbers conjugate gradients need of an item."""
     return p.rank if p.steps else 0
 
 
@@ -24,7 +24,7 @@ pull_items, pull_users = pulling(item_of), pulling(user_of)
 
 
 def lead(item, edges, tau, p):
-    """This worker's part of b - A x."""
+    """Add up this worker's part of b - A x."""
     got = np.zeros(p.rank, np.float32)
     pull_users(edges, item.f, np.float32(1), got, tau, p)
     item.got[:] += got
@@ -32,7 +32,7 @@ def lead(item, edges, tau, p):
 
 
 def set_out(item, tau, p):
-    """The first direction, of an item that is on several workers."""
+    """Set the first direction, of an item that is on several workers."""
     item.square = 0
     if not item.here:
         return
@@ -42,20 +42,20 @@ def set_out(item, tau, p):
 
 
 def follow(item, edges, tau, p):
-    """This worker's part of -A d."""
+    """Add up this worker's part of -A d."""
     got = np.zeros(p.rank, np.float32)
     pull_users(edges, item.d, np.float32(0), got, tau, p)
     item.got[:] += got
 
 
 def step(item, tau, p):
-    """The next direction."""
+    """Make the step, and set the next direction."""
     got = item.got.copy()
     item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
 
 
 def several():
-    """The stages of items that have edges on several workers."""
+    """Return the stages of items that have edges on several workers."""
     beginning = Exchange(lead, over="item", split=True, cut=True), Apply("item", set_out)
     following = Exchange(follow, over="item", split=True, cut=True), Apply("item", step)
     return [*beginning, Repeat(Barrier(), *following, times="steps")]

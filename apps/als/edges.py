@@ -8,7 +8,7 @@ import numpy as np
 
 
 def weigh(value, tau, p):
-    """An edge's weight w, and w times its target t.
+    """Return an edge's weight w, and w times its target t.
 
     Ratings: w = 1, t = rating - offset. Implicit feedback (Hu, Koren and Volinsky 2008): a pair has
     the confidence c = 1 + alpha |r| and the preference 1 if r > 0, else 0. All pairs, with edges or
@@ -22,7 +22,7 @@ def weigh(value, tau, p):
 
 
 def inner(x, y):
-    """The inner product."""
+    """Return the inner product."""
     total = np.float32(0)
     for k in range(len(x)):
         total += x[k] * y[k]
@@ -30,21 +30,21 @@ def inner(x, y):
 
 
 def item_of(edge):
-    """The far end's factors, of a user's edge."""
+    """Return the far end's factors, of a user's edge."""
     return edge.item.f
 
 
 def user_of(edge):
-    """The far end's factors, of an item's edge."""
+    """Return the far end's factors, of an item's edge."""
     return edge.user.f
 
 
 def pulling(far):
-    """A function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+    """Return a function of a vertex's edges; `far` finds the factors y of an edge's other end."""
 
     def pull(edges, v, targets, out, tau, p):
-        """out += sum of (targets w t - w v.y) y: with `targets` 1 the right side less the matrix
-        times v, with 0 the latter alone.
+        """Compute out += sum of (targets w t - w v.y) y: with `targets` 1 the right side less the
+        matrix times v, with 0 the latter alone.
 
         Four edges at a time, so that v and out are read once for all of them.
         """

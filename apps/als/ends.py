@@ -6,7 +6,8 @@ from tux.stages import Exchange
 
 
 def ends(solving, passes, several):
-    """For each end, by its name, a function of the cluster: the stages that solve its vertices.
+    """Return for each end, by its name, a function of the cluster that returns the stages that
+    solve its vertices.
 
     `passes`: what passes over the edges of a user, and over those of an item. `solving(each)` is a
     function solve(edges, x, n, tau, p) of a vertex that has all its edges. `several()` are the
@@ -15,11 +16,11 @@ def ends(solving, passes, several):
     by_items, by_users = map(solving, passes)
 
     def solve_user(user, edges, tau, p):
-        """The best factors of a user, or nearly."""
+        """Find the best factors of a user, or nearly."""
         by_items(edges, user.f, user.n, tau, p)
 
     def solve_item(item, edges, tau, p):
-        """Those of an item."""
+        """Find the best factors of an item, or nearly."""
         by_users(edges, item.f, item.n, tau, p)
 
     def of_users(cluster):

@@ -23,17 +23,17 @@ BLOCK = 32
 
 
 def of_matrix(p):
-    """Entries of A that an item gathers."""
+    """Return the number of entries of A that an item gathers."""
     return 0 if p.steps else p.rank * (p.rank + 1) // 2
 
 
 def of_side(p):
-    """Entries of b that an item gathers."""
+    """Return the number of entries of b that an item gathers."""
     return 0 if p.steps else p.rank
 
 
 def adding(far):
-    """A function of a vertex's edges; `far` finds the factors y of an edge's other end."""
+    """Return a function of a vertex's edges; `far` finds the factors y of an edge's other end."""
 
     def add(edges, a, b, tau, p):
         """Add the edges' parts of A and b."""
@@ -56,7 +56,7 @@ def adding(far):
 
 
 def solve(a, b, n, x, tau, p):
-    """The solution x; `a` and `b` are changed."""
+    """Write the solution into x; `a` and `b` are changed."""
     if p.implicit:
         at = 0
         for i in range(p.rank):
@@ -76,7 +76,7 @@ add_items, add_users = adding(item_of), adding(user_of)
 
 
 def solving(add):
-    """A function that solves a vertex that has all its edges; `add`: that of its edges."""
+    """Return a function that solves a vertex that has all its edges; `add`: that of its edges."""
 
     def solve_own(edges, x, n, tau, p):
         """Set x to the solution."""
@@ -88,7 +88,7 @@ def solving(add):
 
 
 def gather(item, edges, tau, p):
-    """This worker's part of A and b."""
+    """Add up this worker's part of A and b."""
     a, b = np.zeros(p.rank * (p.rank + 1) // 2), np.zeros(p.rank)
     add_users(edges, a, b, tau, p)
     for k in range(len(a)):
@@ -99,13 +99,13 @@ def gather(item, edges, tau, p):
 
 
 def solve_gathered(item, tau, p):
-    """The best factors of an item that is on several workers."""
+    """Find the best factors of an item that is on several workers."""
     if item.here:
         solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
 
 
 def several():
-    """The stages of items that have edges on several workers."""
+    """Return the stages of items that have edges on several workers."""
     return [Exchange(gather, over="item", split=True, cut=True), Apply("item", solve_gathered)]
 
 

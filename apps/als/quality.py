@@ -9,12 +9,12 @@ from tux.stages import Exchange, GlobalSync
 
 
 def rate(user, item, tau, p):
-    """The predicted rating, or preference; the mean of ratings where either end has none."""
+    """Return the predicted rating, or preference; the mean of ratings where either end has none."""
     return inner(user.f, item.f) + tau.offset if user.n > 0 and item.n > 0 else tau.mean
 
 
 def measure(user, item, rating, tau, p):
-    """A training edge's part of the objective."""
+    """Add a training edge's part to the objective."""
     s = inner(user.f, item.f)
     w, t = weigh(rating.value, tau, p)
     if p.implicit:
@@ -27,7 +27,7 @@ def measure(user, item, rating, tau, p):
 
 
 def norm(v, tau, p):
-    """A vertex's part of the objective."""
+    """Add a vertex's part to the objective."""
     square = np.float64(inner(v.f, v.f))
     tau.norms += square if p.plain else v.n * square
 
@@ -41,19 +41,19 @@ def square(v, tau, p):
 
 
 def keep(tau, p):
-    """For the vertices of the other end."""
+    """Keep the products of factors for the vertices of the other end."""
     tau.gram[:] = tau.products
 
 
 def norm_and_square(v, tau, p):
-    """Both."""
+    """Do the work of `norm` and of `square`."""
     norm(v, tau, p)
     if p.implicit:
         square(v, tau, p)
 
 
 def report(tau, p):
-    """The objective. `gram` is that of the users."""
+    """Set the objective. `gram` is that of the users."""
     tau.objective = tau.loss + p.reg * tau.norms
     if p.implicit:
         # sum over all pairs of (x.y)^2 = sum of the products of both matrices' entries
@@ -63,18 +63,20 @@ def report(tau, p):
 
 
 def test(user, item, rating, tau, p):
-    """Squared error of a held-out rating."""
+    """Add up the squared error of a held-out rating."""
     tau.edges += 1
     tau.loss += (rating.value - rate(user, item, tau, p)) ** 2
 
 
 def report_test(tau):
-    """Root mean squared error on the held-out ratings."""
+    """Set the root mean squared error on the held-out ratings."""
     tau.test_rmse = np.sqrt(tau.loss / tau.edges) if tau.edges else np.nan
 
 
 def judged(program, *, held_out):
-    """The stages of all that."""
+    """Return the stages that measure all this, the test error only if there are `held_out`
+    ratings.
+    """
     stages = [
         Exchange(measure, over="item"),
         GlobalSync(aggregate=norm, over="user"),
@@ -86,7 +88,7 @@ def judged(program, *, held_out):
 
 
 def gram_of(program, end):
-    """The stages that add up the products of an end's factors, which only implicit feedback
+    """Return the stages that add up the products of an end's factors, which only implicit feedback
     needs.
     """
     return [GlobalSync(keep, aggregate=square, over=end)] if program.implicit else []

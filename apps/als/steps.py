@@ -21,12 +21,12 @@ fewer edges than dimensions. What 32 bits leave of it is rounding.
 
 
 def penalty(n, p):
-    """The penalty on a vertex that has n edges."""
+    """Return the penalty on a vertex that has n edges."""
     return p.reg if p.plain else p.reg * np.float32(n)
 
 
 def shared_part(v, out, tau, p):
-    """out -= what all vertices of this end have in common, times v."""
+    """Compute out -= what all vertices of this end have in common, times v."""
     if p.implicit:
         g, many = tau.gram, p.rank - p.rank % 4
         for i in range(0, many, 4):
@@ -40,7 +40,7 @@ def shared_part(v, out, tau, p):
 
 
 def product(x, y):
-    """The inner product, in double precision."""
+    """Return the inner product, in double precision."""
     total = 0.0
     for k in range(len(x)):
         total += np.float64(x[k]) * y[k]
@@ -48,7 +48,7 @@ def product(x, y):
 
 
 def begin(x, n, r, d, tau, p):
-    """From r = the edges' part of b - A x: all of it, and the first direction. Returns r.r."""
+    """Complete r, which is the edges' part of b - A x, and set the first direction. Return r.r."""
     shared_part(x, r, tau, p)
     for k in range(p.rank):
         r[k] -= penalty(n, p) * x[k]
@@ -57,7 +57,7 @@ def begin(x, n, r, d, tau, p):
 
 
 def advance(x, n, r, d, got, square, tau, p):
-    """A step, from got = the edges' part of -A d, which is changed. Returns r.r after it, 0 if
+    """Make a step, from got = the edges' part of -A d, which is changed. Return r.r after it, 0 if
     there is no further step.
     """
     if square <= ENOUGH:
@@ -79,8 +79,8 @@ def advance(x, n, r, d, got, square, tau, p):
 
 
 def solving(pull):
-    """A function that takes all steps of a vertex that has all its edges; `pull`: that of its
-    edges.
+    """Return a function that takes all steps of a vertex that has all its edges; `pull`: that of
+    its edges.
     """
 
     def solve(edges, x, n, tau, p):

@@ -104,7 +104,7 @@ class BlockPG(Program):
         return self.blocks or (BLOCKS if cluster.workers > 1 else 0)
 
     def _together(self, cluster):
-        """Blocks of features that step at once, as those of a group do; 0: there are none."""
+        """Return how many blocks of features step at once, as those of a group do; 0: none do."""
         return self._blocks(cluster) or (BLOCKS if self.groups else 0)
 
     def setup(self, cluster):

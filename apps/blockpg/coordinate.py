@@ -10,7 +10,7 @@ from tux.stages import Apply, Exchange, MiniBatch
 
 
 def look(feature, edges, tau):
-    """Before a full pass: the slope of the loss along a feature at rest."""
+    """Compute the slope of the loss along a feature at rest, before a full pass."""
     if feature.active or not tau.full:
         return
     g = np.float32(0)
@@ -20,14 +20,14 @@ def look(feature, edges, tau):
 
 
 def rouse(feature, tau):
-    """A feature at rest is to step if its slope exceeds the penalty."""
+    """Wake a feature at rest if its slope exceeds the penalty."""
     if tau.full and not feature.active:
         feature.active = feature.w != 0 or abs(feature.g) > tau.l1
 
 
 def gather(feature, edges, tau):
-    """Slope and curvature of the loss along a feature; of one at rest a bound, which spares the
-    samples' curvatures.
+    """Add up slope and curvature of the loss along a feature; of one at rest a bound, which spares
+    the samples' curvatures.
     """
     if not (tau.full or feature.active):
         return
@@ -51,8 +51,8 @@ def gather(feature, edges, tau):
 
 
 def step(feature, tau, p):
-    """The minimiser of the model along the feature; one at zero that wants to stay is at rest
-    (the KKT filter).
+    """Move the weight to the minimiser of the model along the feature; one at zero that wants to
+    stay is at rest (the KKT filter).
     """
     if not (tau.full or feature.active):
         return
@@ -80,9 +80,9 @@ def scatter(feature, edges):
 
 
 def sweep(blocks, *, groups):
-    """The stages of a pass over the features in `blocks` blocks (0: one by one, or a group at a
-    time). Only steps one by one must wait for each other; in a block those at rest are looked at
-    together with the others.
+    """Return the stages of a pass over the features in `blocks` blocks (0: one by one, or a group
+    at a time). Only steps one by one must wait for each other; in a block those at rest are looked
+    at together with the others.
     """
     steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
     if blocks or groups:

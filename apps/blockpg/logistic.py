@@ -16,8 +16,8 @@ from tux.apps.blockpg.span import ALL, KEPT
 
 
 def renew(sample, tau):
-    """The model anew from m. u is h made stiff, has a floor, and is more where many features
-    move.
+    """Compute the model anew from m. u is h made stiff, has a floor, and is more where many
+    features move.
     """
     z = sample.label * sample.m
     e = math.exp(-abs(z))
@@ -31,8 +31,8 @@ def renew(sample, tau):
 
 
 def weigh(sample, tau, p):
-    """Before the first pass: classes have weights too; what those of each weigh; the heaviest
-    sample.
+    """Compute the weight of a sample before the first pass, as classes have weights too; add up the
+    weights of each class; find the heaviest sample.
     """
     sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
     tau.up += sample.c if sample.label > 0 else 0.0
@@ -41,7 +41,7 @@ def weigh(sample, tau, p):
 
 
 def measure(sample, tau, p):
-    """After a pass: the loss, and its slopes and curvatures along the last displacements of m
+    """Add up the loss after a pass, and its slopes and curvatures along the last displacements of m
     and along a constant.
     """
     renew(sample, tau)
@@ -53,7 +53,7 @@ def measure(sample, tau, p):
 
 
 def attempt(sample, tau):
-    """The loss where the search leads."""
+    """Add up the loss where the search leads."""
     m = sample.m
     for a in range(ALL):
         m += tau.x[a] * sample.moved[a]
@@ -62,7 +62,7 @@ def attempt(sample, tau):
 
 
 def follow(sample, tau):
-    """A sample goes with the weights, or back; where m is made anew, it starts with the
+    """Move a sample's m with the weights, or back; where m is made anew, it starts with the
     intercept.
     """
     sample.near = 0
@@ -78,8 +78,8 @@ def follow(sample, tau):
 
 
 def keep(sample, tau):
-    """From here the next pass starts. A step that was taken is part of the last displacement, as
-    m now is.
+    """Keep m, from which the next pass starts. A step that was taken is part of the last
+    displacement, as m now is.
     """
     if tau.taken and not tau.undone:
         sample.moved[tau.at] = sample.m - sample.before
@@ -89,13 +89,15 @@ def keep(sample, tau):
 
 
 def pass_on(feature, edges, tau):
-    """The masters' weights are used, and samples hear of them."""
+    """Use the masters' weights, and pass them on to samples."""
     feature.used = feature.w
     spread(feature, edges, tau)
 
 
 def spread(feature, edges, tau):
-    """m is made anew where that is asked for; how many features of a sample move."""
+    """Add the feature's part to the margins m of its samples where these are made anew, and count
+    in `near` how many features of a sample will move.
+    """
     if tau.anew and feature.w != 0:
         for edge in edges:
             edge.sample.m += edge.value * feature.w
@@ -105,7 +107,7 @@ def spread(feature, edges, tau):
 
 
 def wake(feature, tau):
-    """Before the first pass: the features that will move first, and the penalty from which on
+    """Find, before the first pass, the features that will move first, and the penalty from which on
     none does.
     """
     feature.active = abs(feature.g) > tau.l1

@@ -22,8 +22,8 @@ ROUNDING = 1e-14  # relative changes of F that mean nothing
 
 
 def decide(tau, p):
-    """After a pass: F; whether it rose; whether the next pass is full; and the direction in
-    which to search, if any.
+    """Compute, after a pass, F; whether it rose; whether the next pass is full; and the direction
+    in which to search, if any.
     """
     tau.last, tau.last_penalty = tau.F, tau.penalty
     tau.penalty = tau.l1 * tau.absolute + p.l2 / 2 * tau.square
@@ -51,8 +51,8 @@ def decide(tau, p):
 
 
 def accepted(crowd):
-    """`accept` before a pass whose steps are damped by `crowd`. A run that goes on on another
-    number of workers has another one than it began with.
+    """Return a UDF that calls `accept` before a pass whose steps are damped by `crowd`. A run that
+    is resumed on another number of workers has another `crowd` than it began with.
     """
 
     def accept_for(tau, p):
@@ -64,8 +64,8 @@ def accepted(crowd):
 
 
 def accept(tau, p):
-    """Take the step if F is lower there; undo the pass if it raised F and still does; and how
-    stiff the next pass is.
+    """Take the step if F is lower there; undo the pass if it raised F and still does; set how stiff
+    the next pass is.
     """
     trial = tau.loss + tau.trial_penalty
     tau.taken = bool(tau.x.any() and lowers(trial, tau))
@@ -98,7 +98,7 @@ def accept(tau, p):
 
 
 def settle(feature, tau):
-    """A feature goes where the search has led, or back."""
+    """Move a feature's weight where the search has led, or back."""
     if feature.rests >= KEPT:
         return
     if tau.undone:
@@ -113,8 +113,8 @@ def settle(feature, tau):
 
 
 def settled(tau, p):
-    """F as it is now, and what it has changed where m was made anew; the place of the next
-    displacement.
+    """Set F to its present value, and, where m was made anew, its change; move on to the place of
+    the next displacement.
     """
     if tau.changed:
         tau.F = tau.loss + tau.penalty

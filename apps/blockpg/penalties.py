@@ -8,8 +8,8 @@ import numpy as np
 
 
 def lower(tau, p):
-    """Along a path: where the last pass has ended one penalty's run, the next one's begins with
-    its weights.
+    """Go on to the next penalty of a path, with the weights of the last one, if the last pass has
+    ended the run of that one.
     """
     if tau.ended and tau.l1 > p.l1:
         next_l1 = tau.l1 * (p.l1 / tau.largest) ** (1 / (p.path - 1))

@@ -29,21 +29,21 @@ JUDGED |= {"worst": total(combine="max"), "ranks": total(2, BINS)}
 
 
 def start(sample, tau):
-    """A sample's margin begins with the intercept; `dual` holds it until the slope takes its
+    """Begin a sample's margin with the intercept; `dual` holds it until the slope takes its
     place.
     """
     sample.dual = tau.b
 
 
 def add(feature, edges):
-    """A feature's part of the margins."""
+    """Add a feature's part to the margins."""
     if feature.w != 0:
         for edge in edges:
             edge.sample.dual += edge.value * feature.w
 
 
 def exact(sample, tau):
-    """The loss, and r in double precision with its sums by sign."""
+    """Add up the loss, and compute r in double precision, with its sums by sign."""
     z = sample.label * sample.dual
     tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
     sample.dual = -sample.label * sample.c / (1 + math.exp(min(z, 700.0)))
@@ -52,25 +52,25 @@ def exact(sample, tau):
 
 
 def balance(tau, p):
-    """Shares of the slopes of either sign at which they sum to 0, if there is an intercept."""
+    """Set the shares of the slopes of either sign at which they sum to 0, with an intercept."""
     tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
     if p.intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
 
 
 def balanced(sample, tau):
-    """A sample's share of that."""
+    """Scale a sample's dual variable by the share of its class."""
     sample.dual *= tau.share_up if sample.dual > 0 else tau.share_down
 
 
 def slope(feature, edges):
-    """The slope along a feature."""
+    """Add up the slope along a feature."""
     for edge in edges:
         feature.g += edge.value * edge.sample.dual
 
 
 def exceed(feature, tau, p):
-    """By how much a slope exceeds l1; and the feature's part of the penalties."""
+    """Add up by how much slopes exceed l1, and the feature's part of the penalties."""
     tau.absolute += abs(feature.w)
     tau.square += feature.w * feature.w
     tau.worst = max(tau.worst, abs(feature.g))
@@ -78,28 +78,28 @@ def exceed(feature, tau, p):
 
 
 def scaled(tau, p):
-    """F; and the share t: none is needed where l2 takes the excess."""
+    """Finish F, and set the share t; with l2 it is 1, as the l2 penalty takes the excess."""
     tau.objective += tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.scale = 1.0 if p.l2 > 0 or tau.worst <= tau.l1 else tau.l1 / tau.worst
     tau.duality_gap = tau.excess / (2 * p.l2) if p.l2 > 0 else 0.0
 
 
 def conjugate(sample, tau):
-    """A sample's part of the dual objective."""
+    """Add a sample's part to the dual objective."""
     if sample.c > 0:
         a = min(max(tau.scale * abs(sample.dual) / sample.c, 1e-300), 1 - 1e-16)
         tau.dual -= sample.c * (a * math.log(a) + (1 - a) * math.log1p(-a))
 
 
 def subtract(tau, p):
-    """The gap; none is known without a penalty."""
+    """Set the gap; none is known without a penalty."""
     tau.duality_gap = (
         tau.objective - tau.dual + tau.duality_gap if tau.l1 > 0 or p.l2 > 0 else np.nan
     )
 
 
 def margin(edges, tau):
-    """x.w + b of a sample that is not in training."""
+    """Return x.w + b of a sample that is not in training."""
     m = tau.b
     for edge in edges:
         m += edge.value * edge.feature.w
@@ -107,7 +107,7 @@ def margin(edges, tau):
 
 
 def judge(sample, edges, tau):
-    """A held-out sample's loss, whether its class is found, and its place among all margins."""
+    """Add up a held-out sample's loss, whether its class is found, and its margin's place."""
     m = margin(edges, tau)
     z = m * sample.label
     tau.test_loss += math.log1p(math.exp(-abs(z))) - min(z, 0.0)
@@ -117,7 +117,7 @@ def judge(sample, edges, tau):
 
 
 def report(tau):
-    """The means, and the area: the share of pairs of either class that are in the right order."""
+    """Set the means, and the area: the share of pairs of either class in the right order."""
     if tau.tested == 0:
         return
     tau.test_logloss, tau.test_accuracy = tau.test_loss / tau.tested, tau.right / tau.tested
@@ -125,7 +125,7 @@ def report(tau):
 
 
 def judged(held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any."""
+    """Return the stages that measure all this; held-out samples only if there are any."""
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
         Exchange(None, enter=start),
@@ -143,5 +143,5 @@ def judged(held_out):
 
 
 def probability(sample, edges, tau):
-    """That a sample is of the second class."""
+    """Return the probability that a sample is of the second class."""
     return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow

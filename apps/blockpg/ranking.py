@@ -10,13 +10,13 @@ BINS = 4096  # pairs within a bin count one half
 
 
 def bin_of(m):
-    """The bin of a margin m, squashed to m / (1 + |m|)."""
+    """Return the bin of a margin m, squashed to m / (1 + |m|)."""
     return min(int((m / (1 + abs(m)) + 1) * (BINS // 2)), BINS - 1)
 
 
 def area(ranks):
-    """The share of pairs of either class that are in the right order, by the samples of each class
-    in each bin, (2, BINS); NaN if there is but one class.
+    """Return the share of pairs of either class that are in the right order, by the samples of each
+    class in each bin, (2, BINS); NaN if there is but one class.
     """
     low, high = np.array(ranks)
     if not low.sum() or not high.sum():

@@ -24,25 +24,25 @@ LIMIT = 1e4  # of error: m is then made anew, which costs the entries of the wei
 
 
 def after_pass(tau):
-    """The errors after a pass."""
+    """Set the errors after a pass."""
     tau.last_error, tau.error, tau.errors[tau.at] = tau.error, tau.error + 1, 1.0
 
 
 def of_search(tau):
-    """The error s that the step x brings."""
+    """Return the error s that the step x brings."""
     return float(np.abs(tau.x[: len(tau.errors)]) @ tau.errors)
 
 
 def lowers(trial, tau):
-    """Whether the loss and penalty `trial` at the end of the step x are less than F by more than
-    rounding.
+    """Return whether the loss and penalty `trial` at the end of the step x are less than F by more
+    than rounding.
     """
     return trial < tau.F * (1 - EPSILON * of_search(tau))
 
 
 def after_search(tau, p):
-    """The errors after the step, or after a pass is undone; m is made anew where they exceed
-    LIMIT and before a run ends by `tol`.
+    """Set the errors after the step, or after a pass is undone. Have m made anew where they exceed
+    LIMIT, and before a run ends by `tol`.
     """
     if tau.undone:
         tau.error, tau.errors[:] = tau.last_error, 0

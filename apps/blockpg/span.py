@@ -17,8 +17,9 @@ RIDGE, REACH = 1e-8, 10.0  # of the scaled problem; the largest coefficient
 
 
 def displaced(feature, tau, p):
-    """A feature's part of the penalties, and of their slopes along its last displacements; none
-    where all these and the weight are 0.
+    """Note how far the last pass has moved the feature's weight. Add up its part of the penalties,
+    and of their slopes along its last displacements; these are 0 where all of them and the weight
+    are 0.
     """
     w = feature.w
     if w == 0 and feature.rests >= KEPT:
@@ -38,12 +39,12 @@ def displaced(feature, tau, p):
 
 
 def whole(half):
-    """The symmetric matrix of which `half` has the sums on and above the diagonal."""
+    """Return the symmetric matrix of which `half` has the sums on and above the diagonal."""
     return half + half.T - np.diag(np.diag(half))
 
 
 def direction(tau, p):
-    """The minimiser of the smooth model, bounded."""
+    """Return the minimiser of the smooth model, bounded."""
     with np.errstate(all="ignore"):  # a pass may have gone beyond all numbers
         tau.model[:], tau.model_slopes[:] = whole(tau.curves), tau.slopes
         x, curves, slopes = np.zeros(ALL), tau.model.copy(), tau.slopes.copy()
@@ -59,7 +60,7 @@ def direction(tau, p):
 
 
 def reach(feature, tau):
-    """A feature's part of the penalties at each share of the way."""
+    """Add up a feature's part of the penalties at each share of the way."""
     if feature.rests >= KEPT:
         return
     x = 0.0
@@ -71,7 +72,7 @@ def reach(feature, tau):
 
 
 def choose(tau, p):
-    """The share at which the model, penalties included, is least."""
+    """Choose the share at which the model, penalties included, is least."""
     t = np.array(SHARES)
     penalty = tau.l1 * tau.lengths + p.l2 / 2 * tau.squares
     model = t * (tau.model_slopes @ tau.x) + t * t / 2 * (tau.x @ tau.model @ tau.x) + penalty

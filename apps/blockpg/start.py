@@ -8,14 +8,16 @@ CROWD = 0.5  # damping of features that step at once: 0 is none, 1 a bound on av
 
 
 def crowding(blocks, slack):
-    """How much a step is damped for each other feature of a sample that moves: features step at
-    once in `blocks` blocks (0: one by one) of workers that are up to `slack` clocks apart.
+    """Return how much a step is damped for each other feature of a sample that moves: features step
+    at once in `blocks` blocks (0: one by one) of workers that are up to `slack` clocks apart.
     """
     return CROWD * (slack + 1) / blocks if blocks else 0.0
 
 
 def damped(crowd):
-    """What follows from the weights of the samples; steps are damped by `crowd`."""
+    """Return a UDF that sets the intercept and all else that follows from the weights of the
+    samples; steps are damped by `crowd`.
+    """
 
     def begin(tau, p):
         tau.crowd = crowd
@@ -36,6 +38,6 @@ def damped(crowd):
 
 
 def started(tau, p):
-    """F, and the first penalty: along a path the least at which no weight moves."""
+    """Set F, and the first penalty: along a path, the least one at which no weight moves."""
     tau.F, tau.mark, tau.largest = tau.loss, np.inf, max(tau.steepest, p.l1)
     tau.l1 = tau.largest if p.path > 1 else p.l1

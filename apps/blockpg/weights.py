@@ -23,7 +23,7 @@ class SparseReport(Report):
     """
 
     def tables(self, program, model):
-        """The intercept, if there is one, and the largest weights."""
+        """Return the intercept, if there is one, and the largest weights."""
         w, names = model.fields["feature"]["w"], model.ids["feature"]
         top = largest(w)[:TOP]
         rows = [("(intercept)", _intercept(model))] if program.intercept else []
@@ -36,7 +36,7 @@ class SparseReport(Report):
         }
 
     def remarks(self, program, records):
-        """A path that has ended before its last penalty."""
+        """Remark that a path has ended before its last penalty."""
         reached = records[-1].get("penalty_l1", program.l1) if records else program.l1
         if program.path > 1 and reached > program.l1:
             return [
@@ -46,17 +46,19 @@ class SparseReport(Report):
         return []
 
     def history(self, program, records):
-        """The path."""
+        """Return the path."""
         return {"path": path(records)} if program.path > 1 else {}
 
     def exports(self):
-        """Weights that are not 0, and what scikit-learn's estimators hold."""
+        """Return the forms of export: weights that are not 0, and the arrays of scikit-learn's
+        estimators.
+        """
         return {"weights": weights, "sklearn": sklearn}
 
 
 def largest(w: np.ndarray) -> np.ndarray:
-    """The places of the weights that are not 0, largest first, whatever their sign; equal ones
-    in their order.
+    """Return the places of the weights that are not 0, largest first, whatever their sign; equal
+    ones in their order.
     """
     (there,) = np.nonzero(w)
     return there[np.argsort(-np.abs(w[there]), kind="stable")]
@@ -67,8 +69,8 @@ def path(
     penalty: str = "penalty_l1",
     measures: Sequence[str] = PATH,
 ) -> dict[str, list[str]]:
-    """A row for each value of the metric `penalty`, in the order of the run: the `measures` in the
-    last epoch's record of it. What no such record says is left out.
+    """Return a row for each value of the metric `penalty`, in the order of the run: the `measures`
+    in the last epoch's record of it. A measure that is in no such record is left out.
     """
     last = {record[penalty]: record for record in records if penalty in record}
     metrics = [name for name in measures if any(name in record for record in last.values())]
@@ -80,8 +82,8 @@ def path(
 
 
 def weights(program: Program, model: Model) -> dict[str, np.ndarray]:
-    """`feature` (k,) ids and `weight` (k,) float64 of the weights that are not 0, largest first;
-    `intercept` float64.
+    """Return `feature` (k,) ids and `weight` (k,) float64 of the weights that are not 0, largest
+    first; `intercept` float64.
     """
     w = model.fields["feature"]["w"]
     order = largest(w)
@@ -93,8 +95,8 @@ def weights(program: Program, model: Model) -> dict[str, np.ndarray]:
 
 
 def sklearn(program: Program, model: Model) -> dict[str, np.ndarray]:
-    """`coef_` (1, n), `intercept_` (1,) float64 and `classes_` (2,) as in LogisticRegression;
-    `features` (n,): ids of the n columns.
+    """Return `coef_` (1, n), `intercept_` (1,) float64 and `classes_` (2,) as in
+    LogisticRegression; `features` (n,): ids of the n columns.
 
     Columns are in ascending order of the ids. Classes are numbers if both are.
     """
@@ -111,14 +113,16 @@ def sklearn(program: Program, model: Model) -> dict[str, np.ndarray]:
 
 
 def classes(negative: str, positive: str) -> list[Any]:
-    """The labels of the two classes, as whole numbers or else as numbers if both are, and else
-    as text.
+    """Return the labels of the two classes, as whole numbers or else as numbers if both are, and
+    else as text.
     """
     return typed([negative or CLASSES[0], positive or CLASSES[1]])
 
 
 def typed(names: Sequence[str]) -> list[Any]:
-    """Labels as whole numbers or else as numbers if all are, and else as text."""
+    """Return the labels as whole numbers if all are, else as numbers if all are, and else as
+    text.
+    """
     for kind in (int, float):
         try:
             return [kind(name) for name in names]

@@ -24,12 +24,12 @@ TOKENS = 400_000
 
 
 def small(p):
-    """Where vectors start: so close to 0 that all products are small."""
+    """Return the distribution of the first vectors: so close to 0 that all products are small."""
     return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
 
 
 def with_negatives(walk):
-    """A UDF that makes a walk, step by step, and at its last place the pool of negatives."""
+    """Return a UDF that makes a walk, step by step, and at its last place the pool of negatives."""
 
     def make(start, path, noise, at, topology, p, rng):
         walk(start, path, at, topology, p, rng)
@@ -43,11 +43,13 @@ class DeepWalkInput(EmbeddingInput):
     """A graph with the table that negatives are drawn from."""
 
     def extra_tables(self, program, topology):
-        """Walker's table of negatives."""
+        """Return Walker's table of negatives."""
         return table(topology)
 
     def specialise(self, program, edges):
-        """The same program; on a larger graph with a mini-batch whose vertices fit into memory."""
+        """Return the program itself; on a larger graph, a copy with a mini-batch whose vertices fit
+        into memory.
+        """
         most = max(1, TOKENS // program.length)
         if program.batch or len(edges.ids["node"]) <= BLOCKS * most:
             return program

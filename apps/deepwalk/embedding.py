@@ -38,8 +38,8 @@ class EmbeddingReport(Report):
     """Scores and formats of the vectors `u` of vertices of type `node`."""
 
     def judge(self, program, model, truth):
-        """F1 of a linear classifier by labels, and whether edges kept back are told from pairs
-        without an edge.
+        """Return F1 of a linear classifier by labels, and how well edges kept back are told from
+        pairs without an edge.
         """
         vectors, pieces = model.fields["node"]["u"], list(model.edges)
         ends = tuple(
@@ -59,7 +59,7 @@ class EmbeddingReport(Report):
         )
 
     def exports(self):
-        """Ids and vectors, in files that others read or as a picture."""
+        """Return the forms of export of ids and vectors: files that others read, or a picture."""
         return dict.fromkeys(("word2vec", "word2vec-binary", "npz", "picture"), vectors_of)
 
 
@@ -71,5 +71,5 @@ class Embedding(Program):
 
 
 def vectors_of(program, model):
-    """Ids and vectors."""
+    """Return ids and vectors."""
     return arrays(model.ids["node"], model.fields["node"]["u"])

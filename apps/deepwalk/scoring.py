@@ -86,7 +86,7 @@ def judged(
     shuffles: int = SHUFFLES,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, float]:
-    """Micro and macro F1 by `labels`, and `link_auc` by pairs `held_out`; of each what is given.
+    """Return micro and macro F1 if `labels` are given, and `link_auc` if pairs `held_out` are.
 
     `embedding` (n, d); `edges` those trained on, (m,) indices of both ends, as are those held out.
     `progress` as in `f1_scores`.
@@ -105,7 +105,7 @@ def judged(
 
 
 def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-    """The dot product of each pair's vectors, (len(src),) float64."""
+    """Return the dot product of each pair's vectors, (len(src),) float64."""
     out = np.empty(len(src))
     for at in range(0, len(src), PIECE):
         piece = slice(at, at + PIECE)
@@ -116,20 +116,20 @@ def dots(embedding: np.ndarray, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
 
 
 def _keys(src: np.ndarray, dst: np.ndarray, n: int) -> np.ndarray:
-    """One number for each pair, whatever its direction."""
+    """Return one number for each pair, whatever its direction."""
     return np.minimum(src, dst).astype(np.int64) * n + np.maximum(src, dst)
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:
-    """Each once, ascending. (numpy.unique has become a hash table, and takes twenty times as
-    long for millions.)
+    """Return each key once, ascending. (numpy.unique has become a hash table, and takes twenty
+    times as long for millions.)
     """
     keys = np.sort(keys)
     return keys[np.diff(keys, prepend=-1) != 0]
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which of the keys are among the `known`, which ascend."""
+    """Return for each key whether it is among the `known`, which ascend."""
     if not len(known):
         return np.zeros(len(keys), np.bool_)
     return np.asarray(known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys)

@@ -22,8 +22,8 @@ AT_ONCE = 4  # rows multiplied in one loop, so that the centre's is read once fo
 
 
 def products(u, edges, at, n, out, first):
-    """out[first + k] = u . edges[at[k]].node.c for k < n; `at` and `out` have room up to the
-    next multiple of AT_ONCE.
+    """Compute out[first + k] = u . edges[at[k]].node.c for k < n; `at` and `out` have room up to
+    the next multiple of AT_ONCE.
     """
     for k in range(n, (n + AT_ONCE - 1) // AT_ONCE * AT_ONCE):
         at[k] = at[0]
@@ -40,8 +40,8 @@ def products(u, edges, at, n, out, first):
 
 
 def sigmoids(x, n):
-    """x[:n] in place: 1/2 + tanh(x/2) / 2 by Lambert's continued fraction, to 2e-5; no call, so
-    that the loop is vector code.
+    """Replace x[:n] by 1/2 + tanh(x/2) / 2, computed by Lambert's continued fraction, to 2e-5; no
+    call, so that the loop is vector code.
     """
     for k in range(n):
         y = min(max(np.float32(0.5) * x[k], np.float32(-4.97)), np.float32(4.97))
@@ -54,7 +54,9 @@ def sigmoids(x, n):
 
 
 def change(u, new, edges, at, n, g, first):
-    """new += g v and v += g u for the rows v of edges[at[:n]], whose g stand from `first` on."""
+    """Compute new += g v and v += g u for the rows v of edges[at[:n]], whose g stand from `first`
+    on.
+    """
     for k in range(n):
         v, x = edges[at[k]].node.c, g[first + k]
         for j in range(len(u)):
@@ -64,8 +66,8 @@ def change(u, new, edges, at, n, g, first):
 
 
 def centre(u, path, near, m, noise, far, n, a, g, new):
-    """One centre: m contexts path[near], n negatives noise[far]. All products come first, then
-    all changes.
+    """Train one centre: m contexts path[near], n negatives noise[far]. All products come first,
+    then all changes.
     """
     room = (m + AT_ONCE - 1) // AT_ONCE * AT_ONCE
     products(u, path, near, m, g, 0)
@@ -84,8 +86,8 @@ def centre(u, path, near, m, noise, far, n, a, g, new):
 
 
 def learn(path, noise, p, rng, progress, share):
-    """Every vertex of a walk as centre, in its order. Where masters take a `share` of changes,
-    these are made so much larger.
+    """Train every vertex of a walk as centre, in its order. Where masters take a `share` of
+    changes, these are made so much larger.
     """
     a = (p.step + (LAST - p.step) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
@@ -114,7 +116,7 @@ def fill(noise, topology, rng):
 
 
 def table(topology):
-    """Walker's table of how often each vertex is a negative: to be looked at by `fill`."""
+    """Return Walker's table of how often each vertex is a negative, which `fill` reads."""
     n, m = len(topology.bounds) - 1, len(topology.ends)
     each = None
     if topology.sums is not None and m:

@@ -9,8 +9,8 @@ import numpy as np
 
 
 def by_weight(sums, first, last, rng):
-    """One of the edges first..last-1, drawn by weight; `sums` (m,) are running sums of a
-    vertex's weights.
+    """Draw one of the edges first..last-1 by weight; `sums` (m,) are running sums of a vertex's
+    weights.
     """
     low, high, x = first, last - 1, rng.uniform() * sums[last - 1]
     while low < high:
@@ -23,7 +23,7 @@ def by_weight(sums, first, last, rng):
 
 
 def edge_to(bounds, ends, u, v):
-    """The edge from u to v, or -1."""
+    """Return the edge from u to v, or -1."""
     low, high = bounds[u], bounds[u + 1]
     last = high
     while low < high:
@@ -36,7 +36,7 @@ def edge_to(bounds, ends, u, v):
 
 
 def first_order(path, start, at, bounds, ends, sums, rng):
-    """A step by weight, or uniform where `sums` is empty."""
+    """Step by weight, or uniformly where `sums` is empty."""
     if at == 0:
         path[0] = start
         return
@@ -50,7 +50,7 @@ def first_order(path, start, at, bounds, ends, sums, rng):
 
 
 def back(bounds, ends, sums, v, u, extra, most):
-    """The share of draws at v that go straight back to u, `extra` being what 1/p has above
+    """Return the share of draws at v that go straight back to u, `extra` being what 1/p has above
     `most`, the largest other bias.
     """
     home = edge_to(bounds, ends, v, u)
@@ -64,7 +64,7 @@ def back(bounds, ends, sums, v, u, extra, most):
 
 
 def second_order(path, start, at, bounds, ends, sums, p, q, rng):
-    """node2vec's step from t over v to x (Grover and Leskovec, KDD 2016), by rejection: x is
+    """Make node2vec's step from t over v to x (Grover and Leskovec, KDD 2016), by rejection: x is
     proposed by weight and accepted by its bias,
 
         1/p  if x is t,    1  if t leads to x,    1/q  otherwise,

@@ -13,8 +13,8 @@ BLANK, NEWLINE = 32, 10
 
 
 def check_words(ids, do=""):
-    """DataError for an id that is empty or has a blank or a newline in it, and so would be
-    another or none when it is read.
+    """Refuse an id that is empty or has a blank or a newline in it, and so would be another or none
+    when it is read. DataError.
     """
     for word in () if ids.dtype.kind in "iu" else ids.tolist():
         if len(word.split()) != 1 or word != word.strip():
@@ -35,13 +35,13 @@ class Lines:
         self._letters = np.frombuffer(b"".join(words), np.uint8)
 
     def of(self, lists):
-        """The lines, uint8 (bytes,)."""
+        """Return the lines, uint8 (bytes,)."""
         return _lines(lists, self._letters, self._bounds)
 
 
 @compiled
 def _lines(lists, letters, bounds):
-    """The same; `letters` holds the ids one after the other, cut at `bounds` (n + 1,)."""
+    """Write the lines; `letters` holds the ids one after the other, cut at `bounds` (n + 1,)."""
     size = 0
     for i in range(lists.shape[0]):
         size += 1

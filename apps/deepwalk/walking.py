@@ -18,7 +18,7 @@ class WalkInput(Graph):
     """A graph of which every worker sees all neighbours."""
 
     def topology(self, program):
-        """Neighbours along edges, or along and against them."""
+        """Return whether neighbours lie along edges alone, or along and against them."""
         return "directed" if program.directed else "undirected"
 
 
@@ -48,17 +48,17 @@ class Walking(Program):
 
 
 def uniform(start, path, at, topology, p, rng):
-    """Each neighbour alike."""
+    """Step to any neighbour, with equal probabilities."""
     first_order(path, start, at, topology.bounds, topology.ends, topology.ends[:0], rng)
 
 
 def weighted(start, path, at, topology, p, rng):
-    """Neighbours by the weights of their edges."""
+    """Step to a neighbour, with a probability in proportion to the weight of the edge."""
     first_order(path, start, at, topology.bounds, topology.ends, topology.sums, rng)
 
 
 def biased(start, path, at, topology, p, rng):
-    """Neighbours by p and q."""
+    """Step to a neighbour, with the probabilities that p and q give."""
     second_order(
         path,
         start,
@@ -73,7 +73,7 @@ def biased(start, path, at, topology, p, rng):
 
 
 def biased_by_weight(start, path, at, topology, p, rng):
-    """Neighbours by weight, p and q."""
+    """Step to a neighbour, with the probabilities that weights, p and q give."""
     second_order(
         path,
         start,
@@ -88,7 +88,7 @@ def biased_by_weight(start, path, at, topology, p, rng):
 
 
 def chosen(program):
-    """The step that a program's parameters `weighted`, `p` and `q` ask for."""
+    """Return the UDF of the step that a program's parameters `weighted`, `p` and `q` ask for."""
     if program.p == program.q == 1:
         return weighted if program.weighted else uniform
     return biased_by_weight if program.weighted else biased

@@ -24,7 +24,7 @@ AT_ONCE = 1 << 20  # vertices on the walks of a block
 
 
 def counting(walk):
-    """A UDF that takes a step and counts it."""
+    """Return a UDF that takes a step and counts it."""
 
     def make(start, path, at, topology, p, rng, tau):
         walk(start, path, at, topology, p, rng)
@@ -37,7 +37,7 @@ def counting(walk):
 
 
 def report(tau):
-    """What an epoch reports."""
+    """Report how many walks and steps there were in an epoch."""
     tau.walks, tau.steps = tau.begun, tau.taken
 
 
@@ -45,7 +45,7 @@ class WalkFileInput(WalkInput):
     """A graph whose ids the file of walks can hold."""
 
     def specialise(self, program, edges):
-        """The same program. DataError for ids that a line of text cannot hold."""
+        """Return the program itself. DataError for ids that a line of text cannot hold."""
         if program.format == "text":
             check_words(edges.ids["node"].values, do="Take --format parquet.")
         return program
@@ -55,7 +55,7 @@ class WalkReport(Report):
     """The walks as a file, and how many steps there are and how fast."""
 
     def summary(self, program, tables, records):
-        """Walks and steps of all epochs, and steps a second."""
+        """Return walks and steps of all epochs, and steps a second."""
         counts = {
             name: float(sum(record.get(name, 0) for record in records))
             for name in ("walks", "steps")
@@ -63,7 +63,7 @@ class WalkReport(Report):
         return counts | {"steps_per_second": counts["steps"] / max(records[-1]["seconds"], 1e-9)}
 
     def write(self, program, folder, lists, ids):
-        """One walk a row."""
+        """Write one walk a row."""
         paths = (piece["path"] for piece in lists)
         if program.format == "text":
             lines = Lines(ids)

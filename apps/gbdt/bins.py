@@ -11,7 +11,7 @@ import numpy as np
 
 
 def into_bins(feature, edges, p):
-    """The bin of each entry of a feature."""
+    """Set the bin of each entry of a feature."""
     n = len(edges)
     feature.bins = min(n, 1)
     same = True
@@ -31,7 +31,7 @@ def into_bins(feature, edges, p):
 
 
 def ends(x, bins):
-    """The largest value of each bin, ascending, of values in ascending order."""
+    """Return the largest value of each bin, ascending, of values in ascending order."""
     n, distinct = len(x), 1
     for i in range(1, n):
         distinct += x[i] != x[i - 1]

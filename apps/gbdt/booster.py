@@ -15,20 +15,20 @@ NONE = 2147483647  # XGBoost's parent of a root
 
 
 def grown(model):
-    """How many trees a model has."""
+    """Return how many trees a model has."""
     return int(model.fields["tau"]["tree"][0])
 
 
 def by_node(program, model, name):
-    """A field of all nodes, (trees, nodes)."""
+    """Return a field of all nodes, (trees, nodes)."""
     held = np.asarray(model.fields["tau"][name])[0].reshape(program.trees, -1)
     return held[: grown(model)]
 
 
 def trees(program, model):
-    """Of all nodes, (trees, nodes): `feature` (its place in `features`, -1 in a leaf), `cut`,
-    `default_left`, `weight`, `gain`, `cover`. Node n has the children 2 n and 2 n + 1; the root is
-    1. `base` is the score before the first tree.
+    """Return arrays of all nodes, (trees, nodes): `feature` (its place in `features`, -1 in a
+    leaf), `cut`, `default_left`, `weight`, `gain`, `cover`. Node n has the children 2 n and 2 n +
+    1; the root is 1. `base` is the score before the first tree.
     """
     names = ("feature", "cut", "default_left", "weight", "gain", "cover")
     return {
@@ -39,8 +39,9 @@ def trees(program, model):
 
 
 def columns(ids):
-    """The columns of features in XGBoost, their number, and their names if they have some. Ids
-    that are whole numbers from 0 are the columns themselves, as where XGBoost reads the same file.
+    """Return the columns of features in XGBoost, their number, and their names if they have some.
+    Ids that are whole numbers from 0 are the columns themselves, as where XGBoost reads the same
+    file.
     """
     ids = np.asarray(ids)
     if len(ids) and ids.dtype.kind in "iu" and ids.min() >= 0 and ids.max() < NONE:
@@ -49,7 +50,7 @@ def columns(ids):
 
 
 def xgboost(program, model):
-    """The document that `xgboost.Booster.load_model` reads."""
+    """Return the document that `xgboost.Booster.load_model` reads."""
     loss = LOSSES[program.loss]
     column, width, names = columns(model.ids["feature"])
     base = float(model.fields["tau"]["base"][0])
@@ -88,7 +89,7 @@ def xgboost(program, model):
 
 
 def _tree(number, fields, column, width):
-    """One tree with its nodes numbered as they are met, level by level."""
+    """Return one tree with its nodes numbered as they are met, level by level."""
     of = {name: fields[name][number] for name in ("feature", "cut", "default_left", "weight")}
     gain, cover = fields["gain"][number], fields["cover"][number]
     order = [1]

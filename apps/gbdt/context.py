@@ -12,27 +12,27 @@ class BoostedSamples(Samples):
     """Samples of two classes, or with numbers as labels."""
 
     def numeric(self, program):
-        """As its loss says."""
+        """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
 
 
 def nodes(p):
-    """Nodes of a whole tree, numbered from 1."""
+    """Return the number of nodes of a whole tree, numbered from 1."""
     return 2 ** (p.depth + 1)
 
 
 def widest(p):
-    """Nodes of the last level."""
+    """Return the number of nodes of the last level."""
     return 2**p.depth
 
 
 def split(p):
-    """Nodes of the last level that is split."""
+    """Return the number of nodes of the last level that is split."""
     return 2 ** (p.depth - 1)
 
 
 def forest(p):
-    """A number for each node of each tree."""
+    """Return the shape of an array with a number for each node of each tree."""
     return p.trees, nodes(p)
 
 

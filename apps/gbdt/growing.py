@@ -17,38 +17,38 @@ BITS = 29  # of g and h: they fit 32 bits with a sign, and sums of 2^33 of them 
 
 
 def unit(most):
-    """A power of two, of which `most` is at most 2^BITS."""
+    """Return a power of two, of which `most` is at most 2^BITS."""
     return 2.0 ** (math.ceil(math.log2(most)) - BITS) if most > 0 else 1.0
 
 
 def quantise(sample, tau):
-    """The derivatives in whole units."""
+    """Set the derivatives in whole units."""
     sample.state[0] = math.floor(sample.g * tau.per_g + 0.5)
     sample.state[1] = math.floor(sample.h * tau.per_h + 0.5)
     sample.state[2] = 0
 
 
 def leave_out(sample, rng, p):
-    """A sample that is not drawn adds nothing to the sums, but goes through the tree too."""
+    """Leave a sample that is not drawn out of the sums; it goes through the tree all the same."""
     if rng.uniform() >= p.row_share:
         sample.state[0] = 0
         sample.state[1] = 0
 
 
 def draw(feature, tau, rng, p):
-    """A feature that is not drawn rests."""
+    """Make a feature that is not drawn rest."""
     if rng.uniform() >= p.column_share:
         feature.rests = tau.tree + 1
 
 
 def gather(sample, tau):
-    """The sums of the root."""
+    """Add up the sums of the root."""
     tau.all_g += int(sample.state[0])
     tau.all_h += int(sample.state[1])
 
 
 def plant(tau, p):
-    """A tree of one node."""
+    """Begin a tree of one node."""
     tau.nodes, tau.grown = 1, False
     tau.sums[0, 0], tau.sums[1, 0] = tau.all_g, tau.all_h
     tau.least_h = max(1, math.ceil(p.least_h * tau.per_h))
@@ -57,7 +57,9 @@ def plant(tau, p):
 
 
 def weigh(tau, p):
-    """What the nodes of a new level are as leaves, and which of them may be split."""
+    """Compute the weights that the nodes of a new level have as leaves, and which of them may be
+    split.
+    """
     n, t = tau.nodes, tau.tree
     sums = tau.sums[:, :n]
     g, h = sums[0] * tau.unit_g, sums[1] * tau.unit_h
@@ -82,8 +84,8 @@ def divide(tau, p):
 
 
 def between(low, high):
-    """Cuts in single precision: values below go left. Where one side has no values, all that are
-    there go to the other.
+    """Return the cuts in single precision: values below go left. Where one side has no values, all
+    that are there go to the other.
     """
     largest = np.float32(np.finfo(np.float32).max)
     low, high = np.maximum(low, -largest), np.minimum(high, largest)
@@ -93,12 +95,12 @@ def between(low, high):
 
 
 def grown(tau):
-    """Whether the tree is whole."""
+    """Return whether the tree is whole."""
     return bool(tau.grown)
 
 
 def follow(sample, tau):
-    """The place of the sample's node among those of the level; behind the last if it is a leaf
+    """Set the place of the sample's node among those of the level; behind the last if it is a leaf
     above.
     """
     if tau.nodes > 1:
@@ -107,7 +109,7 @@ def follow(sample, tau):
 
 
 def climbing(loss):
-    """A UDF that adds the new leaf to a sample's score, and derives the loss there."""
+    """Return a UDF that adds the new leaf to a sample's score, and derives the loss there."""
     slopes = loss.slopes
 
     def climb(sample, tau):
@@ -121,7 +123,7 @@ def climbing(loss):
 
 
 def finish(tau, p):
-    """The tree is done."""
+    """Finish the tree."""
     t = tau.tree
     tau.leaves = 1 + np.count_nonzero(tau.feature[t] >= 0)
     tau.tree = tau.trees = t + 1
@@ -129,6 +131,6 @@ def finish(tau, p):
 
 
 def units(tau):
-    """Those of the derivatives at the present scores."""
+    """Set the units in which the derivatives at the present scores are counted."""
     tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
     tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

@@ -16,29 +16,29 @@ LEAST_H = 1e-16  # as XGBoost has it
 
 
 def logistic(y, m):
-    """(g, h), without an overflow."""
+    """Return (g, h) of the logistic loss, without an overflow."""
     e = math.exp(-abs(m))
     q = 1 / (1 + e)
     return (q if m > 0 else e * q) - (1.0 if y > 0 else 0.0), max(e * q * q, LEAST_H)
 
 
 def logistic_loss(y, m):
-    """The loss alone."""
+    """Return the logistic loss alone."""
     return math.log1p(math.exp(-abs(m))) - min(y * m, 0.0)
 
 
 def log_odds(mean):
-    """Of the second class, by the mean of labels."""
+    """Return the log odds of the second class, by the mean of labels."""
     return math.log((1 + mean) / (1 - mean))
 
 
 def squared(y, m):
-    """(g, h)."""
+    """Return (g, h) of the squared loss."""
     return m - y, 1.0
 
 
 def squared_loss(y, m):
-    """The loss alone."""
+    """Return the squared loss alone."""
     return (m - y) * (m - y) / 2
 
 

@@ -13,7 +13,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def choose(tau):
-    """The splits that have won."""
+    """Choose the splits that have won."""
     n = tau.nodes
     keys = tau.best.keys[:n]
     split, left = keys >= 0, keys % 2
@@ -31,15 +31,15 @@ def choose(tau):
 
 
 def move(feature, edges, tau):
-    """Entries of a feature that has won tell their samples if they go another way than the missing
-    do; and add up what they take along.
+    """Mark the samples of a feature that has won if they go another way than those without an
+    entry; add up the sums that go with them.
     """
     if tau.mask[feature.id & MASK]:
         carry(feature, edges, tau)
 
 
 def carry(feature, edges, tau):
-    """That of a feature which may have won."""
+    """Do the work of `move` for a feature that may have won."""
     nodes = tau.nodes
     cut, found = np.full(nodes + 1, -1), False
     for node in range(nodes):
@@ -71,7 +71,7 @@ def carry(feature, edges, tau):
 
 
 def settle(sample, tau):
-    """A sample goes to a child of its node, if that has been split. The root is node 1, and node n
+    """Move a sample to a child of its node, if that has been split. The root is node 1, and node n
     has the children 2 n and 2 n + 1.
     """
     node = 1 if tau.nodes == 1 else sample.node

@@ -21,7 +21,7 @@ JUDGED = {
 
 
 def found(edges, feature):
-    """The place of a feature's entry among those of a sample, -1 if it has none."""
+    """Return the place of a feature's entry among those of a sample, -1 if it has none."""
     for i in range(len(edges)):
         if edges[i].feature.id == feature:
             return i
@@ -29,7 +29,7 @@ def found(edges, feature):
 
 
 def leaf(tree, edges, tau):
-    """The node of a tree in which a sample ends."""
+    """Return the node of a tree in which a sample ends."""
     node = 1
     while tau.feature[tree, node] >= 0:
         at = found(edges, tau.feature[tree, node])
@@ -42,7 +42,9 @@ def leaf(tree, edges, tau):
 
 
 def margin(edges, tau):
-    """The score of a sample that is not in training, in single precision and in XGBoost's order."""
+    """Return the score of a sample that is not in training, in single precision and in XGBoost's
+    order.
+    """
     m = np.float32(tau.base)
     for tree in range(tau.tree):
         m += tau.weight[tree, leaf(tree, edges, tau)]
@@ -50,17 +52,17 @@ def margin(edges, tau):
 
 
 def probability(sample, edges, tau):
-    """That a sample is of the second class."""
+    """Return the probability that a sample is of the second class."""
     return 1 / (1 + math.exp(min(-margin(edges, tau), 700.0)))  # without an overflow
 
 
 def prediction(sample, edges, tau):
-    """The label of a sample."""
+    """Return the predicted label of a sample."""
     return margin(edges, tau)
 
 
 def losing(loss):
-    """A UDF that adds up the losses of samples in training."""
+    """Return a UDF that adds up the losses of samples in training."""
     value = loss.value
 
     def lose(sample, tau):
@@ -70,13 +72,13 @@ def losing(loss):
 
 
 def valued(tau):
-    """The objective."""
+    """Set the objective."""
     tau.objective = tau.loss
 
 
 def judging(loss):
-    """A UDF that takes a held-out sample through the trees that are new to it, and judges by its
-    score.
+    """Return a UDF that takes a held-out sample through the trees that are new to it, and judges by
+    its score.
     """
     value, of_classes = loss.value, loss.of_classes
 
@@ -98,7 +100,7 @@ def judging(loss):
 
 
 def reporting(loss):
-    """The means over held-out samples."""
+    """Return a UDF that sets the means over held-out samples."""
 
     def report(tau):
         if tau.tested == 0:
@@ -114,7 +116,9 @@ def reporting(loss):
 
 
 def judged(loss, *, held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any."""
+    """Return the stages that measure all this, with the metrics of held-out samples only if there
+    are any.
+    """
     stages = [Exchange(None, enter=losing(loss), over="sample", once=True), GlobalSync(valued)]
     if held_out:
         judge = Exchange(judging(loss), over="sample", held_out=True)

@@ -26,15 +26,15 @@ smallest number wins.
 
 
 def offer(feature, edges, tau, p):
-    """The best split that a feature has for each node of the level. A feature whose entries have
-    too small a sum of h in all nodes rests until the next tree.
+    """Offer the best split that a feature has for each node of the level. A feature whose entries
+    have too small a sum of h in all nodes rests until the next tree.
     """
     if feature.rests <= tau.tree and feature.bins > 0:  # most rest, and this is a short function
         look(feature, edges, tau, p)
 
 
 def look(feature, edges, tau, p):
-    """That of a feature which does not rest."""
+    """Do the work of `offer` for a feature that does not rest."""
     nodes, bins = tau.nodes, feature.bins
     if nodes == 1 and len(edges) < FIRST_ASKED_ENTRIES and heaviness(edges) < tau.least_h:
         feature.rests = tau.tree + 1
@@ -56,7 +56,9 @@ def look(feature, edges, tau, p):
 
 
 def histograms(edges, nodes, bins):
-    """The sums of g and h, side by side, by node and bin; those of samples in leaves come last."""
+    """Return the sums of g and h, side by side, by node and bin; those of samples in leaves come
+    last.
+    """
     size, one, ways = 2 * (nodes + 1) * bins, np.uint64(1), WAYS
     if nodes == 1 or size > MANY or len(edges) < MANY:
         ways = 1
@@ -81,7 +83,7 @@ def histograms(edges, nodes, bins):
 
 
 def heaviness(edges):
-    """The sum of h of all entries."""
+    """Return the sum of h of all entries."""
     h = 0
     for edge in edges:
         h += int(edge.sample.state[1])

@@ -17,7 +17,7 @@ FINE = 2.0**BITS  # how many times smaller the second unit is
 
 
 def weigh(sample, tau, p):
-    """The weight of a sample, and the largest numbers of all."""
+    """Set the weight of a sample, and find the largest numbers of all."""
     c = float(sample.weight)
     if sample.label > 0:
         c *= p.positive_weight
@@ -27,7 +27,7 @@ def weigh(sample, tau, p):
 
 
 def count(sample, tau):
-    """The sums of weights and labels, in units and in finer units."""
+    """Add up weights and labels, in units and in finer units."""
     weight, label = sample.c * tau.per_h, sample.c * sample.label * tau.per_g
     whole = math.floor(weight)
     tau.weights[0] += whole
@@ -38,12 +38,16 @@ def count(sample, tau):
 
 
 def joined(sums, unit):
-    """The number that two sums of whole numbers are."""
+    """Return the number that two sums of whole numbers stand for: one in units, one in finer
+    units.
+    """
     return (sums[0] + sums[1] / FINE) * unit
 
 
 def beginning(loss):
-    """The first score: the constant of least loss, as XGBoost computes it."""
+    """Return a UDF that sets the first score: the constant of least loss, as XGBoost computes
+    it.
+    """
 
     def begin(tau):
         weights = joined(tau.weights, tau.unit_h)
@@ -61,7 +65,7 @@ def beginning(loss):
 
 
 def starting(loss):
-    """A UDF: all scores are the same."""
+    """Return a UDF that sets all scores to the first one."""
     slopes = loss.slopes
 
     def start(sample, tau):

@@ -12,7 +12,7 @@ class TreeReport(Report):
     """Of a program with trees in the context."""
 
     def tables(self, program, model):
-        """The features, by the sum of the gains of their splits."""
+        """Return the features, by the sum of the gains of their splits."""
         gain, splits = importances(model)
         (used,) = np.nonzero(splits)
         order = used[np.argsort(-gain[used], kind="stable")]
@@ -25,12 +25,14 @@ class TreeReport(Report):
         }
 
     def exports(self):
-        """For XGBoost; the trees and importances as arrays."""
+        """Return the forms of export: the document for XGBoost; the trees and importances as
+        arrays.
+        """
         return {"xgboost": xgboost, "trees": trees, "importance": importance}
 
 
 def importances(model):
-    """The sum of the gains of each feature's splits, and their number, (n,)."""
+    """Return the sum of the gains of each feature's splits, and their number, (n,)."""
     feature = np.asarray(model.fields["tau"]["feature"])[0]
     at = feature >= 0
     gains = np.asarray(model.fields["tau"]["gain"])[0][at].astype(float)
@@ -42,6 +44,6 @@ def importances(model):
 
 
 def importance(program, model):
-    """`feature` (n,) ids, `gain` and `splits` (n,) of each."""
+    """Return `feature` (n,) ids, `gain` and `splits` (n,) of each."""
     gain, splits = importances(model)
     return {"feature": model.ids["feature"], "gain": gain, "splits": splits}

@@ -8,26 +8,26 @@ from tux.apps.kmeans.passes import distances
 
 
 def hold(feature, p):
-    """The sums are those of the first centers, as if each were a sample of its own."""
+    """Set the sums to those of the first centers, as if each were a sample of its own."""
     for k in range(p.clusters):
         feature.sums[k] = feature.s[k]
 
 
 def join(sample, edges, tau, p):
-    """The nearest center of a sample of a mini-batch."""
+    """Find the nearest center of a sample of a mini-batch."""
     sample.cluster = least(distances(edges, sample.square, tau, p))
     tau.joined[sample.cluster] += 1
 
 
 def add(sample, edges):
-    """The sums of its cluster grow by a sample."""
+    """Add a sample to the sums of its cluster."""
     for edge in edges:
         edge.feature.touched = max(edge.feature.touched, 1)
         edge.feature.sums[sample.cluster] += edge.value
 
 
 def grow(tau):
-    """The centers have moved by a mini-batch: sums and sizes are those of all samples so far."""
+    """Add the changes of a mini-batch: sums and sizes are then those of all samples so far."""
     tau.square[:] += tau.grown
     tau.size[:] += tau.joined
     place(tau)

@@ -14,7 +14,9 @@ from tux.program.program import Program
 
 
 def of_sample(field, kept, passing):
-    """What is known of a sample, as fields of a kind, with what says whether they are `kept`."""
+    """Return the fields of a sample: `field` is their kind; `kept` and `passing` are the arguments
+    for those that stay in the model and for those that do not.
+    """
     return {
         "cluster": field("i4", **kept),
         "distance": field("f4", **kept),

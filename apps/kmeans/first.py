@@ -7,7 +7,7 @@ from tux.apps.kmeans.start import choose, gain, stands
 
 
 def measure(sample, edges, tau):
-    """The square of a sample, and its part in the mean."""
+    """Compute the square of a sample, and add its part to the sums of features."""
     square = 0.0
     for edge in edges:
         square += np.float64(edge.value) ** 2
@@ -17,30 +17,32 @@ def measure(sample, edges, tau):
 
 
 def counted(tau):
-    """How many samples there are."""
+    """Set the number of samples."""
     tau.n, tau.variance, tau.farthest = tau.samples, tau.spread, -1
 
 
 def mean(feature, tau):
-    """The mean of a feature, squared."""
+    """Add the squared mean of a feature to the sum over features."""
     tau.mean_square += (feature.shown[0] / tau.n) ** 2
     tau.features += 1
 
 
 def varied(tau):
-    """The mean variance of a feature."""
+    """Set the mean variance of a feature."""
     tau.variance = (tau.variance / tau.n - tau.mean_square) / tau.features
 
 
 def show(sample, edges, tau):
-    """A candidate tells its features what it has of them."""
+    """Write a candidate's entries to its features."""
     if stands(sample, tau):
         for edge in edges:
             edge.feature.shown[sample.group] += edge.value
 
 
 def see(feature, tau):
-    """The last center has of a feature what the best of its candidates had; the new ones."""
+    """Copy the coordinate of the last center from the best of its candidates; then take over those
+    of the new candidates.
+    """
     if tau.chosen > 0:
         adopt(feature, tau)
     for t in range(len(feature.trial)):
@@ -49,17 +51,17 @@ def see(feature, tau):
 
 
 def adopt(feature, tau):
-    """The best candidate is a center."""
+    """Copy the coordinate of the best candidate to the center."""
     feature.s[tau.at] = feature.trial[tau.best] * np.float32(tau.found)
 
 
 def shown(tau):
-    """The squares of the candidates are known."""
+    """Copy the squares of the candidates from the total."""
     tau.trial_square[:] = tau.shown_square
 
 
 def weigh(sample, edges, tau):
-    """The squared distances to the candidates."""
+    """Compute the squared distances of a sample to the candidates."""
     dots = np.zeros(len(sample.tried), np.float32)
     for edge in edges:
         for t in range(len(dots)):
@@ -69,7 +71,7 @@ def weigh(sample, edges, tau):
 
 
 def chosen(tau):
-    """The next center is known, and its square."""
+    """Make the best candidate the next center, and set its square."""
     choose(tau)
     tau.square[tau.at] = tau.trial_square[tau.best] if tau.found else 0.0
     tau.size[tau.at] = tau.found
@@ -77,26 +79,26 @@ def chosen(tau):
 
 
 def drawn(tau):
-    """The candidates of a random start are known; their clusters are of one sample."""
+    """Take the candidates of a random start from the draws; each is a cluster of one sample."""
     tau.lowest[: len(tau.lots)] = tau.lots
     tau.size[:] = np.isfinite(tau.lots)
 
 
 def show_all(sample, edges, tau):
-    """The same, where there is a candidate for each center."""
+    """Write a candidate's entries to its features, where there is a candidate for each center."""
     if stands(sample, tau):
         for edge in edges:
             edge.feature.sums[sample.group] += edge.value
 
 
 def adopt_all(feature, tau, p):
-    """All candidates are centers."""
+    """Make the coordinates of all candidates those of the centers."""
     for k in range(p.clusters):
         feature.s[k], feature.sums[k] = feature.sums[k], 0.0
         tau.grown[k] += np.float64(feature.s[k]) ** 2
 
 
 def placed(tau):
-    """Random centers are known."""
+    """Set the squares of random centers."""
     tau.square[:] = tau.grown
     place(tau)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def place(tau):
-    """|c|^2 of each center, and -2 / size, by which inner products with sums are multiplied. An
+    """Set |c|^2 of each center, and -2 / size, by which inner products with sums are multiplied. An
     empty cluster is infinitely far.
     """
     some = tau.size > 0
@@ -16,8 +16,8 @@ def place(tau):
 
 
 def drifts(tau, square, crossed):
-    """How far each center has moved, squared, (clusters,): its squared sums are now `square`, and
-    the products of its old and new sums `crossed`.
+    """Return how far each center has moved, squared, (clusters,): its squared sums are now
+    `square`, and the products of its old and new sums `crossed`.
     """
     old, new = tau.size, tau.members
     before, after = (s / np.maximum(n, 1) ** 2 for s, n in ((tau.square, old), (square, new)))
@@ -26,13 +26,13 @@ def drifts(tau, square, crossed):
 
 
 def shift(tau, drift):
-    """The centers have moved so far, squared, (clusters,)."""
+    """Set how far the centers have moved, from the squares of these distances, (clusters,)."""
     tau.shift = drift.sum() / tau.variance if tau.variance > 0 else drift.sum()
     tau.retreat[:] = others(np.sqrt(drift))
 
 
 def others(drift):
-    """For each center how far the one of the others has moved that moved farthest."""
+    """Return for each center how far the others have moved: the largest of their distances."""
     order = np.argsort(drift)
     most = np.full(len(drift), drift[order[-1]])
     most[order[-1]] = drift[order[-2]] if len(drift) > 1 else 0.0
@@ -40,7 +40,9 @@ def others(drift):
 
 
 def judge(tau, p):
-    """The inertia. One empty cluster at most gets the sample that is farthest from its center."""
+    """Set the inertia. One empty cluster at most gets the sample that is farthest from its
+    center.
+    """
     tau.members[:] += tau.joined
     tau.inertia, tau.moved = tau.squares, tau.changed
     (empty,) = np.nonzero(tau.members == 0)
@@ -55,5 +57,5 @@ def judge(tau, p):
 
 
 def judge_anew(tau):
-    """The inertia, where all samples have looked for their centers anew."""
+    """Set the inertia, where all samples have looked for their centers anew."""
     tau.inertia, tau.empty_clusters = tau.squares, int((tau.joined == 0).sum())

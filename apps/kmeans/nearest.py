@@ -16,8 +16,8 @@ SURE = 1e-5
 
 
 def least(near):
-    """The place of the least of numbers that are not negative, (n,) float32; of equal ones the
-    first. As integers their order is the same, and processors compare several of them at once.
+    """Return the place of the least of numbers that are not negative, (n,) float32; of equal ones
+    the first. As integers their order is the same, and processors compare several of them at once.
     """
     bits = near.view(np.int32)
     low = bits[0]
@@ -30,8 +30,8 @@ def least(near):
 
 
 def settle(sample, near, tau):
-    """The nearest center, of which `near` (clusters,) float32 has the squared distances; `near` is
-    changed. The sample gets a new `below`.
+    """Return the nearest center, of which `near` (clusters,) float32 has the squared distances;
+    `near` is changed. The sample gets a new `below`.
     """
     first = least(near)
     near[first] = np.float32(np.inf)
@@ -42,15 +42,15 @@ def settle(sample, near, tau):
 
 
 def may_stay(sample, own, tau):
-    """Whether a sample at the squared distance `own` from its center surely has no nearer one,
-    after the centers have moved.
+    """Return whether a sample at the squared distance `own` from its center surely has no nearer
+    one, after the centers have moved.
     """
     sample.below -= tau.retreat[sample.held]
     return sample.below > 0 and own < sample.below * sample.below
 
 
 def enter(sample, cluster, own, tau, p):
-    """The sample is in a cluster, at a squared distance from its center."""
+    """Put the sample into a cluster, at a squared distance from its center."""
     tau.squares += own
     tau.far.add(own, sample.id * np.int64(p.clusters) + cluster)
     if cluster != sample.held:
@@ -63,11 +63,11 @@ def enter(sample, cluster, own, tau, p):
 
 
 def relocate(sample, tau):
-    """The farthest sample makes up an empty cluster."""
+    """Move the farthest sample into an empty cluster."""
     if sample.id == tau.farthest:
         sample.cluster = tau.empty
 
 
 def forget(sample):
-    """The sample looks for its nearest center anew."""
+    """Make the sample look for its nearest center anew."""
     sample.cluster = -1

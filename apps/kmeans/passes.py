@@ -13,7 +13,7 @@ from tux.apps.kmeans.nearest import enter, least, may_stay, settle
 
 
 def distances(edges, square, tau, p):
-    """Squared distances to all centers, (clusters,) float32."""
+    """Return squared distances to all centers, (clusters,) float32."""
     near = np.zeros(p.clusters, np.float32)
     for i in range(0, len(edges) - 1, 2):
         one, two = edges[i], edges[i + 1]
@@ -33,7 +33,7 @@ def distances(edges, square, tau, p):
 
 
 def distance(edges, square, k, tau):
-    """The squared distance to center k."""
+    """Return the squared distance to center k."""
     dot = 0.0
     for edge in edges:
         dot += np.float64(edge.value) * edge.feature.s[k]
@@ -41,7 +41,7 @@ def distance(edges, square, k, tau):
 
 
 def assign(sample, edges, tau, p):
-    """The sample goes to its nearest center."""
+    """Assign the sample to its nearest center."""
     sample.held = sample.cluster
     if sample.held >= 0:
         own = distance(edges, sample.square, sample.held, tau)
@@ -54,7 +54,7 @@ def assign(sample, edges, tau, p):
 
 
 def gather(sample, edges):
-    """Samples that have changed their clusters leave the sums of one for those of the other."""
+    """Move samples that have changed their clusters from the sums of one to those of the other."""
     if sample.held != sample.cluster:
         for edge in edges:
             feature = edge.feature
@@ -65,7 +65,9 @@ def gather(sample, edges):
 
 
 def move(feature, tau, p):
-    """The sums of a feature, and what their squares and their products with the old ones gain."""
+    """Set the sums of a feature, and add up the changes of their squares and of their products with
+    the old ones.
+    """
     if feature.touched:
         for k in range(p.clusters):
             old, new = np.float64(feature.s[k]), np.float64(np.float32(feature.sums[k]))
@@ -75,7 +77,7 @@ def move(feature, tau, p):
 
 
 def centre(tau):
-    """The centers have moved."""
+    """Move the centers."""
     square = tau.square + tau.grown
     lloyd.shift(tau, lloyd.drifts(tau, square, tau.square + tau.crossed))
     tau.square[:], tau.size[:] = square, tau.members
@@ -83,7 +85,7 @@ def centre(tau):
 
 
 def squared(edges):
-    """The square of a sample."""
+    """Return the squared length of a sample."""
     square = 0.0
     for edge in edges:
         square += np.float64(edge.value) ** 2
@@ -91,17 +93,17 @@ def squared(edges):
 
 
 def seek(sample, edges, tau, p):
-    """The squared distance of a held-out sample to its nearest center."""
+    """Add up the squared distance of a held-out sample to its nearest center."""
     square = squared(edges)
     near = distances(edges, square, tau, p)
     tau.test_squares += distance(edges, square, least(near), tau)
 
 
 def tested(tau):
-    """The inertia of held-out samples."""
+    """Set the inertia of held-out samples."""
     tau.test_inertia = tau.test_squares
 
 
 def nearest(sample, edges, tau, p):
-    """The cluster of a new sample."""
+    """Return the cluster of a new sample."""
     return least(distances(edges, squared(edges), tau, p))

@@ -7,47 +7,47 @@ from tux.apps.kmeans.start import choose, gain, stands
 
 
 def measure(sample, tau, p):
-    """The mean of the samples."""
+    """Add a sample to the sum of all."""
     for j in range(p.dims):
         tau.whole[j] += sample.x[j]
 
 
 def counted(tau):
-    """The mean of the samples."""
+    """Set the mean and the number of the samples."""
     tau.middle[:], tau.n, tau.farthest = tau.whole / tau.samples, tau.samples, -1
 
 
 def spread(sample, tau, p):
-    """The square of a sample, less the mean."""
+    """Compute the squared distance of a sample from the mean, and add it up."""
     sample.square = distance(sample.x, tau.middle, p)
     tau.spread += sample.square
 
 
 def varied(tau, p):
-    """The mean variance of a feature."""
+    """Set the mean variance of a feature."""
     tau.variance = tau.spread / (tau.n * p.dims)
 
 
 def show(sample, tau, p):
-    """A candidate shows where it is."""
+    """Write a candidate's coordinates to the context."""
     if stands(sample, tau):
         for j in range(p.dims):
             tau.shown[sample.group, j] += sample.x[j]
 
 
 def shown(tau):
-    """The candidates are known."""
+    """Copy the coordinates of the candidates from the total."""
     tau.trial[:] = tau.shown
 
 
 def weigh(sample, tau, p):
-    """The squared distances to the candidates."""
+    """Compute the squared distances of a sample to the candidates."""
     for t in range(len(sample.tried)):
         gain(sample, t, distance(sample.x, tau.trial[t], p), tau)
 
 
 def chosen(tau, p):
-    """The next center is known."""
+    """Make the best candidate the next center; behind the last one, prepare inner products."""
     choose(tau)
     tau.center[tau.at], tau.size[tau.at] = tau.trial[tau.best], tau.found
     if tau.chosen == p.clusters:
@@ -55,18 +55,20 @@ def chosen(tau, p):
 
 
 def placed(tau):
-    """Random centers are known."""
+    """Take the candidates of a random start from the draws."""
     tau.lowest[: len(tau.lots)] = tau.lots
 
 
 def show_all(sample, tau, p):
-    """The same, where there is a candidate for each center."""
+    """Write a candidate's coordinates to the context, where there is a candidate for each
+    center.
+    """
     if stands(sample, tau):
         for j in range(p.dims):
             tau.gained[sample.group, j] += sample.x[j]
 
 
 def taken(tau):
-    """The candidates of a random start are the centers."""
+    """Make the candidates of a random start the centers."""
     tau.center[:], tau.size[:] = tau.gained, np.isfinite(tau.lowest[: len(tau.size)])
     turn(tau)

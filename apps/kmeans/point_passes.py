@@ -12,17 +12,17 @@ from tux.apps.kmeans.nearest import enter, least, may_stay, settle
 
 
 def less(x, mean, j):
-    """Feature j, less its mean."""
+    """Return feature j, less its mean."""
     return np.float32(x[j] - mean[j])
 
 
 def four(x, mean, j):
-    """Four features from j on, less their means."""
+    """Return four features from j on, less their means."""
     return less(x, mean, j), less(x, mean, j + 1), less(x, mean, j + 2), less(x, mean, j + 3)
 
 
 def distances(x, square, tau, p):
-    """Squared distances to all centers, (clusters,) float32; eight features at a time."""
+    """Return squared distances to all centers, (clusters,) float32; eight features at a time."""
     near, mean, c = np.empty(p.clusters, np.float32), tau.middle, tau.across
     whole = np.float32(square)
     for k in range(len(near)):
@@ -47,7 +47,7 @@ def distances(x, square, tau, p):
 
 
 def distance(x, center, p):
-    """The squared distance of a point to a center."""
+    """Return the squared distance of a point to a center."""
     square = 0.0
     for j in range(p.dims):
         square += (x[j] - center[j]) ** 2
@@ -55,7 +55,7 @@ def distance(x, center, p):
 
 
 def assign(sample, tau, p):
-    """The sample goes to its nearest center."""
+    """Assign the sample to its nearest center."""
     sample.held = sample.cluster
     if sample.held >= 0:
         own = distance(sample.x, tau.center[sample.held], p)
@@ -69,7 +69,7 @@ def assign(sample, tau, p):
 
 
 def transfer(sample, tau, p):
-    """A sample that has changed its cluster leaves the sum of one for that of the other."""
+    """Move a sample that has changed its cluster from the sum of one to that of the other."""
     if sample.held != sample.cluster:
         for j in range(p.dims):
             tau.gained[sample.cluster, j] += sample.x[j]
@@ -79,14 +79,14 @@ def transfer(sample, tau, p):
 
 
 def relocate(sample, tau, p):
-    """The farthest sample makes up an empty cluster."""
+    """Move the farthest sample into an empty cluster."""
     if sample.id == tau.farthest:
         sample.held, sample.cluster = sample.cluster, tau.empty
         transfer(sample, tau, p)
 
 
 def centre(tau):
-    """The centers move to the means of their samples."""
+    """Move the centers to the means of their samples."""
     tau.sums[:] += tau.gained
     there, before = tau.members > 0, tau.center.copy()
     tau.center[there] = (tau.sums / np.maximum(tau.members, 1)[:, None])[there]
@@ -97,25 +97,25 @@ def centre(tau):
 
 
 def turn(tau):
-    """The centers as inner products read them."""
+    """Set the centers in the form that inner products read."""
     away = (tau.center - tau.middle) * (tau.size > 0)[:, None]
     tau.across[:] = -2 * away.T
     tau.norm[:] = np.where(tau.size > 0, (away**2).sum(axis=1), np.inf)
 
 
 def ended(tau, p):
-    """The inertia; the sums follow the samples."""
+    """Add the changes of a pass to the sums of clusters, and set the inertia."""
     tau.sums[:] += tau.gained
     judge(tau, p)
 
 
 def hold(tau):
-    """The sums are those of the first centers, as if each were a sample of its own."""
+    """Set the sums to those of the first centers, as if each were a sample of its own."""
     tau.sums[:] = tau.center
 
 
 def join(sample, tau, p):
-    """The nearest center of a sample of a mini-batch, whose sum grows by it."""
+    """Find the nearest center of a sample of a mini-batch, and add the sample to its sum."""
     sample.cluster = least(distances(sample.x, sample.square, tau, p))
     tau.joined[sample.cluster] += 1
     for j in range(p.dims):
@@ -123,7 +123,7 @@ def join(sample, tau, p):
 
 
 def grow(tau):
-    """The centers have moved by a mini-batch: to the means of all samples so far."""
+    """Move the centers by a mini-batch: to the means of all samples so far."""
     tau.sums[:] += tau.gained
     tau.size[:] += tau.joined
     tau.center[:] = tau.sums / np.maximum(tau.size, 1)[:, None]
@@ -131,6 +131,6 @@ def grow(tau):
 
 
 def nearest(src, edges, tau, p):
-    """The cluster of a new sample."""
+    """Return the cluster of a new sample."""
     square = distance(src.x, tau.middle, p)
     return least(distances(src.x, square, tau, p))

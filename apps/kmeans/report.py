@@ -15,7 +15,7 @@ class ClusterReport(Report):
     """Clusters by size and largest features; centers as arrays."""
 
     def tables(self, program, model):
-        """Clusters, largest first."""
+        """Return the table of clusters, largest first."""
         center, names = centers(program, model)
         size = sizes(program, model)
         rows = np.argsort(-size, kind="stable")
@@ -28,18 +28,20 @@ class ClusterReport(Report):
         }
 
     def exports(self):
-        """The centers, with the names of their coordinates."""
+        """Return the form of export: the centers, with the names of their coordinates."""
         return {"centers": exported}
 
 
 def told(center: np.ndarray, names: np.ndarray) -> str:
-    """The largest coordinates of a center, with their names."""
+    """Return the largest coordinates of a center, with their names, as a line of text."""
     largest = np.argsort(-center, kind="stable")[:TOP]
     return " ".join(f"{names[j]}:{center[j]:.3g}" for j in largest if center[j] > 0) or "0"
 
 
 def centers(program, model) -> tuple[np.ndarray, np.ndarray]:
-    """(clusters, features) float64, NaN for an empty cluster; and the features' ids or places."""
+    """Return the centers, (clusters, features) float64, NaN for an empty cluster; and the features'
+    ids or places.
+    """
     size = model.fields["tau"]["size"][0]
     share = np.where(size > 0, size, np.nan)
     if "feature" in model.fields:
@@ -49,13 +51,15 @@ def centers(program, model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sizes(program, model) -> np.ndarray:
-    """(clusters,) int64: the samples in each. Centers may be means of others: with mini-batches, of
-    all that have joined them.
+    """Return the number of samples in each cluster, (clusters,) int64. Centers may be means of
+    others: with mini-batches, of all that have joined them.
     """
     return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.clusters)
 
 
 def exported(program, model) -> dict[str, np.ndarray]:
-    """`center` (clusters, features), `feature` (features,) and `size` (clusters,)."""
+    """Return the arrays `center` (clusters, features), `feature` (features,) and `size`
+    (clusters,).
+    """
     center, names = centers(program, model)
     return {"center": center, "feature": names, "size": sizes(program, model)}

@@ -12,12 +12,12 @@ import numpy as np
 
 
 def trials(p):
-    """Candidates for a center, as many as in scikit-learn."""
+    """Return the number of candidates for a center, as many as in scikit-learn."""
     return 2 + int(math.log(p.clusters))
 
 
 def begin(sample, tau):
-    """No center is near, and no cluster holds the sample."""
+    """Begin with a sample that is in no cluster and near no center."""
     tau.samples += 1
     sample.square = 0.0
     sample.least = np.inf
@@ -38,31 +38,35 @@ def draw(sample, tau, p, rng):
 
 
 def draw_alike(sample, tau, p, rng):
-    """All samples have the same chance: one of each `clusters` groups becomes a center."""
+    """Draw a number with the same chance for all samples: one of each `clusters` groups becomes a
+    center.
+    """
     sample.group = sample.id % p.clusters
     sample.number = rng.uniform()
     tau.lots[sample.group] = min(tau.lots[sample.group], sample.number)
 
 
 def stands(sample, tau):
-    """Whether a sample is a candidate."""
+    """Return whether a sample is a candidate."""
     return sample.number == tau.lowest[sample.group] and sample.number < np.inf
 
 
 def called(tau):
-    """The candidates are known."""
+    """Copy the lowest number of each group from the total: the sample that drew it is the
+    candidate.
+    """
     tau.lowest[: len(tau.drawn)] = tau.drawn
 
 
 def gain(sample, t, square, tau):
-    """A candidate's squared distance; the inertia if it were a center."""
+    """Set a candidate's squared distance; add up the inertia if it were a center."""
     sample.tried[t] = max(square, 0.0)
     tau.left[t] += min(sample.least, sample.tried[t])
 
 
 def choose(tau):
-    """The candidate that leaves the least inertia is the next center. Without any, as all samples
-    lie on centers, the cluster is empty.
+    """Choose the candidate that leaves the least inertia as the next center. Without any, as all
+    samples lie on centers, the cluster is empty.
     """
     there = np.isfinite(tau.lowest[: len(tau.left)])
     tau.best = int(np.argmin(np.where(there, tau.left, np.inf)))

@@ -26,8 +26,8 @@ def npmi(
     documents: int,
     edges: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> np.ndarray:
-    """Coherence (K,) float64 of topics whose words are the columns of `top` (TOP, K), those where
-    `used` (TOP, K); NaN of fewer than two.
+    """Return the coherence (K,) float64 of topics whose words are the columns of `top` (TOP, K),
+    those where `used` (TOP, K); NaN of fewer than two.
 
     `edges`: pieces (documents (m,), words (m,)) of the corpus, as numbers below `documents` and
     `words`, in any order, repeated or not.
@@ -55,7 +55,9 @@ def npmi(
 def _documents(
     chosen: np.ndarray, words: int, documents: int, edges: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[int, list[np.ndarray]]:
-    """How many documents have a word, and those of each of the `chosen` words, each once."""
+    """Return how many documents have a word, and for each of the `chosen` words the documents that
+    have it, each once.
+    """
     place, present = np.full(words, -1, np.int64), np.zeros(documents, np.bool_)
     place[chosen] = np.arange(len(chosen))
     keys = [np.empty(0, np.int64)]
@@ -71,7 +73,7 @@ def _documents(
 
 
 def _mean(both: np.ndarray, documents: int) -> float:
-    """The mean NPMI of all pairs, `both` (n, n) being D(i, j), and D(i) on the diagonal."""
+    """Return the mean NPMI of all pairs, `both` (n, n) being D(i, j), and D(i) on the diagonal."""
     i, j = np.triu_indices(len(both), 1)
     together, alone = both[i, j], np.diag(both)
     some = (together > 0) & (together < documents)

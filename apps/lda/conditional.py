@@ -12,8 +12,8 @@ GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums
 
 
 def room(p):
-    """Arrays for a word's q (K,), for their sums by group, and for the shares of a document's
-    topics (K,). They are one allocation, as a word may occur only a few times.
+    """Return arrays for a word's q (K,), for their sums by group, and for the shares of a
+    document's topics (K,). They are one allocation, as a word may occur only a few times.
     """
     groups = (p.topics + GROUP - 1) // GROUP
     both = np.empty(2 * p.topics + groups, np.float32)
@@ -21,12 +21,12 @@ def room(p):
 
 
 def weight(word, k, tau):
-    """q_k of a word."""
+    """Return q_k of a word."""
     return (np.float32(word.n[k]) + tau.beta) / (np.float32(tau.n[k]) + tau.smooth)
 
 
 def weigh(word, q, sums, tau, p, lean=None):
-    """All q_k of a word, and their sums by group; returns the sum of all.
+    """Write all q_k of a word, and their sums by group; return the sum of all.
 
     Where topics differ in alpha, sums are of lean_k q_k, alpha_k being the mean times `lean` (K,);
     None otherwise, which costs nothing.
@@ -44,7 +44,7 @@ def weigh(word, q, sums, tau, p, lean=None):
 
 
 def added(q, lean, first, n):
-    """The sum of n q_k from `first` on. With a constant n it is vector code.
+    """Return the sum of the n numbers q_k from `first` on. With a constant n it is vector code.
 
     It is gathered in a local variable: where sums are stored in the loop, its code, and so the
     rounding, depend on where the arrays lie in memory.
@@ -56,9 +56,9 @@ def added(q, lean, first, n):
 
 
 def draw(document, q, sums, shares, whole, old, own, alpha, p, rng, lean=None):
-    """A topic for an occurrence in a document; its place in the document's list, -1 where that is
-    not known; and the place of the topic `old` that the occurrence has (-1: none yet), of which q
-    is `own`. The list still counts it. `shares` (K,) is room.
+    """Draw a topic for an occurrence in a document. Return it; its place in the document's list, -1
+    where that is not known; and the place of the topic `old` that the occurrence has (-1: none
+    yet), of which q is `own`. The list still counts it. `shares` (K,) is room.
     """
     topics, times, size = document.topics, document.times, document.size
     listed, place = -own, 0

@@ -24,13 +24,13 @@ PASSES = 30  # of EM: theta changes by about 0.001 in the last
 
 
 def shares(scale, tau, p):
-    """1 / (n_k + V beta) of each topic, into `scale` (K,)."""
+    """Write 1 / (n_k + V beta) of each topic into `scale` (K,)."""
     for k in range(p.topics):
         scale[k] = np.float32(1) / (np.float32(tau.n[k]) + tau.smooth)
 
 
 def settle(edges, step, theta, scale, tau, p):
-    """The topics `theta` (K,) of a document, by its words 0, step, 2 step, ... that are known;
+    """Find the topics `theta` (K,) of a document, by its words 0, step, 2 step, ... that are known;
     even if none is.
     """
     likely, posterior = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
@@ -56,14 +56,14 @@ def settle(edges, step, theta, scale, tau, p):
 
 
 def infer(edges, out, tau, p):
-    """The topics of a document, (K,), which sum to 1."""
+    """Write the topics of a document, (K,), which sum to 1."""
     scale = np.empty(p.topics, np.float32)
     shares(scale, tau, p)
     settle(edges, 1, out, scale, tau, p)
 
 
 def complete(edges, tau, p):
-    """How likely every other word of a held-out document is, given the rest."""
+    """Add up the log-likelihood of every other word of a held-out document, given the rest."""
     if len(edges) > 1:
         scale, theta = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)
         shares(scale, tau, p)
@@ -79,6 +79,6 @@ def complete(edges, tau, p):
 
 
 def perplexity(tau):
-    """Of all words asked for, by all workers; nothing without any."""
+    """Set the perplexity of all words asked for, by all workers; nothing without any."""
     if tau.asked > 0:
         tau.test_perplexity = math.exp(-tau.told / tau.asked)

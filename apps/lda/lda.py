@@ -52,7 +52,7 @@ def sample(word, edges, tau, p, rng):
 
 
 def sample_unevenly(word, edges, tau, p, rng):
-    """The same where topics differ in alpha."""
+    """Draw topics as `sample` does, where topics differ in alpha."""
     resample(word, edges, tau, p, rng, tau.lean)
 
 
@@ -74,8 +74,8 @@ class SizedCorpus(Corpus):
     """A corpus whose size chooses the sampler."""
 
     def specialise(self, program: Program, edges: EdgeData) -> Program:
-        """An LDA with the sampler that it names or, for "auto", by the size of the corpus; one that
-        is cut already is taken for large.
+        """Return an LDA with the sampler that it names or, for "auto", by the size of the corpus;
+        one that is cut already counts as large.
         """
         super().specialise(program, edges)
         parameters = program.parameters

@@ -23,7 +23,7 @@ CONTEXT = {"V": value("f8"), "smooth": value("f4"), **PRIORS, **_TOTALS, **_METR
 
 
 def tally(word, edges):
-    """How often a word occurs."""
+    """Count how often a word occurs."""
     word.seen += len(edges)
 
 
@@ -33,14 +33,14 @@ def occurs(word, tau):
 
 
 def known(tau, p):
-    """V and V beta, and the priors that are given."""
+    """Set V, V beta, and the priors that are given."""
     tau.alpha[:], tau.beta = p.alpha, p.beta
     tau.V, tau.smooth = tau.words, tau.words * tau.beta
     spread(tau)
 
 
 def likely_topics(document, tau):
-    """A document's part of the joint likelihood of words and topics."""
+    """Add a document's part to the joint likelihood of words and topics."""
     whole, length = np.float64(tau.alpha_sum), 0.0
     for i in range(document.size):
         alpha = np.float64(tau.alpha[document.topics[i]])
@@ -51,7 +51,7 @@ def likely_topics(document, tau):
 
 
 def likely_words(word, tau, p):
-    """A word's part."""
+    """Add a word's part to the joint likelihood."""
     beta = np.float64(tau.beta)
     for k in range(p.topics):
         if word.n[k] > 0:
@@ -59,7 +59,7 @@ def likely_words(word, tau, p):
 
 
 def report(tau):
-    """The topics' part, and the sum by occurrence; nothing where nothing occurs."""
+    """Set the likelihood by occurrence, with the topics' part; nothing where nothing occurs."""
     if tau.tokens == 0:
         return
     smooth = tau.V * float(tau.beta)

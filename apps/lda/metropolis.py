@@ -13,8 +13,8 @@ TOPIC, PROPOSED, COUNTED = 0, 1, 2
 
 
 def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
-    """For each occurrence of a document or word with counts `n`: accept what is proposed to it, or
-    not; then propose to the other side.
+    """Walk over the occurrences of a document or word with counts `n`: accept the topic that is
+    proposed to each, or not; then propose one to the other side.
 
     `bag`: the topics to propose, if these are not those of `edges`. A topic's prior is `prior`,
     times its `lean` (K,) if topics differ; `upto` (K,) are then the sums of `lean`. What is None

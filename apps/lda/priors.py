@@ -42,20 +42,20 @@ PRIORS = {
 
 
 def scaled(x, lean, k):
-    """`x` times what alpha_k is to the mean; `x` where all are alike, `lean` being None: that
-    branch is chosen when it is compiled.
+    """Return `x` times the ratio of alpha_k to the mean alpha; `x` itself if all are alike (`lean`
+    is None), a branch that is chosen when this is compiled.
     """
     return x if lean is None else x * lean[k]
 
 
 def unevenly(y, lean, upto):
-    """Where `y`, from 0 to K, falls if topic k takes `lean` of k: from k to k + 1."""
+    """Return where `y`, from 0 to K, falls if topic k takes `lean` of k: from k to k + 1."""
     low = min(np.searchsorted(upto, y, "right"), len(upto) - 1)
     return low + min(max((y - upto[low]) / lean[low] + 1, 0.0), 1 - 2.0**-24)
 
 
 def spread(tau):
-    """What follows from tau.alpha."""
+    """Set all that follows from tau.alpha: its sum, its mean, and the ratios to the mean."""
     alpha = tau.alpha.astype(np.float64)
     tau.alpha_sum, tau.alpha_mean = alpha.sum(), alpha.mean()
     tau.lean[:] = alpha / np.float64(tau.alpha_mean)
@@ -63,8 +63,8 @@ def spread(tau):
 
 
 def digamma(x):
-    """The logarithmic derivative psi of the gamma function, for x > 0: recurrence up to 10, then
-    its asymptotic series, to 1e-13.
+    """Return the logarithmic derivative psi of the gamma function, for x > 0: recurrence up to 10,
+    then its asymptotic series, to 1e-13.
     """
     below = 0.0
     while x < 10:
@@ -78,12 +78,12 @@ def digamma(x):
 
 
 def rise(prior, times):
-    """psi(prior + times) - psi(prior)."""
+    """Return psi(prior + times) - psi(prior)."""
     return digamma(np.float64(prior) + times) - digamma(np.float64(prior))
 
 
 def weigh_topics(document, tau):
-    """A document's part of the sums for alpha, when a step is due."""
+    """Add a document's part to the sums for alpha, when a step is due."""
     if tau.due:
         length = 0.0
         for i in range(document.size):
@@ -94,7 +94,7 @@ def weigh_topics(document, tau):
 
 
 def weigh_words(word, tau, p):
-    """A word's part of the sum for beta."""
+    """Add a word's part to the sum for beta."""
     if tau.due:
         for k in range(p.topics):
             if word.n[k] > 0:
@@ -102,13 +102,13 @@ def weigh_words(word, tau, p):
 
 
 def counted(tau, p):
-    """One epoch more."""
+    """Count an epoch, and set whether the priors are due."""
     tau.passes += 1
     tau.due = tau.passes % p.optimise == 0
 
 
 def step(tau, p):
-    """A step of the fixed point, of alpha and of beta; none without documents or words."""
+    """Make a step of the fixed point, of alpha and of beta; none without documents or words."""
     smooth = float(tau.V) * float(tau.beta)
     beta_down = tau.V * sum(rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
     if tau.alpha_down > 0:
@@ -121,8 +121,9 @@ def step(tau, p):
 
 
 def optimised(program, *before):
-    """Stages at the end of an epoch, if the program's `optimise` asks for any: `before`, when
-    documents do not list their topics.
+    """Return the stages that estimate the priors at the end of an epoch, if the program's
+    `optimise` asks for it. The stages `before` come first, where documents do not list their
+    topics.
     """
     if not program.optimise:
         return []

@@ -16,7 +16,9 @@ class TopicReport(Report):
     """Topics by their words, their coherence, and what pyLDAvis draws."""
 
     def tables(self, program, model):
-        """Topics by their words, and how well these go together, if the corpus is at hand."""
+        """Return the topics by their words, and how well these go together, if the corpus is at
+        hand.
+        """
         counts, ids = model.fields["word"]["n"], model.ids
         topics = by_words(counts, ids["word"])
         top = top_words(counts)
@@ -27,31 +29,33 @@ class TopicReport(Report):
         return {"topics": topics}
 
     def summary(self, program, tables, records):
-        """The mean coherence of all topics that have two words."""
+        """Return the mean coherence of all topics that have two words."""
         coherent = np.asarray(tables["topics"].get("npmi", np.nan))
         return {"npmi": float(np.nanmean(coherent))} if np.isfinite(coherent).any() else {}
 
     def exports(self):
-        """What pyLDAvis draws, and how often each topic has each word."""
+        """Return the forms of export: the arrays that pyLDAvis draws, and how often each topic has
+        each word.
+        """
         return {"pyldavis": pyldavis, "topics": topics}
 
 
 def top_words(counts):
-    """The most frequent words of each topic, (TOP, K), or fewer if there are fewer words; of
+    """Return the most frequent words of each topic, (TOP, K), or fewer if there are fewer words; of
     equal ones the first. `counts` (V, K).
     """
     return np.stack([_most(counts[:, k]) for k in range(counts.shape[1])], axis=1)
 
 
 def _most(counts):
-    """Where the TOP largest stand, in their order; only they are sorted."""
+    """Return the places of the TOP largest counts, largest first; only these are sorted."""
     least = np.sort(np.partition(counts, -TOP)[-TOP:])[0] if len(counts) > TOP else 0
     (at,) = np.nonzero(counts >= least)
     return at[np.argsort(-counts[at], kind="stable")][:TOP]
 
 
 def by_words(counts, words):
-    """The topics of `counts` (V, K), largest first: their most frequent `words` (V,), their
+    """Return the topics of `counts` (V, K), largest first: their most frequent `words` (V,), their
     tokens and their numbers.
     """
     tokens, top = counts.sum(axis=0), top_words(counts)
@@ -61,12 +65,12 @@ def by_words(counts, words):
 
 
 def topics(program, model: Model) -> dict[str, np.ndarray]:
-    """`word` (V,) and `n` (V, K), how often the topics have them in training."""
+    """Return `word` (V,) and `n` (V, K), how often the topics have them in training."""
     return {"word": model.ids["word"], "n": model.fields["word"]["n"]}
 
 
 def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
-    """The arguments of pyLDAvis.prepare: V words, D documents, K topics.
+    """Return the arguments of pyLDAvis.prepare: V words, D documents, K topics.
 
     `topic_term_dists` (K, V) and `doc_topic_dists` (D, K) float64, the means given all topics
     drawn, whose rows sum to 1; `doc_lengths` (D,), `vocab` (V,) text, `term_frequency` (V,). A
@@ -90,6 +94,8 @@ def pyldavis(program, model: Model) -> dict[str, np.ndarray]:
 
 
 def shares(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Rows (n, k) of counts and a prior of each, (k,) or one of all, as shares of their sums."""
+    """Return rows (n, k) of counts and a prior of each, (k,) or one of all, as shares of their
+    sums.
+    """
     smooth = counts + prior
     return np.asarray(smooth / smooth.sum(1, keepdims=True))

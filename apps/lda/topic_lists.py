@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 def drop(document, i):
-    """One occurrence less of the topic at place i."""
+    """Drop one occurrence of the topic at place i."""
     document.times[i] -= 1
     if document.times[i] == 0:
         document.size -= 1
@@ -17,7 +17,7 @@ def drop(document, i):
 
 
 def add(document, k, i=-1):
-    """One occurrence more of topic k, which is at place i; -1: it is to be looked for, and may not
+    """Add one occurrence of topic k, which is at place i; -1: it is to be looked for, and may not
     be there.
     """
     if i < 0:
@@ -31,8 +31,8 @@ def add(document, k, i=-1):
 
 
 def move(document, i, k, j):
-    """One occurrence less of the topic at place i, and one more of topic k, which is at place j; -1
-    as for `add`: then the list may be full before.
+    """Move one occurrence from the topic at place i to topic k, which is at place j; -1 as for
+    `add`: then the list may be full before.
     """
     if j >= 0:
         add(document, k, j)

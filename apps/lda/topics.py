@@ -26,7 +26,7 @@ SHARES = 800  # topics in all the shares of a word
 
 
 def listed(dtype: str) -> Field:
-    """A list of which the document's `size` says how long it is, kept as part of the model."""
+    """Return a field that is a list, part of the model; the document's `size` is its length."""
     return mirror(dtype, "edges", kept=True, length="size")
 
 
@@ -34,8 +34,8 @@ class Corpus(Bags):
     """Documents as bags of words."""
 
     def specialise(self, program, edges):
-        """The same program. UsageError where priors are to be asymmetric and stay as they are;
-        DataError where a word is less than 0 times in a document, or no word is in any.
+        """Return the program itself. UsageError where priors are to be asymmetric and stay as they
+        are; DataError where a word is less than 0 times in a document, or no word is in any.
         """
         if len(counts := edges.fields.get("count", ())):
             least = int(counts.argmin())
@@ -85,21 +85,23 @@ class Topics(Program):
     optimised = optimised
 
     def shares(self):
-        """Into how many shares of the documents a word may be cut, which threads draw side by
-        side. Each costs as much as all topics.
+        """Return into how many shares of the documents a word may be cut, which threads draw side
+        by side. Each costs as much as all topics.
         """
         return max(2, SHARES // self.topics)
 
     def sweep(self, f, order, cluster, split=True):
-        """A pass over all words, block by block. A word's occurrences on each worker are drawn
-        there.
+        """Return a pass over all words, block by block. A word's occurrences on each worker are
+        drawn there.
         """
         blocks = self.parts or max(8, 4 * cluster.workers)
         draw = Exchange(f, over="word", split=split, lanes=True)
         return MiniBatch(draw, Apply("word"), GlobalSync(), blocks=blocks, order=order)
 
     def initial(self, begin, cluster):
-        """Stages that count the words and give each occurrence its first topic by `begin`."""
+        """Return the stages that count the words and give each occurrence its first topic by
+        `begin`.
+        """
         return [
             Exchange(tally, split=self.shares()),
             Apply("word"),
@@ -108,7 +110,9 @@ class Topics(Program):
         ]
 
     def evaluate(self, cluster):
-        """Stages that make `loglik_per_token` and, of held-out documents, `test_perplexity`."""
+        """Return the stages that make `loglik_per_token` and, of held-out documents,
+        `test_perplexity`.
+        """
         held = Exchange(complete, over="document", held_out=True), GlobalSync(perplexity)
         return [
             Exchange(None, enter=likely_topics),
@@ -117,5 +121,5 @@ class Topics(Program):
         ]
 
     def predict(self):
-        """Topics of new documents, (n, topics)."""
+        """Return the stage that finds the topics of new documents, (n, topics)."""
         return Score(infer, over="document", width="topics", name="topic")

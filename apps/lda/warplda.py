@@ -45,8 +45,8 @@ def begin(word, edges, tau, p, rng):
 
 
 def topics_of(edges, p):
-    """How often a document has each topic, (K,), which its occurrences' words will have to
-    count.
+    """Return how often a document has each topic, (K,). Mark for each occurrence that its word will
+    count this topic.
     """
     n = np.zeros(p.topics, np.int32)
     for edge in edges:
@@ -56,12 +56,12 @@ def topics_of(edges, p):
 
 
 def by_document(document, edges, tau, p, rng):
-    """A document's turn."""
+    """Take a document's turn."""
     walk(edges, np.empty(0, np.uint16), topics_of(edges, p), tau.alpha_mean, tau, p, rng)
 
 
 def by_document_unevenly(document, edges, tau, p, rng):
-    """A document's turn where topics differ in alpha."""
+    """Take a document's turn where topics differ in alpha."""
     walk(
         edges,
         np.empty(0, np.uint16),
@@ -76,7 +76,7 @@ def by_document_unevenly(document, edges, tau, p, rng):
 
 
 def by_word(word, edges, tau, p, rng):
-    """A word's turn. It first counts what documents have changed."""
+    """Take a word's turn. Count first what documents have changed."""
     cut = len(edges) < word.seen
     occurrences = read(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
     for edge in edges:
@@ -89,8 +89,8 @@ def by_word(word, edges, tau, p, rng):
 
 
 def read(word, p):
-    """How often a word occurs. That is known, but the sum brings its counts into the cache in
-    one sweep.
+    """Return how often a word occurs. The number is known, but adding up the counts brings them
+    into the cache in one sweep.
     """
     occurrences = 0
     for k in range(p.topics):
@@ -99,8 +99,8 @@ def read(word, p):
 
 
 def fill(bag, word, p):
-    """The topics of all occurrences of a word, of which some lie on other workers; none if the
-    bag is empty.
+    """Write the topics of all occurrences of a word, of which some lie on other workers; none if
+    the bag is empty.
     """
     i = 0
     for k in range(p.topics if len(bag) else 0):
@@ -117,7 +117,7 @@ def enlist(document, edges):
 
 
 def enlist_if_due(document, edges, tau):
-    """The same before priors are estimated."""
+    """Do as `enlist` does, if the priors are estimated next."""
     if tau.due:
         enlist(document, edges)
 

@@ -41,7 +41,7 @@ CONTEXT = {
 
 
 def begin(tau, p):
-    """The rate."""
+    """Set the rate."""
     keep(tau, p)
     tau.copy_of_b = tau.b
     curvature = tau.bend * tau.mean_square
@@ -49,7 +49,7 @@ def begin(tau, p):
 
 
 def descending(loss, rule, *, intercept):
-    """A UDF that takes the step of a sample."""
+    """Return a UDF that takes the step of a sample."""
     (read, write), slope, bend, one = OF[rule], loss.slope, loss.bend, float(intercept)
 
     def descend(sample, edges, tau, p):
@@ -72,8 +72,8 @@ def descending(loss, rule, *, intercept):
 
 
 def finish(tau, p):
-    """The mean of the copies of b. What the context holds is that before the epoch, and the changes
-    of all workers.
+    """Take the mean of the copies of b. The context holds b before the epoch plus the changes of
+    all workers.
     """
     tau.b += (tau.copy_of_b - tau.b) / p.workers
     tau.copy_of_b = tau.b
@@ -81,12 +81,12 @@ def finish(tau, p):
 
 
 def prepared(program, loss):
-    """The stages before the first epoch."""
+    """Return the stages before the first epoch."""
     return [*counted(program.average), Exchange(square, over="sample"), GlobalSync(begin)]
 
 
 def epoch(program, loss):
-    """The stages of an epoch."""
+    """Return the stages of an epoch."""
     descend = descending(loss, program.average, intercept=program.intercept)
     means = averaged(program.average), GlobalSync(finish)
     return [Exchange(descend, over="sample"), *means]

@@ -8,7 +8,9 @@ from tux.base.text import plural
 
 
 def check_batch(batch):
-    """UsageError for a size that is neither a share below 1 nor a number of samples above it."""
+    """Refuse a size that is neither a share below 1 nor a number of samples above it.
+    UsageError.
+    """
     if batch == 1:
         raise UsageError(
             "batch 1 may be read as one sample and as all of them",
@@ -23,19 +25,19 @@ def check_batch(batch):
 
 
 def said(program, samples):
-    """A sentence about the size of the mini-batches of so many samples."""
+    """Return a sentence about the size of the mini-batches of so many samples."""
     size = round(samples_in(sizes(program), samples))
     return f"mini-batches of {size:,} of {plural(samples, 'sample')}"
 
 
 def sizes(program):
-    """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
-    them else.
+    """Return the size of mini-batches as MiniBatch takes it: a share of the samples if it is below
+    1, else a number of them.
     """
     batch = program.batch or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 
 def samples_in(size, samples):
-    """How many of the samples a mini-batch of such a size has, on average."""
+    """Return how many of the samples a mini-batch of such a size has, on average."""
     return samples / size["blocks"] if "blocks" in size else min(size["vertices"], samples)

@@ -17,7 +17,7 @@ def lose(sample, edges, tau):
 
 
 def penalised(feature, tau):
-    """A feature's part of the penalties."""
+    """Add a feature's part to the sums for the penalties."""
     for k in range(len(feature.w)):
         tau.abs_sum += abs(feature.w[k])
         tau.square_sum += feature.w[k] * feature.w[k]
@@ -40,7 +40,7 @@ def judge(sample, edges, tau):
 
 
 def probabilities(sample, edges, tau, out):
-    """Those of the classes."""
+    """Write the probabilities of the classes into `out`."""
     m = np.zeros(len(out))
     margins(m, edges, tau)
     shares(m)

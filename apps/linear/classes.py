@@ -10,7 +10,7 @@ from tux.apps.linear.softmax import margins
 
 
 def weigh(sample, tau):
-    """The sums of weights, and of those of each class."""
+    """Add up the weights, and those of each class."""
     tau.samples += 1
     sample.c = sample.weight
     for k in range(len(sample.along)):
@@ -20,28 +20,28 @@ def weigh(sample, tau):
 
 
 def centre(sample, tau):
-    """Margins begin with the intercepts."""
+    """Begin the margins with the intercepts."""
     for k in range(len(sample.m)):
         sample.m[k] = tau.b[k]
 
 
 def curve(feature, edges):
-    """The curvature of the losses along a feature at w = 0, but for a factor."""
+    """Add up the curvature of the losses along a feature at w = 0, but for a factor."""
     for edge in edges:
         for k in range(len(feature.gathered)):
             feature.gathered[k] += edge.sample.c * edge.value * edge.value
 
 
 def gather(feature, edges):
-    """The gradient of the losses along a feature."""
+    """Add up the gradient of the losses along a feature."""
     for edge in edges:
         for k in range(len(feature.gathered)):
             feature.gathered[k] += edge.value * edge.sample.r[k]
 
 
 def projecting(curvature):
-    """A UDF that keeps margins after the last step, and their changes along d, and adds up how the
-    losses bend along d.
+    """Return a UDF that keeps margins after the last step, and their changes along d, and adds up
+    how the losses bend along d.
     """
 
     def project(sample, edges, tau):
@@ -60,7 +60,7 @@ def projecting(curvature):
 
 
 def trials(loss):
-    """A UDF that adds up the loss and its slope where the search is."""
+    """Return a UDF that adds up the loss and its slope where the search is."""
 
     def attempt(sample, tau):
         for k in range(len(sample.m)):
@@ -75,8 +75,8 @@ def trials(loss):
 
 
 def differentiating(loss, *, intercept):
-    """A UDF that adds a sample's gradient to its features, and to the intercepts if there are
-    some.
+    """Return a UDF that adds a sample's gradient to its features, and to the intercepts if there
+    are some.
     """
 
     def differentiate(sample, edges, tau):

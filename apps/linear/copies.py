@@ -23,17 +23,17 @@ RULES = ("workers", "entries")
 
 
 def averages(p):
-    """1 if models are averaged, else 0."""
+    """Return 1 if models are averaged, else 0."""
     return int(p.solver == "averaging")
 
 
 def by_workers(p):
-    """1 if workers count the same, else 0."""
+    """Return 1 if workers count the same, else 0."""
     return averages(p) * (p.average == "workers")
 
 
 def by_entries(p):
-    """1 if workers count by their entries, else 0."""
+    """Return 1 if workers count by their entries, else 0."""
     return averages(p) * (p.average == "entries")
 
 
@@ -47,18 +47,18 @@ FEATURE: dict[str, Any] = {
 
 
 def count(sample, feature):
-    """The entries of a feature."""
+    """Count the entries of a feature."""
     feature.gathered += 1
 
 
 def count_own(sample, feature):
-    """Those of each worker too."""
+    """Count the entries of a feature, on all workers and on each."""
     feature.gathered += 1
     feature.own[0] += 1
 
 
 def divide(feature):
-    """What an entry has of the feature's penalty."""
+    """Set the share of the feature's penalty that each entry has."""
     feature.part[0] = 1 / max(feature.gathered, 1.0)
 
 
@@ -68,37 +68,37 @@ def hold(feature):
 
 
 def spread(feature):
-    """How many entries each of them would have if all had the same number."""
+    """Set how many entries each worker would have if all had the same number."""
     feature.even[0] = 1 / (feature.part[0] * max(feature.gathered, 1.0))
 
 
 def read(feature):
-    """(copy of the weight, how many times as long its steps are)."""
+    """Return (copy of the weight, how many times as long its steps are)."""
     return feature.copy[0], 1.0
 
 
 def write(feature, w):
-    """A new copy."""
+    """Write a new copy."""
     feature.copy[0] = w
 
 
 def keep(feature):
-    """The mean of the copies."""
+    """Set the weight to the mean of the copies."""
     feature.w = feature.copy[0]
 
 
 def read_counted(feature):
-    """(copy of the weight, how many times as long its steps are)."""
+    """Return (copy of the weight, how many times as long its steps are)."""
     return feature.counted_copy[0], feature.even[0] / feature.own[0]
 
 
 def write_counted(feature, w):
-    """A new copy."""
+    """Write a new copy."""
     feature.counted_copy[0] = w
 
 
 def keep_counted(feature):
-    """The mean of the copies."""
+    """Set the weight to the mean of the copies."""
     feature.w = feature.counted_copy[0]
 
 
@@ -106,7 +106,7 @@ OF = {"workers": (read, write), "entries": (read_counted, write_counted)}
 
 
 def counted(rule):
-    """The stages that count entries, before the first epoch."""
+    """Return the stages that count entries, before the first epoch."""
     if rule == "workers":
         return [Exchange(count), Apply("feature", divide)]
     holders = Exchange(None, enter=hold, over="feature", split=True)
@@ -114,5 +114,5 @@ def counted(rule):
 
 
 def averaged(rule):
-    """The stage that sets weights to the means of their copies."""
+    """Return the stage that sets weights to the means of their copies."""
     return Apply("feature", keep if rule == "workers" else keep_counted)

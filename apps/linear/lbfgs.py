@@ -33,7 +33,7 @@ UNIT = -0.25  # of a weight: the power of the curvature along it
 
 
 def curve(feature, edges):
-    """The curvature of the losses along a feature at w = 0, but for a factor."""
+    """Add up the curvature of the losses along a feature at w = 0, but for a factor."""
     h = 0.0
     for edge in edges:
         h += edge.sample.c * edge.value * edge.value
@@ -41,7 +41,7 @@ def curve(feature, edges):
 
 
 def scale(feature, tau):
-    """The unit of a weight. Steps along features of little curvature are longer, though not in
+    """Set the unit of a weight. Steps along features of little curvature are longer, though not in
     proportion, as curvatures change.
     """
     h = feature.gathered * tau.bend
@@ -51,7 +51,7 @@ def scale(feature, tau):
 
 
 def gather(feature, edges):
-    """The gradient of the losses along a feature."""
+    """Add up the gradient of the losses along a feature."""
     g = 0.0
     for edge in edges:
         g += edge.value * edge.sample.r
@@ -59,7 +59,7 @@ def gather(feature, edges):
 
 
 def differentiate(feature, tau, p):
-    """The gradient; the last pair; and the products of the gradient with all vectors."""
+    """Set the gradient and the last pair; add up the products of the gradient with all vectors."""
     g = (feature.gathered + tau.l2 * feature.w) * feature.unit
     at = (tau.iteration - 1) % p.memory
     s, y = tau.step * feature.d / feature.unit, g - feature.g
@@ -73,7 +73,7 @@ def differentiate(feature, tau, p):
 
 
 def combine(feature, tau, p):
-    """d, and what the penalty and the slope of F along d need."""
+    """Set d, and add up what the penalty and the slope of F along d need."""
     d = tau.coefficients[2 * p.memory] * feature.g
     for j in range(2 * p.memory):
         d += tau.coefficients[j] * feature.past[j]
@@ -85,8 +85,8 @@ def combine(feature, tau, p):
 
 
 def projecting(curvature):
-    """A UDF that keeps a margin after the last step, and its change along d, and adds up how the
-    losses bend along d.
+    """Return a UDF that keeps a margin after the last step, and its change along d, and adds up how
+    the losses bend along d.
     """
 
     def project(sample, edges, tau, p):
@@ -102,7 +102,7 @@ def projecting(curvature):
 
 
 def trials(loss):
-    """A UDF that adds up the loss and its slope where the search is."""
+    """Return a UDF that adds up the loss and its slope where the search is."""
 
     def attempt(sample, tau, p):
         value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.width)
@@ -115,7 +115,7 @@ def trials(loss):
 
 
 def move(feature, tau):
-    """The step."""
+    """Make the step."""
     feature.w += tau.step * feature.d
 
 
@@ -124,7 +124,9 @@ NARROW = SimpleNamespace(curve=curve, gather=gather, projecting=projecting, tria
 
 
 def prepared(program, loss):
-    """The stages before the first iteration: units of weights, and F and its slopes at w = 0."""
+    """Return the stages before the first iteration: units of weights, and F and its slopes at w =
+    0.
+    """
     of = loss.wide or NARROW
     begin = started if program.path > 1 else start_search
     units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")
@@ -132,7 +134,7 @@ def prepared(program, loss):
 
 
 def epoch(program, loss):
-    """The stages of an iteration."""
+    """Return the stages of an iteration."""
     of = loss.wide or NARROW
     stages = [
         Barrier(),

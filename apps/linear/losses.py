@@ -22,7 +22,7 @@ from tux.apps.linear import classes, softmax
 
 
 def logistic(y, m, width):
-    """(loss, slope), without an overflow."""
+    """Return (loss, slope) of the logistic loss, without an overflow."""
     z = y * m
     e = math.exp(-abs(z))
     q = 1 / (1 + e)
@@ -30,32 +30,32 @@ def logistic(y, m, width):
 
 
 def logistic_slope(y, m, width):
-    """The slope alone, which needs no logarithm."""
+    """Return the slope of the logistic loss alone, which needs no logarithm."""
     z = y * m
     e = math.exp(-abs(z))
     return -y * ((e if z > 0 else 1.0) / (1 + e))
 
 
 def hinge(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the hinge loss."""
     z = 1 - y * m
     return max(0.0, z), -y if z > 0 else 0.0
 
 
 def squared_hinge(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the squared hinge loss."""
     z = max(0.0, 1 - y * m)
     return z * z, -2 * y * z
 
 
 def squared(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the squared loss."""
     e = m - y
     return e * e / 2, e
 
 
 def huber(y, m, width):
-    """(loss, slope)."""
+    """Return (loss, slope) of the Huber loss."""
     e = m - y
     if abs(e) <= width:
         return e * e / 2, e
@@ -63,22 +63,22 @@ def huber(y, m, width):
 
 
 def of_logistic(slope, width):
-    """The curvature of `logistic` where it has this slope."""
+    """Return the curvature of `logistic` where it has this slope."""
     return abs(slope) * (1 - abs(slope))
 
 
 def of_hinge(slope, width):
-    """That of `squared_hinge`."""
+    """Return the curvature of `squared_hinge` where it has this slope."""
     return 2.0 if slope != 0 else 0.0
 
 
 def constant(slope, width):
-    """That of `squared`."""
+    """Return the curvature of the squared loss, which is 1 everywhere."""
     return 1.0
 
 
 def of_huber(slope, width):
-    """That of `huber`."""
+    """Return the curvature of `huber` where it has this slope."""
     return 1.0 if abs(slope) < width else 0.0
 
 

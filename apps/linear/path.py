@@ -33,7 +33,9 @@ PATH: dict[str, Any] = {
 
 
 def check_path(program):
-    """UsageError where there is no penalty that a path could lower, or where it cannot end."""
+    """Refuse a path where there is no penalty that it could lower, or where it cannot end.
+    UsageError.
+    """
     if program.path == 1:
         return
     if program.penalty != "l2":
@@ -49,13 +51,15 @@ def check_path(program):
 
 
 def started(tau, p):
-    """What a search needs before the first step, and the first penalty."""
+    """Set all that a search needs before the first step, and the first penalty."""
     start_search(tau)
     tau.l2 = tau.first_l2 = max(tau.stiffest, p.l2)
 
 
 def lower(tau, p):
-    """Where the last step has ended one penalty's run, the next one's begins with its weights."""
+    """Go on to the next penalty, with the weights of the last one, if the last step has ended the
+    run of that one.
+    """
     if tau.ended and tau.l2 > p.l2:
         next_l2 = tau.l2 * (p.l2 / tau.first_l2) ** (1 / (p.path - 1))
         if next_l2 < p.l2 * (1 + 1e-9):  # the last, whatever the powers have been rounded to
@@ -65,28 +69,30 @@ def lower(tau, p):
 
 
 def settled(tau, p):
-    """Which penalty the step was for, and whether its run has ended."""
+    """Note which penalty the step was for, and whether that penalty's run has ended."""
     tau.penalty_l2, tau.norm_w = tau.l2, math.sqrt(square(tau))
     tau.ended = is_optimal(tau.gradient, tau.change, p.tol)
 
 
 def square(tau):
-    """|w|^2 after the step."""
+    """Return |w|^2 after the step."""
     return max(0.0, tau.square + tau.step * (2 * tau.cross + tau.step * tau.length))
 
 
 def is_optimal(gradient, change, tol):
-    """Whether L-BFGS ends, by the metrics of its last step."""
+    """Return whether L-BFGS ends, by the metrics of its last step."""
     return bool(max(gradient, change) <= tol or change <= 0)
 
 
 def along(program, stages):
-    """The stages of an epoch, which is a step at one of the penalties."""
+    """Return the stages of an epoch, which is a step at one of the penalties."""
     return [GlobalSync(lower), *stages, GlobalSync(settled)] if program.path > 1 else stages
 
 
 def rows(records):
-    """The path as a table: a row for each penalty, with its steps and measures at its end."""
+    """Return the path as a table: a row for each penalty, with its steps and measures at its
+    end.
+    """
     penalties = [record["penalty_l2"] for record in records if "penalty_l2" in record]
     table = path(records, penalty="penalty_l2", measures=MEASURES)
     steps = [str(penalties.count(penalty)) for penalty in dict.fromkeys(penalties)]
@@ -94,7 +100,9 @@ def rows(records):
 
 
 def best(program, records):
-    """The penalty at whose end the mean loss on held-out samples is least, if there are any."""
+    """Return the penalty at whose end the mean loss on held-out samples is least, if there are
+    any.
+    """
     last = {record["penalty_l2"]: record for record in records if "penalty_l2" in record}
     losses = {
         penalty: record[program.monitor]

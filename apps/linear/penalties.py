@@ -26,8 +26,8 @@ _OF_SOLVERS = {
 
 
 def check(program):
-    """UsageError where the loss, the penalty and the solver of a linear model do not go together,
-    or where a parameter has no effect.
+    """Check that the loss, the penalty and the solver of a linear model go together, and that each
+    parameter has an effect. UsageError.
     """
     loss, l1 = LOSSES[program.loss], PENALTIES[program.penalty][0]
     if program.solver == "lbfgs" and not loss.smooth:
@@ -82,5 +82,5 @@ def check(program):
 
 
 def _is_given(program, name):
-    """Whether a parameter is not its default."""
+    """Return whether a parameter is not its default."""
     return program.parameters[name] != program.params[name].default

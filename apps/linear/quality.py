@@ -25,12 +25,12 @@ JUDGED = {
 
 
 def response(sample, edges, tau):
-    """The margin of a sample."""
+    """Return the prediction for a sample: its margin."""
     return margin(edges, tau)
 
 
 def losing(loss):
-    """A UDF that adds up the losses of samples in training."""
+    """Return a UDF that adds up the losses of samples in training."""
 
     def lose(sample, edges, tau, p):
         value, _ = loss(sample.label, margin(edges, tau), p.width)
@@ -40,19 +40,19 @@ def losing(loss):
 
 
 def penalised(feature, tau):
-    """A feature's part of the penalties."""
+    """Add a feature's part to the sums for the penalties."""
     tau.abs_sum += abs(feature.w)
     tau.square_sum += feature.w * feature.w
 
 
 def valued(tau):
-    """The objective."""
+    """Set the objective."""
     tau.objective = tau.judged + tau.l1 * tau.abs_sum + tau.l2 / 2 * tau.square_sum
 
 
 def judging(loss, *, of_classes):
-    """A UDF that judges the model by a held-out sample: its loss; whether its class is found, and
-    its place among all margins; or its error.
+    """Return a UDF that judges the model by a held-out sample: its loss; whether its class is
+    found, and its place among all margins; or its error.
     """
 
     def judge_class(sample, edges, tau, p):
@@ -74,7 +74,7 @@ def judging(loss, *, of_classes):
 
 
 def reporting(name, *, of_classes):
-    """The means over held-out samples, of the loss called `name`."""
+    """Return a UDF that sets the means over held-out samples, of the loss called `name`."""
 
     def report(tau):
         if tau.tested == 0:
@@ -89,8 +89,8 @@ def reporting(name, *, of_classes):
 
 
 def judged(program, loss, *, held_out):
-    """The stages of all that, of samples that are `held_out` only if there are any. L-BFGS knows
-    its objective itself.
+    """Return the stages that measure all this, with the metrics of held-out samples only if there
+    are any. L-BFGS knows its objective itself.
     """
     stages = []
     if program.solver != "lbfgs":

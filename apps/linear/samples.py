@@ -10,9 +10,9 @@ class LinearSamples(Samples):
     """Samples of two classes, or of any number of them, or with numbers as labels."""
 
     def numeric(self, program):
-        """As its loss says."""
+        """Return whether labels are numbers, as the loss says."""
         return not LOSSES[program.loss].of_classes
 
     def multiclass(self, program):
-        """As its loss says."""
+        """Return whether there may be more than two classes, as the loss says."""
         return LOSSES[program.loss].wide is not None

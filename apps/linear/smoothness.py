@@ -27,13 +27,13 @@ CONTEXT |= {name: value("f8", kept=False) for name in ("norm", "mean_square", "c
 
 
 def begin(feature, tau):
-    """The first v."""
+    """Set the first v."""
     feature.d = 1.0
     tau.norms += 1.0
 
 
 def square(sample, edges, tau, p):
-    """A sample's c |x|^2."""
+    """Add up c |x|^2 of a sample."""
     part = 1.0 if p.intercept else 0.0
     for edge in edges:
         part += edge.value * edge.value
@@ -41,14 +41,14 @@ def square(sample, edges, tau, p):
 
 
 def keep(tau, p):
-    """|v|, and the mean of c |x|^2."""
+    """Set |v|, and the mean of c |x|^2."""
     tau.d = 1.0 if p.intercept else 0.0
     tau.norm = math.sqrt(tau.norms + tau.d)
     tau.mean_square = tau.squares_of_x / max(tau.size, 1.0)
 
 
 def forth(sample, edges, tau):
-    """C X v."""
+    """Compute C X v."""
     along = tau.d
     for edge in edges:
         along += edge.value * edge.feature.d
@@ -57,7 +57,7 @@ def forth(sample, edges, tau):
 
 
 def back(feature, edges):
-    """X^T of that."""
+    """Compute X^T C X v."""
     part = 0.0
     for edge in edges:
         part += edge.value * edge.sample.along
@@ -65,25 +65,25 @@ def back(feature, edges):
 
 
 def turn(feature, tau):
-    """The next v, not yet divided by its length."""
+    """Set the next v, not yet divided by its length."""
     feature.d = feature.gathered / tau.norm
     tau.norms += feature.d * feature.d
 
 
 def measure(tau, p):
-    """|v|, which was made of a v of length 1."""
+    """Set |v|, which was made of a v of length 1."""
     tau.d = tau.of_b / tau.norm if p.intercept else 0.0
     tau.norm = max(math.sqrt(tau.norms + tau.d * tau.d), 1e-300)
 
 
 def bound(tau):
-    """L."""
+    """Set L, in `curvature`."""
     mean = ABOVE * tau.norm / max(tau.size, 1.0)
     tau.curvature = max(tau.bend * (mean + tau.mean_square / tau.batch), 1e-300)
 
 
 def bounded():
-    """The stages that find L."""
+    """Return the stages that find L."""
     power = Exchange(forth), Exchange(back, split=True), Zip("feature", turn, gather=True)
     return [
         Barrier(),

@@ -39,7 +39,9 @@ def slopes(m, y):
 
 
 def curvature(slopes, along, y):
-    """How the loss bends along a change of the margins, where it has these slopes."""
+    """Return the second derivative of the loss along a change of the margins, where it has these
+    slopes.
+    """
     mean = square = 0.0
     for k in range(len(slopes)):
         p = slopes[k] + 1.0 if k == y else slopes[k]
@@ -58,7 +60,7 @@ def margins(m, edges, tau):
 
 
 def constants(weights):
-    """Intercepts that suit classes of these weights, (K,), where there are no weights of
+    """Return intercepts that suit classes of these weights, (K,), where there are no weights of
     features. They sum to 0.
     """
     logs = np.log(np.maximum(weights, MIN_CLASS_SAMPLES))

@@ -12,7 +12,7 @@ from tux.apps.linear.widths import put
 
 
 def weigh(sample, tau, p):
-    """Classes have weights too; the sums of weights and labels."""
+    """Set the weight of a sample, as classes have weights too; add up weights and labels."""
     tau.samples += 1
     sample.c = sample.weight * p.positive_weight if sample.label > 0 else sample.weight
     sample.along = 0.0
@@ -21,13 +21,13 @@ def weigh(sample, tau, p):
 
 
 def centre(sample, tau):
-    """Margins begin with the intercept."""
+    """Begin the margin with the intercept."""
     sample.m = tau.b
 
 
 def constant(loss, labels, weights):
-    """An intercept that suits samples of these sums of labels and weights, where there are no
-    weights of features.
+    """Return an intercept that suits samples of these sums of labels and weights, where there are
+    no weights of features.
     """
     if LOSSES[loss].wide:
         return softmax.constants(labels)
@@ -38,7 +38,7 @@ def constant(loss, labels, weights):
 
 
 def beginning(program):
-    """What follows from the parameters and the labels."""
+    """Return a UDF that sets all that follows from the parameters and the labels."""
     l1, l2 = PENALTIES[program.penalty]
 
     def begin(tau, p):

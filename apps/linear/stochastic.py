@@ -35,7 +35,7 @@ CONTEXT = {
 
 
 def touch(sample):
-    """A sample of the mini-batch."""
+    """Visit a sample of the mini-batch."""
 
 
 def visit(feature):
@@ -44,12 +44,14 @@ def visit(feature):
 
 
 def divide(feature, tau):
-    """A feature's share of the penalty in each of these, divided by the size of a mini-batch."""
+    """Set a feature's share of the penalty in each of these mini-batches, divided by their size."""
     feature.share = 1 / (tau.batch * feature.share) if feature.share > 0 else 0.0
 
 
 def differentiating(slope, *, intercept):
-    """A UDF that adds a sample's gradient to its features, and to the intercept if there is one."""
+    """Return a UDF that adds a sample's gradient to its features, and to the intercept if there is
+    one.
+    """
 
     def differentiate(sample, edges, tau, p):
         scatter(sample, edges, tau, p)
@@ -71,7 +73,9 @@ def differentiating(slope, *, intercept):
 
 
 def shifting(update):
-    """The step of the intercept, which is not penalised, as that of a feature."""
+    """Return a UDF that makes the step of the intercept, which is not penalised, as that of a
+    feature.
+    """
 
     def step(b, of_b, moments, tau, p):
         row = SimpleNamespace(w=b, gathered=of_b, moments=moments, share=0.0)
@@ -89,7 +93,7 @@ def shifting(update):
 
 
 def slowing(first, decay):
-    """The rate of an epoch, from `first`."""
+    """Return a UDF that sets the rate of an epoch, from `first`."""
 
     def slow(tau):
         tau.rate = first / (1 + decay * tau.passes)
@@ -99,14 +103,16 @@ def slowing(first, decay):
 
 
 def prepared(program, loss):
-    """The stages before the first epoch: in how many mini-batches a feature occurs."""
+    """Return the stages before the first epoch: they count in how many mini-batches a feature
+    occurs.
+    """
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit, each="w")
     visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide, each="w")
     return [*visits, *(bounded() if program.solver == "sgd" else [])]
 
 
 def epoch(program, loss):
-    """The stages of an epoch."""
+    """Return the stages of an epoch."""
     update, intercept = UPDATES[program.solver], program.intercept
     slopes = (
         loss.wide.differentiating(loss.f, intercept=intercept)

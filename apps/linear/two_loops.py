@@ -16,17 +16,17 @@ SMALLEST = 2.0**-40  # s.y / (|s| |y|) of a pair that is kept
 
 
 def is_chosen(p):
-    """1 if L-BFGS is the solver, else 0."""
+    """Return 1 if L-BFGS is the solver, else 0."""
     return int(p.solver == "lbfgs")
 
 
 def pairs(p):
-    """How many vectors the pairs are: s at j, y at `memory` + j."""
+    """Return how many vectors the pairs are: s at j, y at `memory` + j."""
     return 2 * p.memory * is_chosen(p)
 
 
 def vectors(p):
-    """The pairs and g."""
+    """Return how many vectors there are: the pairs and g."""
     return pairs(p) + is_chosen(p)
 
 
@@ -46,7 +46,7 @@ CONTEXT = {
 
 
 def direct(tau, p):
-    """The coefficients of d, by the two loops of L-BFGS on inner products."""
+    """Set the coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made = p.memory, tau.iteration
     at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.intercept))
     s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
@@ -83,9 +83,9 @@ def renew(products, at, fresh, gs, ss, yy):
 
 
 def two_loops(products: np.ndarray, newest_first: list[int]) -> np.ndarray:
-    """The coefficients of -H g in the vectors whose inner `products` (2 n + 1, 2 n + 1) are given,
-    (2 n + 1,): s at j, y at n + j, g last. Those of two different s, and of an s with an older y,
-    are not read. Pairs along which the gradient does not grow are left out.
+    """Return the coefficients of -H g in the vectors whose inner `products` (2 n + 1, 2 n + 1) are
+    given, (2 n + 1,): s at j, y at n + j, g last. Those of two different s, and of an s with an
+    older y, are not read. Pairs along which the gradient does not grow are left out.
     """
     n = len(products) // 2
     of = np.zeros(2 * n + 1)

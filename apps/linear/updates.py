@@ -29,17 +29,17 @@ small mini-batches keep it farther from the optimum; and its steps cost more.
 
 
 def moments(p):
-    """How many numbers a solver keeps of a feature's gradients."""
+    """Return how many numbers a solver keeps of a feature's gradients."""
     return MOMENTS.get(p.solver, 0)
 
 
 def sgd(feature, tau, p):
-    """A step along the gradient."""
+    """Step along the gradient."""
     feature.w = proximal(feature, feature.gathered * tau.portion, tau.rate / tau.curvature, tau)
 
 
 def adagrad(feature, tau, p):
-    """Each feature's steps fall with its gradients so far."""
+    """Step along the gradient; each feature's steps fall with its gradients so far."""
     g = feature.gathered * tau.portion
     feature.moments[0] += g * g
     s = tau.rate / (math.sqrt(feature.moments[0]) + SMALL)
@@ -47,7 +47,9 @@ def adagrad(feature, tau, p):
 
 
 def rmsprop(feature, tau, p):
-    """The same with gradients that are forgotten."""
+    """Divide the step by the root of a running mean of squared gradients, which forgets old
+    ones.
+    """
     g = feature.gathered * tau.portion
     feature.moments[0] += (1 - p.beta2) * (g * g - feature.moments[0])
     s = tau.rate / (math.sqrt(feature.moments[0]) + SMALL)
@@ -55,7 +57,8 @@ def rmsprop(feature, tau, p):
 
 
 def adam(feature, tau, p):
-    """The same along the mean of gradients. The last two moments are 1 - b1^t and 1 - b2^t.
+    """Step as `rmsprop` does, but along a running mean of gradients. The last two moments are 1 -
+    b1^t and 1 - b2^t.
 
     Both quotients and that of prox are one: a division takes longer than all else here.
     """
@@ -74,12 +77,14 @@ def adam(feature, tau, p):
 
 
 def proximal(feature, m, s, tau):
-    """The weight after a step s along m and the penalties' part of it."""
+    """Return the weight after a step s along m and the penalties' part of it."""
     return shrunk(feature.w - s * m, s * feature.share, tau)
 
 
 def shrunk(w, share, tau):
-    """prox of a weight, for a share of the penalties that has been multiplied by the step."""
+    """Return prox of a weight, for a share of the penalties that has been multiplied by the
+    step.
+    """
     if tau.l1 > 0:
         w = max(w - tau.l1 * share, 0.0) + min(w + tau.l1 * share, 0.0)
     return w / (1 + tau.l2 * share)

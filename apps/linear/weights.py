@@ -21,7 +21,7 @@ class LinearReport(SparseReport):
     """Of a program whose features have a weight `w` and whose context has an intercept `b`."""
 
     def tables(self, program, model):
-        """As `SparseReport`; of several classes, the largest weights of all."""
+        """Return the table of `SparseReport`; of several classes, the largest weights of all."""
         if not LOSSES[program.loss].wide:
             return super().tables(program, model)
         w, of = model.fields["feature"]["w"], class_names(program.classes)
@@ -40,7 +40,7 @@ class LinearReport(SparseReport):
         }
 
     def opening(self, program, vertices):
-        """What the classes are, and how large a mini-batch is."""
+        """Return the first lines of a run: the classes, and the size of a mini-batch."""
         wide = LOSSES[program.loss].wide
         lines = [classified(typed(class_names(program.classes)))] if wide else []
         if program.solver in UPDATES:
@@ -48,7 +48,7 @@ class LinearReport(SparseReport):
         return lines
 
     def remarks(self, program, records):
-        """That the objective has been lower before, or a path that has ended too early."""
+        """Return remarks: the objective has been lower before, or a path has ended too early."""
         reached = records[-1].get("penalty_l2", program.l2) if records else program.l2
         if program.path > 1 and reached > program.l2:
             return [
@@ -64,20 +64,24 @@ class LinearReport(SparseReport):
         ]
 
     def history(self, program, records):
-        """The path."""
+        """Return the path."""
         return {"path": rows(records)} if program.path > 1 else {}
 
     def summary(self, program, tables, records):
-        """Of a path, the best penalty."""
+        """Return the best penalty of a path."""
         return best(program, records) if program.path > 1 else {}
 
     def exports(self):
-        """Those of `SparseReport`; where labels are numbers, as scikit-learn's Ridge has them."""
+        """Return the forms of export of `SparseReport`; where labels are numbers, the arrays are
+        those of scikit-learn's Ridge.
+        """
         return {"weights": table, "sklearn": estimator}
 
 
 def classified(classes: list[Any]) -> str:
-    """A sentence about the classes; where they look like measurements, with another loss."""
+    """Return a sentence about the classes. Where they look like measurements, it names another
+    loss.
+    """
     shown = ", ".join(map(str, classes[:SHOWN])) + (", ..." if len(classes) > SHOWN else "")
     number = any(isinstance(each, float) and each != round(each) for each in classes)
     other = "; --loss squared takes labels as numbers" if number else ""
@@ -85,9 +89,9 @@ def classified(classes: list[Any]) -> str:
 
 
 def table(program, model) -> dict[str, np.ndarray]:
-    """As `tux.apps.blockpg.weights.weights`; of several classes, `weight` (k, classes) of the
-    features that have one which is not 0, by the largest of each, `intercept` (classes,), and
-    `classes` (classes,).
+    """Return the arrays of `tux.apps.blockpg.weights.weights`; of several classes, `weight` (k,
+    classes) of the features that have one which is not 0, by the largest of each, `intercept`
+    (classes,), and `classes` (classes,).
     """
     if not LOSSES[program.loss].wide:
         return weights(program, model)
@@ -103,9 +107,9 @@ def table(program, model) -> dict[str, np.ndarray]:
 
 
 def estimator(program, model) -> dict[str, np.ndarray]:
-    """As `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is (classes, n) and
-    `intercept_` (classes,). Where labels are numbers, there are no classes, and `coef_` is (n,) and
-    `intercept_` one number.
+    """Return the arrays of `tux.apps.blockpg.weights.sklearn`. Of several classes, `coef_` is
+    (classes, n) and `intercept_` (classes,). Where labels are numbers, there are no classes, and
+    `coef_` is (n,) and `intercept_` one number.
     """
     if LOSSES[program.loss].wide:
         order = np.argsort(model.ids["feature"], kind="stable")

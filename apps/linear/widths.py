@@ -11,7 +11,9 @@ from tux.program.input import class_names
 
 
 def wide(p):
-    """The lengths of what a weight, a margin or the intercept is: one number, or classes."""
+    """Return the shape of a weight, a margin or the intercept: that of one number, or of a number
+    for each class.
+    """
     return (len(class_names(p.classes)),) if p.loss == "softmax" else ()
 
 

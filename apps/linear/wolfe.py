@@ -46,13 +46,13 @@ SEARCHED = {
 
 
 def start_search(tau):
-    """F and the slope along the intercept before the first step."""
+    """Set F and the slope along the intercept before the first step."""
     tau.F = tau.loss
     put(tau, slope_of_b=tau.of_b)
 
 
 def begin_search(tau):
-    """F at the step 0, and the first trial."""
+    """Set F at the step 0, and the first trial."""
     tau.square, tau.cross, tau.length = tau.ww, tau.wd, tau.dd
     tau.F0, tau.slope0 = tau.F, tau.gd + float(np.sum(tau.g * tau.d))
     tau.low[:] = 0, tau.F0, tau.slope0
@@ -61,15 +61,15 @@ def begin_search(tau):
 
 
 def newton(slope, curvature):
-    """The step to the least value of the parabola that has the slope and the curvature of F here;
-    L-BFGS's own, 1, is not far from it.
+    """Return the step to the least value of the parabola that has the slope and the curvature of F
+    here; L-BFGS's own, 1, is not far from it.
     """
     return min(max(-slope / curvature, SHORTER), LONGER) if curvature > 0 else 1.0
 
 
 def search(tau):
-    """Whether the trial fulfils both conditions; else the next one. After MAX_TRIALS trials, it is
-    the longest step at which F falls.
+    """Set whether the trial fulfils both conditions, and if not, the next one. After MAX_TRIALS
+    trials, it is the longest step at which F falls.
     """
     t, rounding = tau.step, ROUNDING * abs(tau.F0)
     F = tau.loss + tau.l2 / 2 * (tau.square + t * (2 * tau.cross + t * tau.length))
@@ -91,16 +91,16 @@ def search(tau):
 
 
 def fall(t, F0, F, slope0, slope):
-    """By how much F has fallen at the step `t`, from `F0` to `F`, as its slope went from `slope0`
-    to `slope`.
+    """Return by how much F has fallen at the step `t`, from `F0` to `F`, as its slope went from
+    `slope0` to `slope`.
     """
     return F0 - F if abs(F0 - F) > ROUNDING * abs(F0) else -t * (slope0 + slope) / 2
 
 
 def trial(low, high, slope0):
-    """The next step to try between `low` and `high`, each (step, F, F'). Where nothing is known to
-    be too long, it is beyond `low`, where a slope that changes evenly from `slope0`, that at 0,
-    would be 0.
+    """Return the next step to try between `low` and `high`, each (step, F, F'). Where nothing is
+    known to be too long, it is beyond `low`, where a slope that changes evenly from `slope0`, that
+    at 0, would be 0.
     """
     if math.isinf(high[0]):
         ratio = slope0 / (slope0 - low[2]) if slope0 < low[2] else LONGER
@@ -120,5 +120,5 @@ def trial(low, high, slope0):
 
 
 def found(tau):
-    """Whether the search is over."""
+    """Return whether the search is over."""
     return bool(tau.found)

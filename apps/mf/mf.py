@@ -27,7 +27,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 
 
 def count(rating, tau):
-    """Moments of the ratings."""
+    """Add up the moments of the ratings."""
     tau.n, tau.sum, tau.squares = tau.n + 1, tau.sum + rating.value, tau.squares + rating.value**2
 
 
@@ -40,7 +40,7 @@ def moments(tau):
 
 
 def begin(v, tau, p):
-    """Factors from U(0, 1) to the ratings' units: the first group positive, the rest around
+    """Draw factors from U(0, 1), in the ratings' units: the first group positive, the rest around
     zero; norms and G to match.
     """
     for k in range(p.rank):
@@ -50,7 +50,7 @@ def begin(v, tau, p):
 
 
 def renorm(v, p):
-    """Squared norms of the two groups, anew: masters have folded the changes of several
+    """Compute the squared norms of the two groups anew: masters have folded the changes of several
     replicas.
     """
     v.norm[0] = inner(v.f, v.f, min(p.rank, p.warm))
@@ -70,7 +70,7 @@ def advance(v, group, other, dot, err, step, p):
 
 
 def sgd(user, item, rating, tau, p):
-    """One step on both ends of a rating."""
+    """Make one step on both ends of a rating."""
     active, step = min(p.rank, p.warm) if tau.epoch == 0 else p.rank, p.step * np.float32(tau.root)
     step, rest = (
         step * np.sqrt(np.float32(min(p.rank, p.warm))),
@@ -95,7 +95,7 @@ def sgd(user, item, rating, tau, p):
 
 
 def finish(tau, p):
-    """Errors and norms before each step, over the epoch."""
+    """Set errors and norms before each step, over the epoch."""
     tau.epoch, tau.train_rmse, tau.objective = (
         tau.epoch + 1,
         np.sqrt(tau.sse / tau.n),

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def inner(x, y, n):
-    """Inner product of the first n entries."""
+    """Return the inner product of the first n entries."""
     total = np.float32(0)
     for k in range(n):
         total += x[k] * y[k]
@@ -12,15 +12,15 @@ def inner(x, y, n):
 
 
 def rate(user, item, tau, p):
-    """The predicted rating; the mean where either end was never rated."""
+    """Return the predicted rating; the mean where either end was never rated."""
     return inner(user.f, item.f, p.rank) if user.norm[0] > 0 and item.norm[0] > 0 else tau.mean
 
 
 def test(user, item, rating, tau, p):
-    """Squared error of a held-out rating."""
+    """Add up the squared error of a held-out rating."""
     tau.n, tau.sse = tau.n + 1, tau.sse + (rating.value - rate(user, item, tau, p)) ** 2
 
 
 def report(tau):
-    """Root mean squared error on the held-out ratings."""
+    """Set the root mean squared error on the held-out ratings."""
     tau.test_rmse = np.sqrt(tau.sse / tau.n) if tau.n else np.nan

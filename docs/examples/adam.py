@@ -58,7 +58,7 @@ def differentiate(sample, edges):
 
 
 def adam(feature, p):
-    """A step along the mean gradient of `batch` samples; a smaller last block counts less."""
+    """Step along the mean gradient of `batch` samples; a smaller last block counts less."""
     g = feature.gradient / p.batch + p.l2 * feature.w
     feature.t += 1
     feature.m = p.beta1 * feature.m + (1 - p.beta1) * g

@@ -63,7 +63,7 @@ def solve(a, b, penalty, x):
 
 
 def dot(x, y, n):
-    """The inner product of the first n entries."""
+    """Return the inner product of the first n entries."""
     sum = 0.0
     for k in range(n):
         sum += x[k] * y[k]

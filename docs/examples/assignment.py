@@ -79,7 +79,9 @@ def report(tau):
 
 
 class Assignment(Program):
-    """Who gets which task: `owner` is the number of a person, a row of `model/person`."""
+    """An assignment of tasks to persons: a task's `owner` is the number of a person, a row of
+    `model/person`.
+    """
 
     increment: float = param(0.01, "the least rise of a price", low=1e-9)
     person = Vertex(whole=True)

@@ -44,7 +44,7 @@ from tux import (
 
 
 def look(point, tau, p):
-    """The range of each feature, and how many points each class has."""
+    """Find the range of each feature, and count how many points each class has."""
     if not point.held_out:
         tau.classes[1 if point.label == p.positive else 0] += 1
         for k in range(p.dims):
@@ -60,7 +60,7 @@ def begin(tau, p):
 
 
 def prepare(point, tau, p):
-    """The bins of a point, and its first score."""
+    """Set the bins of a point, and its first score."""
     for k in range(p.dims):
         if tau.width[k] > 0:
             b = (point.x[k] - tau.low[k]) / tau.width[k]
@@ -69,7 +69,9 @@ def prepare(point, tau, p):
 
 
 def derive(point, p):
-    """First and second derivative of the loss. The point starts at the root, which is node 1."""
+    """Compute the first and second derivative of the loss. The point starts at the root, which is
+    node 1.
+    """
     chance = 1 / (1 + math.exp(-point.score))
     point.g = chance - (point.label == p.positive)
     point.h = chance * (1 - chance)
@@ -77,7 +79,7 @@ def derive(point, p):
 
 
 def fill(point, tau, p):
-    """The histograms of the point's node."""
+    """Add a point to the histograms of its node."""
     if not point.held_out:
         for k in range(p.dims):
             tau.g[point.node, k, point.bin[k]] += point.g
@@ -106,7 +108,7 @@ def split(tau, p):
 
 
 def descend(point, tau):
-    """To a child of the node, if it has been split."""
+    """Go to a child of the node, if it has been split."""
     k = tau.feature[tau.tree, point.node]
     if k >= 0:
         point.node = 2 * point.node + (point.bin[k] > tau.cut[tau.tree, point.node])

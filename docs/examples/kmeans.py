@@ -21,7 +21,9 @@ from tux import (
 
 
 def draw(point, tau, p, rng):
-    """Each point draws one of the centers and a number; the lowest number will be the center."""
+    """Draw one of the centers and a number for each point; the point with the lowest number will be
+    the center.
+    """
     point.cluster = rng.below(p.clusters)
     point.number = rng.uniform()
     tau.least[point.cluster] = min(tau.least[point.cluster], point.number)
@@ -55,7 +57,7 @@ def assign(point, tau, p):
 
 
 def move(tau, p):
-    """Centers move to the means of their points; a center without points stays."""
+    """Move centers to the means of their points; a center without points stays."""
     for c in range(p.clusters):
         if tau.size[c]:
             tau.center[c] = tau.sum[c] / tau.size[c]

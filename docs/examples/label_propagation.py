@@ -35,7 +35,7 @@ def begin(node):
 
 
 def vote(src, edges):
-    """The most frequent label is the longest run of equal labels when they are sorted."""
+    """Choose the most frequent label: the longest run of equal labels when they are sorted."""
     labels = np.empty(len(edges), np.int32)
     for i in range(len(edges)):
         labels[i] = edges[i].dst.label

@@ -52,7 +52,7 @@ DESCENT, ROUNDING = 1e-4, 1e-13
 
 
 def start(sample, tau):
-    """All weights are 0."""
+    """Start with all weights 0."""
     sample.derivative = -0.5 * sample.label
     tau.loss += math.log(2)
 
@@ -70,7 +70,9 @@ def gradient(feature, p):
 
 
 def remember(tau):
-    """A pair along which the gradient has not grown is left out: its rho is 0."""
+    """Remember the last pair. One along which the gradient has not grown is left out: its rho is
+    0.
+    """
     tau.rho[tau.i] = 1 / tau.sy if tau.sy > 0 else 0
     tau.gamma = tau.sy / tau.yy if tau.sy > 0 else tau.gamma
     tau.step = 1
@@ -93,7 +95,7 @@ def older(tau, p):
 
 
 def project(sample, feature, entry):
-    """What a step against d takes from the margin of a sample."""
+    """Add up the change of a sample's margin by a step against d."""
     sample.gathered += entry.value * feature.d
 
 
@@ -107,7 +109,7 @@ def attempt(sample, tau):
 
 
 def search(tau, p):
-    """F after the step; a step that is too long is halved."""
+    """Compute F after the step; halve a step that is too long."""
     F = tau.loss + p.l2 / 2 * (tau.ww - 2 * tau.step * tau.wd + tau.step**2 * tau.dd)
     tau.accepted = F <= tau.F * (1 + ROUNDING) - DESCENT * tau.step * tau.gd
     if tau.accepted:

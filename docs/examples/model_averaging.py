@@ -60,7 +60,7 @@ def margin(edges):
 
 
 def sgd(sample, edges, tau, p):
-    """A step along the gradient of one sample; the samples of a feature share its penalty."""
+    """Step along the gradient of one sample; the samples of a feature share its penalty."""
     z = sample.label * margin(edges)
     derivative = -sample.label * (1 - math.tanh(z / 2)) / 2  # 1 / (1 + exp(z)), without overflow
     for edge in edges:

@@ -50,7 +50,7 @@ def count(src, dst):
 
 
 def add(node):
-    """Each triangle is found on both of its edges that meet here."""
+    """Add up the triangles of a vertex: each is found on both of its edges that meet here."""
     node.triangles += node.common / 2
     pairs = node.degree * (node.degree - 1) / 2
     node.clustering = node.triangles / pairs if pairs else 0.0

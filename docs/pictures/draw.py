@@ -42,19 +42,19 @@ GRAPHS = {  # name: parameters, graph, vertex type, field, colours
 
 
 def program(file, **parameters):
-    """A program of a file, ready to run."""
+    """Return a program of a file, ready to run."""
     return find(file).program(**parameters)
 
 
 def values(run, kind, field):
-    """A field by the vertices of the club, in their order."""
+    """Return a field by the vertices of the club, in their order."""
     rows = run.vertices[kind]
     found = dict(zip(rows.ids.tolist(), rows[field].tolist(), strict=True))
     return [found[vertex] for vertex in CLUB]
 
 
 def draw_graph(numbers, colours, graph=CLUB):
-    """A graph, with vertices coloured by numbers."""
+    """Draw a graph, with vertices coloured by numbers."""
     figure, axes = plt.subplots(figsize=SMALL)
     places = nx.spring_layout(SPARSE, k=0.4, seed=2) if graph is SPARSE else PLACES
     if colours == CATEGORIES:
@@ -69,7 +69,7 @@ def draw_graph(numbers, colours, graph=CLUB):
 
 
 def graphs():
-    """The graph programs of the gallery."""
+    """Draw the results of the graph programs of the gallery."""
     for name, (parameters, graph, kind, field, colours) in GRAPHS.items():
         run = tux.run(program(f"docs/examples/{name}.py", **parameters), graph, progress=False)
         drawn = SPARSE if graph is SPARSE else CLUB
@@ -90,7 +90,7 @@ def graphs():
 
 
 def assignment():
-    """Benefits of seven persons and tasks, and who got what."""
+    """Draw the benefits of seven persons and tasks, and who got what."""
     benefits = np.random.default_rng(3).integers(0, 30, (7, 7))
     person, task = (each.ravel() for each in np.indices(benefits.shape))
     data = {"person": person, "task": task, "benefit": benefits.ravel().astype("f8")}
@@ -104,7 +104,7 @@ def assignment():
 
 
 def curves(history, names, label):
-    """Metrics by epoch."""
+    """Draw metrics by epoch."""
     figure, axes = plt.subplots(figsize=WIDE)
     for name in names:
         numbers = np.asarray(history[name], float)
@@ -116,7 +116,7 @@ def curves(history, names, label):
 
 
 def recommendations(folder):
-    """The errors of the tutorial's run."""
+    """Draw the errors of the tutorial's run."""
     sizes = "--users 1000 --items 300 --ratings 40000".split()
     train, test = str(folder / "train.csv"), str(folder / "test.csv")
     assert main(["generate", "ratings", *sizes, "--out", train, "--test", test]) == 0
@@ -125,7 +125,7 @@ def recommendations(folder):
 
 
 def sweeps(folder):
-    """The objective of alternating least squares by epoch, for several solvers."""
+    """Draw the objective of alternating least squares by epoch, for several solvers."""
     train, test = str(folder / "train.csv"), str(folder / "test.csv")
     sizes = "--users 2000 --items 500 --ratings 100000".split()
     assert main(["generate", "ratings", *sizes, "--out", train, "--test", test]) == 0
@@ -144,7 +144,7 @@ def sweeps(folder):
 
 
 def topics(folder):
-    """The likelihood of a corpus of paragraphs."""
+    """Draw the likelihood of a corpus of paragraphs."""
     text = "\n\n".join(path.read_text("utf-8") for path in sorted(Path("docs").glob("*.md")))
     file = folder / "paragraphs.txt"
     file.write_text("\n".join(part.replace("\n", " ") for part in text.split("\n\n")), "utf-8")
@@ -190,7 +190,7 @@ def boosting():
 
 
 def cuts(folder):
-    """Replication of a vertex by partitioner."""
+    """Draw the replication of a vertex by partitioner."""
     file = str(folder / "ratings.csv")
     sizes = "--users 2000 --items 400 --ratings 60000".split()
     assert main(["generate", "ratings", *sizes, "--out", file]) == 0
@@ -209,7 +209,7 @@ def cuts(folder):
 
 
 def clusters():
-    """Points in the colours of their clusters, and the centers."""
+    """Draw points in the colours of their clusters, and the centers."""
     made = generated_clusters(600, 2, 6, spread=1.2)
     run = tux.run(tux.PointKMeans(clusters=6), made.x, progress=False)
     center = run.context["center"][0].reshape(6, 2)
@@ -221,7 +221,9 @@ def clusters():
 
 
 def novel(folder):
-    """The vectors of a novel's characters, as tux itself draws them; the only PNG."""
+    """Write the picture of the vectors of a novel's characters, as tux itself draws them; the only
+    PNG.
+    """
     file, out = str(folder / "novel.txt"), str(folder / "novel")
     nx.write_edgelist(nx.les_miserables_graph(), file, data=False, delimiter="\t")
     sizes = "--hold 0.1 --dimensions 16 --walks 40 --epochs 4".split()
@@ -231,7 +233,7 @@ def novel(folder):
 
 
 def pictures(folder):
-    """(name, figure) of all pictures."""
+    """Yield (name, figure) of all pictures."""
     yield from graphs()
     yield from assignment()
     yield from recommendations(folder)

@@ -24,7 +24,7 @@ SHARE = 0.5  # of all pairs that are rated
 
 
 def rows():
-    """(person, film, stars), people in alphabetical order."""
+    """Yield (person, film, stars), people in alphabetical order."""
     rng = np.random.default_rng(17)
     films = [(name, genre) for genre, names in FILMS.items() for name in names.split(";")]
     for person in PEOPLE:

@@ -12,9 +12,9 @@ from tux.base.errors import Refused
 
 
 def bring_back(run: RemoteRun, machine: Machine, folder: str, *, ended_well: bool) -> None:
-    """The run's folder, as machine 0 has left it in its own `folder`, or in the one that all share.
-    There may be none unless its command has `ended_well`. Raises DiskError, MachineLost, and
-    Refused for files that are not what they should be.
+    """Bring the run's folder back, as machine 0 has left it in its own `folder`, or in the one that
+    all share. There may be none unless its command has `ended_well`. Raises DiskError, MachineLost,
+    and Refused for files that are not what they should be.
     """
     if run.out is None:
         return
@@ -33,8 +33,8 @@ def bring_back(run: RemoteRun, machine: Machine, folder: str, *, ended_well: boo
 
 
 def _below(folder: Path, name: str) -> Path:
-    """The file of that name below a folder. Refused for a name that leads out of it: it comes from
-    another machine.
+    """Return the path of a name below a folder. Refused for a name that leads out of it: it comes
+    from another machine.
     """
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise Refused(f"machine 0 has sent a file under the name {name!r}")

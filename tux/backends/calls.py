@@ -71,7 +71,7 @@ class Call(msgspec.Struct, tag=True, frozen=True):
 
 
 class Reply(msgspec.Struct, tag=True, frozen=True):
-    """What `MachineCommand.serve` has returned for a call."""
+    """The return value of `MachineCommand.serve` for a call."""
 
     number: int
     reply: list[Any]
@@ -93,7 +93,7 @@ class Calls:
     """The driver's end. A thread of its own holds the sockets; `ask` may be called by any."""
 
     def __init__(self, host: str, own: str = "") -> None:
-        """`host`: the address of the driver, as the machines see it. It listens at its interface
+        """Listen at `host`, the address of the driver as the machines see it, on its interface
         `own`, "" for that of `host`.
         """
         self.secret = secrets.token_bytes(32)
@@ -133,7 +133,7 @@ class Calls:
     def _await(
         self, rank: int, answer: queue.Queue[list[Any] | MachineLost]
     ) -> list[Any] | MachineLost:
-        """The answer to a call, as long as the machine gives signs of life."""
+        """Wait for the answer to a call, as long as the machine gives signs of life."""
         begun = time.monotonic()
         while True:
             with suppress(queue.Empty):
@@ -145,8 +145,8 @@ class Calls:
                 return MachineLost(f"it has not answered for {SLOW:.0f} s")
 
     def lose(self, why: str, *, all_calls: bool = False) -> None:
-        """All machines are lost: every call but LAST, also one that waits, raises MachineLost; with
-        `all_calls`, LAST does so too.
+        """Count all machines as lost: every call but LAST, also one that waits, raises MachineLost;
+        with `all_calls`, LAST does so too.
         """
         with self._lock:
             self.lost = self.lost or MachineLost(why)
@@ -172,7 +172,7 @@ class Calls:
         self._sockets.wake()
 
     def _serve(self) -> None:
-        """What the thread of the sockets does; where it fails, all machines are lost."""
+        """Run the loop of the thread that holds the sockets. If it fails, all machines are lost."""
         try:
             while not self._closing.is_set():
                 self._sockets.poll(POLL)
@@ -293,8 +293,8 @@ class Line:
 
 
 def _sockets(host: str, secret: bytes) -> Sockets:
-    """Sockets that listen at the interface of an address; at all interfaces where this machine has
-    no such address, as behind an address translation.
+    """Return sockets that listen at the interface of an address; at all interfaces where this
+    machine has no such address, as behind an address translation.
     """
     with suppress(OSError, Refused):
         return Sockets(
@@ -304,7 +304,7 @@ def _sockets(host: str, secret: bytes) -> Sockets:
 
 
 def own_address(driver: str) -> str:
-    """The address of this machine's interface that leads to the driver."""
+    """Return the address of this machine's interface that leads to the driver."""
     host, _, port = driver.removeprefix("tcp://").rpartition(":")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, int(port)))

@@ -36,9 +36,9 @@ class MachineLost(PeerLost):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run needs: so many `machines`, each with so many processor `cores`, within `deadline`
-    seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken` has given
-    for this run, by the names of the files that they become.
+    """The needs of a run: so many `machines`, each with so many processor `cores`, within
+    `deadline` seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken`
+    has given for this run, by the names of the files that they become.
     """
 
     machines: int
@@ -56,10 +56,10 @@ class Machine(ABC):
 
     @abstractmethod
     def ask(self, method: str, *arguments: Any) -> Any:
-        """The answer of `MachineCommand.method(*arguments)` on that machine: the back-end calls
-        `MachineCommand.serve(method, *arguments)` there, and gives what comes back to `answered`.
-        So an error of the method is raised here. MachineLost where the machine is gone, or has not
-        answered within SILENCE seconds.
+        """Return the answer of `MachineCommand.method(*arguments)` on that machine: the back-end
+        calls `MachineCommand.serve(method, *arguments)` there, and gives what comes back to
+        `answered`. So an error of the method is raised here. MachineLost where the machine is gone,
+        or has not answered within SILENCE seconds.
         """
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
@@ -77,7 +77,7 @@ class Machine(ABC):
 
 
 def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What a method answers, or its error, as a list of plain values."""
+    """Call a method, and return its answer, or its error, as a list of plain values."""
     try:
         return [method(*arguments)]
     except TuxError as error:
@@ -88,7 +88,7 @@ def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
 
 
 def answered(reply: Sequence[Any]) -> Any:
-    """The answer in what `served` has returned. Raises its error."""
+    """Return the answer in a list that `served` has returned. Raises the error in it."""
     value, *told = reply
     if told:
         raise as_error(Failed(*told))
@@ -101,17 +101,17 @@ class Rows(ABC):
     @property
     @abstractmethod
     def whole(self) -> Any:
-        """What `Machine.take` needs for all of them; the same on all machines."""
+        """The value that `Machine.take` needs for all rows; the same on all machines."""
 
     @abstractmethod
     def size(self) -> int:
-        """About how many bytes they have. It may compute them. Raises DataError."""
+        """Return about how many bytes they have. It may compute them. Raises DataError."""
 
     @abstractmethod
     def shares(self, machines: int) -> Sequence[Any]:
-        """What `Machine.take` needs for the rows of each machine, by rank: one after the other
-        they are all rows in order, and no machine has none. Nothing if there are fewer rows than
-        machines. Called once at most, behind `size`.
+        """Return the values that `Machine.take` needs for the rows of each machine, by rank: one
+        after the other they are all rows in order, and each machine has some. Empty if there are
+        fewer rows than machines. Called once at most, behind `size`.
         """
 
 
@@ -119,21 +119,22 @@ class Backend(ABC):
     """Places machines. Nothing of it is left after `close`."""
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of data that this engine holds, such as a data frame; None for what is no such
+        """Return the rows of data that this engine holds, such as a data frame; None for other
         data. The back-end keeps nothing of it: `start` is given the rows of its run.
         """
         return None
 
     @abstractmethod
     def start(self, wanted: Wanted) -> Sequence[Machine]:
-        """All machines, by rank. DeadlinePassed where they are not there in time: it names what
-        there is and what is needed.
+        """Start all machines, and return them by rank. DeadlinePassed where they are not there in
+        time: it names what there is and what is needed.
         """
 
     @abstractmethod
     def replace(self, rank: int) -> Machine | None:
-        """Another machine in the place of one that is lost and has been killed. None if this
-        back-end can only start all of them again: then `close` and `start` follow. DeadlinePassed.
+        """Start another machine in the place of one that is lost and has been killed, and return
+        it. None if this back-end can only start all of them again: then `close` and `start` follow.
+        DeadlinePassed.
         """
 
     @abstractmethod
@@ -144,7 +145,9 @@ class Backend(ABC):
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
-    """What a machine is to run. Travels as bytes (`packed`); FOLDER stands for its folder."""
+    """A command that a machine is to run. It travels as bytes (`packed`); FOLDER stands for the
+    machine's folder.
+    """
 
     version: str  # of tux
     words: list[str]  # behind "tux"
@@ -158,19 +161,19 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
         return f"Order({' '.join(self.words)})"  # never the key
 
     def packed(self) -> bytes:
-        """The order as bytes."""
+        """Return the order as bytes."""
         return msgspec.msgpack.encode(self)
 
 
 class _Versioned(msgspec.Struct):
-    """What the order of any version says."""
+    """The field that an order of any version has."""
 
     version: str
 
 
 def order_of(packed: bytes, version: str, host: str) -> Order:
-    """The order that bytes are, on a host with this version of tux. Refused where they are of
-    another one: its orders may say other things.
+    """Read an order from bytes, on a host with this version of tux. Refused where they are of
+    another version: its orders may mean other things.
     """
     try:
         if (other := msgspec.msgpack.decode(packed, type=_Versioned).version) != version:

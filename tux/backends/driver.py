@@ -40,7 +40,7 @@ LOST = (PeerLost.exit_code, DeadlinePassed.exit_code)
 
 
 class Event(NamedTuple):
-    """What a machine has to tell: lines, an exit code, or that it is lost."""
+    """News of a machine: lines, an exit code, or that it is lost."""
 
     rank: int
     placing: int  # which of the machines that were in this place, by number
@@ -78,8 +78,9 @@ class Driver:
         self._over = threading.Event()  # nothing of any machine is needed any more
 
     def run(self) -> int:
-        """The exit code of machine 0. Raises the error of a machine for which machine 0 cannot go
-        on, DeadlinePassed, DiskError and UsageError. Nothing is left on the machines.
+        """Run the commands on the machines, and return the exit code of machine 0. Raises the error
+        of a machine for which machine 0 cannot go on, DeadlinePassed, DiskError and UsageError.
+        Nothing is left on the machines.
         """
         try:
             self._place()
@@ -141,7 +142,7 @@ class Driver:
 
     @contextmanager
     def _named(self, rank: int) -> Iterator[None]:
-        """A machine that is lost in the body is named by the error."""
+        """Name the machine in the error if it is lost in the body. A context."""
         try:
             yield
         except MachineLost as error:
@@ -149,7 +150,7 @@ class Driver:
             raise
 
     def _is_lost(self, rank: int, error: TuxError) -> str:
-        """What is told of a machine that is lost, if it does not say so yet."""
+        """Return the message that a machine is lost; that of the error, if it says so already."""
         if error.what.startswith(f"machine {rank} ("):
             return error.what
         return f"machine {rank} ({self._hosts[rank]}) is lost: {error.what}"
@@ -209,7 +210,7 @@ class Driver:
                 self._events.put(Event(rank, placing, error=told))
 
     def _check_shared(self, ranks: Sequence[int]) -> None:
-        """UsageError where a machine does not see the folder in which checkpoints are kept."""
+        """Check that each machine sees the folder in which checkpoints are kept. UsageError."""
         if (out := self._run.out) is None or not self._run.is_shared:
             return
         mark = out.parent / f".tux-{secrets.token_hex(8)}"
@@ -233,7 +234,9 @@ class Driver:
     # ---- while it runs
 
     def _follow(self, asked: Callable[[], bool]) -> int:
-        """Machine 0's exit code, once all machines have ended or have had time to."""
+        """Follow the machines; return machine 0's exit code, once all of them have ended or have
+        had time to.
+        """
         limit: float | None = None
         while limit is None or (None in self._codes and time.monotonic() < limit):
             if asked() and not self._interrupted:
@@ -273,7 +276,9 @@ class Driver:
             self._ended(rank, event.code)
 
     def _ended(self, rank: int, code: int) -> None:
-        """A command has ended by itself."""
+        """Start a command again that has ended by itself, if its exit code asks for that and the
+        budget allows it; else note the code.
+        """
         error = TuxError(f"machine {rank} ({self._hosts[rank]}) ended with exit code {code}")
         error.exit_code = code
         if self._last[rank]:
@@ -324,7 +329,7 @@ class Driver:
             self._lost(rank, again)
 
     def _may_restart(self, error: TuxError) -> bool:
-        """Whether the budget of --restarts allows another start."""
+        """Return whether the budget of --restarts allows another start."""
         if self._interrupted or self._codes[0] is not None:
             return False
         kept = latest(self._run.out) if self._run.is_shared and self._run.out else 0

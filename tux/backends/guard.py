@@ -65,8 +65,8 @@ def main(folder: str, seconds: float, mark: str) -> None:
 
 
 def _lines(lease: list[float]) -> Iterator[bytes]:
-    """The lines of standard input, until it ends or none comes for the seconds of the lease, if
-    there is one.
+    """Yield the lines of standard input, until it ends or none comes for the seconds of the lease,
+    if there is one.
     """
     held = b""
     while select.select([0], [], [], *lease)[0] and (piece := os.read(0, 1 << 16)):
@@ -75,7 +75,7 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
 
 
 def _started(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
-    """The process of a command."""
+    """Start a command, and return its process."""
     return subprocess.Popen(
         command,
         cwd=cwd,
@@ -93,8 +93,8 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _as_command(guard: int) -> None:
-    """The command ends with its guard, also where that is killed alone. It handles signals as if a
-    user had started it; an engine may have blocked some.
+    """Make the command end with its guard, also where that is killed alone; and handle signals as
+    if a user had started it, as an engine may have blocked some.
     """
     _prctl(DEATH_SIGNAL, int(signal.SIGKILL))
     if os.getppid() != guard:  # it is gone already
@@ -136,7 +136,7 @@ def _end_children() -> None:
 
 
 def _children() -> list[int]:
-    """The processes that this one is the parent of, by whichever of its threads."""
+    """Return the processes that this one is the parent of, by whichever of its threads."""
     found: list[int] = []
     for thread in os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ():
         with (

@@ -87,7 +87,7 @@ class MachineCommand:
             reader.start()
 
     def serve(self, method: str, *arguments: Any) -> list[Any]:
-        """What a method answers, or its error, as plain values: see
+        """Call a method, and return its answer, or its error, as plain values: see
         `tux.backends.contract.answered`.
         """
         self.stay()
@@ -97,17 +97,17 @@ class MachineCommand:
         return served(lambda: methods[method](*arguments))
 
     def stay(self) -> None:
-        """A sign of life to the guard, for a back-end that is busy here by itself."""
+        """Give a sign of life to the guard, for a back-end that is busy here by itself."""
         self._wish("stay")
 
     # ---- before the command
 
     def about(self) -> list[Any]:
-        """The machine's name, a port of it that is free, and its folder for this run."""
+        """Return the machine's name, a port of it that is free, and its folder for this run."""
         return [socket.gethostname(), free_port(), str(self.folder)]
 
     def sees(self, path: str) -> bool:
-        """Whether there is something of that name here."""
+        """Return whether this path exists on this machine."""
         return os.path.exists(path)
 
     def begin(self, packed: bytes) -> None:
@@ -139,10 +139,10 @@ class MachineCommand:
     # ---- while it runs
 
     def news(self, seconds: float) -> list[Any]:
-        """The lines since the last call, each with its stream ("out" or "err"); and the exit code
-        if the command has ended and all its lines have been told, else None. Waits for them so many
-        seconds, and GATHER for more when there is one. The code of a command that was killed is
-        minus the signal.
+        """Return the lines since the last call, each with its stream ("out" or "err"); and the exit
+        code if the command has ended and all its lines have been returned, else None. Waits for
+        them so many seconds, and GATHER for more when there is one. The code of a command that was
+        killed is minus the signal.
         """
         lines: list[list[str]] = []
         size = 0
@@ -162,7 +162,7 @@ class MachineCommand:
         return [lines, self._codes[0] if len(self._codes) == 2 else None]
 
     def interrupt(self) -> None:
-        """As Ctrl-C at the command."""
+        """Interrupt the command, as Ctrl-C does."""
         self._wish("interrupt")
 
     def end(self) -> None:
@@ -185,7 +185,7 @@ class MachineCommand:
     # ---- what it has written
 
     def files(self, folder: str) -> list[list[Any]]:
-        """The files below a folder of the machine's folder, each with its size."""
+        """Return the files below a folder of the machine's folder, each with its size."""
         root = self.folder / folder
         try:
             found = sorted(path for path in root.rglob("*") if path.is_file())
@@ -194,7 +194,7 @@ class MachineCommand:
             raise DiskError(f"{folder} cannot be listed: {error.strerror}") from error
 
     def read(self, path: str, offset: int) -> bytes:
-        """A piece of a file in the machine's folder."""
+        """Read a piece of a file in the machine's folder, from `offset` on."""
         try:
             with open(self.folder / path, "rb") as file:
                 file.seek(offset)
@@ -221,7 +221,7 @@ class MachineCommand:
             self._guard.stdin.flush()
 
     def _read(self, name: str, stream: IO[bytes]) -> None:
-        """Take the lines of a stream. Its end, without a code, is that of a killed guard."""
+        """Read the lines of a stream. If it ends without an exit code, the guard was killed."""
         decoder = getincrementaldecoder("utf-8")("replace")
         with stream:
             while line := stream.readline(LONGEST):  # may end within a character
@@ -233,12 +233,14 @@ class MachineCommand:
 
 
 def _can_enter(folder: str) -> bool:
-    """Whether a command of this user may start there: the driver may be another user."""
+    """Return whether a command of this user may start in the folder: the driver may be another
+    user.
+    """
     return os.path.isdir(folder) and os.access(folder, os.X_OK)
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens at."""
+    """Return a port of this machine that nothing listens at."""
     for port in random.sample(PORTS, 100):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("", port))
@@ -247,7 +249,7 @@ def free_port() -> int:
 
 
 def _write_program(folder: Path, order: Order) -> None:
-    """The files of the user's program. Refused where they are not what was sent."""
+    """Write the files of the user's program. Refused where they are not what was sent."""
     if digest_of(order.files) != order.digest:
         raise Refused("the program's files did not come whole", do="start the run again")
     for name, content in order.files.items():

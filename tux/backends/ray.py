@@ -46,7 +46,7 @@ LOOK = 0.2
 
 
 def library() -> Any:
-    """The ray module. UsageError if it is not installed."""
+    """Return the ray module. UsageError if it is not installed."""
     try:
         import ray
         import ray.util
@@ -82,7 +82,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 class Place:
-    """What the actor on each machine is: a MachineCommand, and the address of its node."""
+    """The actor on each machine: it holds a MachineCommand, and knows the address of its node."""
 
     def __init__(self) -> None:
         from tux.backends.machine_command import MachineCommand
@@ -90,7 +90,7 @@ class Place:
         self._command = MachineCommand()
 
     def address(self) -> str:
-        """Of the node, as Ray's other nodes reach it."""
+        """Return the address of the node, as Ray's other nodes reach it."""
         return str(library().util.get_node_ip_address())
 
     def serve(self, method: str, arguments: list[Any]) -> list[Any]:
@@ -134,7 +134,7 @@ class Ray(Backend):
         self._wanted = Wanted(0, 0, 0.0)
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of a `ray.data.Dataset`, computed before the machines take the cores."""
+        """Return the rows of a `ray.data.Dataset`, computed before the machines take the cores."""
         return DataSet(data) if type(data).__module__.startswith("ray.data") else None
 
     def start(self, wanted: Wanted) -> Sequence[Machine]:
@@ -190,7 +190,7 @@ class Ray(Backend):
             self._connected = False
 
     def _actor(self, rank: int) -> Any:
-        """A new actor in the bundle of a machine."""
+        """Start a new actor in the bundle of a machine."""
         strategy = self._ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
             self._group, placement_group_bundle_index=rank
         )
@@ -206,7 +206,9 @@ class Ray(Backend):
         )
 
     def _address(self, actor: Any, limit: float) -> str:
-        """Of the machine of an actor, once it is there. DeadlinePassed; MachineLost."""
+        """Return the address of the machine of an actor, once it is there. DeadlinePassed;
+        MachineLost.
+        """
         ray = self._ray
         try:
             return str(ray.get(actor.address.remote(), timeout=max(limit - time.monotonic(), 1.0)))
@@ -220,7 +222,7 @@ class Ray(Backend):
             ) from None
 
     def _missing(self) -> str | None:
-        """What the cluster lacks for the machines, in words; None if it has it."""
+        """Return what the cluster lacks for the machines, in words; None if it lacks nothing."""
         wanted, nodes = self._wanted, [each for each in self._ray.nodes() if each["Alive"]]
         cores = [int(each["Resources"].get("CPU", 0)) for each in nodes]
         if sum(each // wanted.cores for each in cores) >= wanted.machines:

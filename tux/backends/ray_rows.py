@@ -43,8 +43,8 @@ class DataSet(Rows):
 
 
 def alike(tables: Iterable[Any]) -> Iterator[Any]:
-    """The tables that have rows; one whose rows were filtered out may have no columns. DataError
-    where the columns of one are others than those of the first, which would become the first's.
+    """Yield the tables that have rows; one whose rows were filtered out may have no columns.
+    DataError where a table has other columns than the first, whose columns they would become.
     """
     first: list[tuple[str, str]] = []
     for table in tables:
@@ -63,11 +63,11 @@ def alike(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _known(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
-    """A column; with the type of the first one where all its values are missing."""
+    """Return the column; with the type of the first one if all its values are missing."""
     return first if column == (first[0], "null") else column
 
 
 def cause(error: Exception) -> str:
-    """The last line of a report of Ray that says something."""
+    """Return the last line of a report of Ray that says something."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

@@ -37,8 +37,8 @@ OUT = "out"
 
 @dataclass(frozen=True)
 class RemoteRun:
-    """What is run on `machines`, each with so many `cores`. With checkpoints, `out` is on a file
-    system that all machines share with the driver; else it is brought back from machine 0.
+    """A run on `machines`, each with so many `cores`. With checkpoints, `out` is on a file system
+    that all machines share with the driver; else it is brought back from machine 0.
     """
 
     app: str  # a built-in name, or FOLDER/program/FILE.py:CLASS
@@ -61,8 +61,8 @@ class RemoteRun:
     json: bool = False  # whether machine 0 tells how it goes on as lines of JSON
 
     def order(self, rank: int, meeting: str, key: str, *, resumes: bool = False) -> Order:
-        """What machine `rank` is told; they meet at HOST:PORT. With `resumes`, machine 0 goes on
-        from the newest checkpoint.
+        """Return the order for machine `rank`; the machines meet at HOST:PORT. With `resumes`,
+        machine 0 goes on from the newest checkpoint.
         """
         words = ["run", self.app, *self.words]
         if rank == 0 and self.out is not None:
@@ -77,7 +77,9 @@ class RemoteRun:
         return Order(tux.__version__, words, key, os.getcwd(), columns, files, digest_of(files))
 
     def given(self, rank: int) -> Iterator[tuple[str, Any, Mapping[str, str]]]:
-        """What machine `rank` is to write: names of files, and the two for `Machine.take`."""
+        """Yield what machine `rank` is to write: for each file its name, and the two arguments of
+        `Machine.take`.
+        """
         for name, data in self.held.items():
             if name == TRAIN and self.dealt:
                 yield name, self.dealt[rank], MachineShare(rank, self.machines).notes
@@ -85,7 +87,7 @@ class RemoteRun:
                 yield name, data, {}
 
     def here(self, folder: str) -> dict[str, str]:
-        """What the driver calls the folders and files below a machine's folder."""
+        """Return the driver's names for the folders and files below a machine's folder."""
         files = {f"{folder}/{name}": MEMORY for name in self.held}
         return {f"{folder}/{PROGRAM}": self.source, f"{folder}/{OUT}": str(self.out)} | files
 
@@ -100,9 +102,9 @@ def remote_run(
     *,
     json: bool = False,
 ) -> RemoteRun:
-    """The run of a program on so many machines of a back-end. A worker has one thread where nothing
-    else is said, as the machines' cores are not known. UsageError for what cannot be run elsewhere,
-    DiskError for a folder that cannot be made here, and DataError for rows that cannot be computed.
+    """Return the run of a program on so many machines of a back-end. A worker has one thread where
+    nothing else is said, as the machines' cores are not known. Raises UsageError if it cannot run
+    elsewhere, DiskError without a folder, and DataError for rows that cannot be computed.
     """
     options.of(program)
     if options.place is not None:
@@ -153,7 +155,7 @@ def remote_run(
 
 
 def _taken(backend: Backend, name: str, data: Any) -> Rows | None:
-    """The rows of data that the engine holds; its error says which data they are."""
+    """Return the rows of data that the engine holds. An error says which data they are."""
     try:
         return backend.taken(data)
     except DataError as error:
@@ -165,7 +167,7 @@ def _taken(backend: Backend, name: str, data: Any) -> Rows | None:
 def _dealt(
     program: Program, options: RunOptions, machines: int, rows: Rows | None, *, has_test: bool
 ) -> Sequence[Any]:
-    """What each machine gets of the training rows, if each gets a share; nothing if all get all.
+    """Return each machine's share of the training rows; empty if all machines get all rows.
 
     It is decided as the commands of the machines decide how they load.
     """
@@ -179,14 +181,14 @@ def _dealt(
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A text in which folders have other names."""
+    """Return a text in which folders have other names."""
     for before, after in names.items():
         text = text.replace(before, after)
     return text
 
 
 def has_ended(folder: Path) -> bool:
-    """Whether the run of a folder is over: its results and its model are there."""
+    """Return whether the run of a folder is over: its results and its model are there."""
     if not (folder / "run.json").exists() or not (folder / "model").exists():
         return False
     run = read_run(folder)

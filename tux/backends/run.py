@@ -42,16 +42,15 @@ def run(
     warn: Callable[[str], None] = lambda line: None,
     json: bool = False,
 ) -> int:
-    """Train `program` on so many machines of a back-end, each with `options.workers` workers, and
-    return the exit code that ``tux run`` has on machine 0: its lines go to `say` (standard output)
-    and `warn` (standard error, where its error is told). With `json`, those of standard output are
-    what `tux.runs.json_lines.tell` reads.
+    """Run the training of `program` on so many machines of a back-end, each with `options.workers`
+    workers, and return the exit code that ``tux run`` has on machine 0: its lines go to `say`
+    (standard output) and `warn` (standard error, where its error is told). With `json`, those of
+    standard output are what `tux.runs.json_lines.tell` reads.
 
     `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
     `ray.data.Dataset`, with Spark a DataFrame. Each machine writes its share of the rows of `data`
-    to a temporary file, or all rows where it needs them, and all rows of `test`.
-    `options.out` is a folder of this machine; with checkpoints it must be on a file system that
-    all machines share.
+    to a temporary file, or all rows where it needs them, and all rows of `test`. `options.out` is a
+    folder of this machine; with checkpoints it must be on a file system that all machines share.
     Raises the errors of `tux.backends.driver.Driver.run`, and DataError for rows that cannot be
     computed.
     """
@@ -61,7 +60,9 @@ def run(
 
 
 def named(name: str) -> Backend:
-    """The back-end of that name. UsageError if there is none, or its library is not installed."""
+    """Return the back-end of that name. UsageError if there is none, or its library is not
+    installed.
+    """
     match name:
         case "local":
             from tux.backends.local import Local
@@ -91,8 +92,8 @@ KINDS: tuple[type[TuxError], ...] = (
 
 
 def error_told(lines: Sequence[str], code: int) -> TuxError:
-    """The error with which the command of machine 0 has ended, by its exit code and the lines of
-    its standard error.
+    """Return the error with which the command of machine 0 has ended, by its exit code and the
+    lines of its standard error.
     """
     kind = next((kind for kind in KINDS if kind.exit_code == code), TuxError)
     begins = [at for at, line in enumerate(lines) if line.startswith(ERROR)]

@@ -50,7 +50,7 @@ class Spark(Backend):
         self._group = ""
 
     def taken(self, data: Any) -> Rows | None:
-        """The rows of a DataFrame. They come with the stage."""
+        """Return the rows of a DataFrame. They come with the stage."""
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
         _refuse_connect(data)
@@ -76,7 +76,7 @@ class Spark(Backend):
                 self._end_stage()
 
     def replace(self, rank: int) -> None:
-        """None: a barrier stage is started as a whole."""
+        """Return None: a barrier stage is started as a whole."""
 
     def close(self) -> None:
         """See `Backend`."""
@@ -123,7 +123,7 @@ class Spark(Backend):
             time.sleep(PAUSE)
 
     def _slots(self, wanted: Wanted) -> int:
-        """How many tasks of so many cores can run at a time."""
+        """Return how many tasks of so many cores can run at a time."""
         context = self._session.sparkContext._jsc.sc()
         profile = context.resourceProfileManager().defaultResourceProfile()
         each = int(context.getConf().getInt("spark.task.cpus", 1))
@@ -154,7 +154,7 @@ class Spark(Backend):
         self._stage.start()
 
     def _profile(self, wanted: Wanted) -> Any:
-        """What a task needs, where that is more than Spark gives to any task; else None."""
+        """Return the needs of a task, if they are more than Spark gives to any task; else None."""
         from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 
         if wanted.cores <= int(self._session.sparkContext.getConf().get("spark.task.cpus", "1")):
@@ -163,7 +163,9 @@ class Spark(Backend):
         return ResourceProfileBuilder().require(needs).build
 
     def _await_machines(self, wanted: Wanted) -> Sequence[Machine]:
-        """All machines, when they have their rows. DeadlinePassed if none gets any further."""
+        """Wait until all machines have their rows, and return them. DeadlinePassed if none gets any
+        further.
+        """
         calls = self._calls
         assert calls is not None
         while True:
@@ -188,8 +190,8 @@ class Spark(Backend):
 
 
 def _frames(wanted: Wanted) -> list[DataFrame]:
-    """The DataFrames of a run: that to train on, then the one that is held out. UsageError for one
-    without the other.
+    """Return the DataFrames of a run: that to train on, then the one that is held out. UsageError
+    for one without the other.
     """
     if wanted.rows and TRAIN not in wanted.rows:
         raise UsageError("held-out rows are a DataFrame, and DATA is none", do="give both so")
@@ -207,13 +209,13 @@ class SparkMachine(Machine):
         return self._calls.ask(self._rank, method, *arguments)
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Nothing: the task has written the rows already. DataError if there were none."""
+        """Do nothing: the task has written the rows already. DataError if there were none."""
         if name not in [each for each, _ in self.ask("files", ".")]:
             which = "held-out DataFrame" if name == TEST else "DataFrame"
             raise DataError(f"the {which} has no rows", do="look at its filters")
 
     def kill(self) -> None:
-        """Nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
+        """Do nothing: Spark ends the whole stage, and the driver closes it, as none is replaced."""
 
 
 def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
@@ -227,8 +229,8 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
 
 
 def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What each task does, with the Arrow batches of its rows. `dealt`: to so many machines, each
-    of which has its share of them; 0: each has all.
+    """Return the function that each task runs, on the Arrow batches of its rows. `dealt`: the
+    number of machines that have a share of the rows each; 0: each has all rows.
     """
 
     def machine(batches: Iterator[Any]) -> Iterator[Any]:
@@ -248,8 +250,8 @@ def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], I
 
 
 def _session(given: Any) -> tuple[Any, bool]:
-    """The session that was given, the active one, or a new one; whether it is new. UsageError if
-    it starts no stages here.
+    """Return the session that was given, the active one, or a new one; and whether it is new.
+    UsageError if it starts no stages here.
     """
     try:
         from pyspark.sql import SparkSession
@@ -288,13 +290,13 @@ def _unless_gone() -> Iterator[None]:
 
 
 def _has_java() -> bool:
-    """Whether there is a program that Spark would take for Java."""
+    """Return whether there is a program that Spark would take for Java."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
 
 
 def _refuse_connect(one: Any) -> None:
-    """UsageError for a session, or a DataFrame, of Spark Connect."""
+    """Refuse a session, or a DataFrame, of Spark Connect. UsageError."""
     if "connect" in type(one).__module__.split("."):
         raise UsageError(
             "a session of Spark Connect starts no barrier stage",

@@ -6,7 +6,9 @@ ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
 
 
 def reason(text: str) -> str:
-    """The cause of a failure: the executor that was lost, else what stands last in the report."""
+    """Return the cause of a failure: the executor that was lost, else what stands last in the
+    report.
+    """
     stripped = (line.strip().removeprefix(": ") for line in text.splitlines())
     lines = [line for line in stripped if line]
     lost = [line for line in lines if LOST_EXECUTOR in line]

@@ -63,7 +63,9 @@ class DataFrame(Rows):
         return [self._frame] * machines
 
     def check(self, rows: Sequence[int]) -> None:
-        """DataError if the machines have got so many rows each, and should not have."""
+        """Check how many rows the machines have got. DataError if they should have got other
+        numbers.
+        """
         if not (now := sum(rows)):
             raise DataError("the DataFrame has no rows", do="look at its filters")
         if not self.first:
@@ -85,7 +87,7 @@ class DataFrame(Rows):
 
 
 def counted(frame: Any) -> dict[int, int]:
-    """How many rows each partition of a DataFrame has, which is computed for it.
+    """Return how many rows each partition of a DataFrame has. It is computed for that.
 
     All columns are computed, as they are for `placed`: by the bytes of what it shuffles, Spark
     decides how many partitions there are. It does not know that Python code looks at none of them.
@@ -104,8 +106,9 @@ def counted(frame: Any) -> dict[int, int]:
 
 
 def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
-    """The number of the first row of each machine but the first, of shares of as many rows, give or
-    take one. `counts`: the rows of each partition. There are as many rows as machines, or more.
+    """Return the number of the first row of each machine but the first, so that shares have as many
+    rows, give or take one. `counts`: the rows of each partition. There are as many rows as
+    machines, or more.
     """
     total, found, before = sum(counts.values()), list[int](), 0
     for partition in sorted(counts):
@@ -117,8 +120,8 @@ def cuts(counts: Mapping[int, int], machines: int) -> list[int]:
 
 
 def check_alike(frames: Sequence[Any]) -> None:
-    """DataError where the held-out DataFrame has other columns or types than the one to train on:
-    Spark would give both the wider types.
+    """Check that the held-out DataFrame has the columns and types of the one to train on: Spark
+    would give both the wider types. DataError.
     """
     columns = [sorted(frame.dtypes) for frame in frames]
     if columns[1:] and columns[1] != columns[0]:
@@ -130,9 +133,9 @@ def check_alike(frames: Sequence[Any]) -> None:
 
 
 def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:
-    """A partition for each machine: all rows of the DataFrames, in their order; or one row of none.
-    With the numbers of the `first` rows of all machines but one, each has a share of the first
-    DataFrame.
+    """Return a DataFrame with a partition for each machine: all rows of the DataFrames, in their
+    order; or one row of none. With the numbers of the `first` rows of all machines but one, each
+    has a share of the first DataFrame.
 
     Spark deals rows out by the hash of a column, so a value is sought for each machine.
     """

@@ -29,8 +29,8 @@ FLAGS = {
 def words_of(
     program: Program, data: Any, test: Any, options: RunOptions, threads: int
 ) -> list[str]:
-    """What follows ``tux run APP``; without --out. Paths of files become absolute. UsageError for
-    data in memory.
+    """Return the words that follow ``tux run APP``, without --out. Paths of files become absolute.
+    UsageError for data in memory.
     """
     words = [_path(data)] if data is not None else []
     if test is not None:
@@ -53,7 +53,7 @@ def words_of(
 
 
 def _parameters(chosen: Mapping[str, Any]) -> list[str]:
-    """The flags of a program's parameters."""
+    """Return the flags of a program's parameters."""
     words = []
     for name, value in chosen.items():
         flag = name.replace("_", "-")
@@ -65,7 +65,7 @@ def _parameters(chosen: Mapping[str, Any]) -> list[str]:
 
 
 def _path(value: Any) -> str:
-    """A file as an absolute path; what is no local path, as it is."""
+    """Return a file as an absolute path; what is no local path stays as it is."""
     if isinstance(value, list | tuple) and all(isinstance(x, str | os.PathLike) for x in value):
         raise UsageError(
             "machines take one file, folder or pattern, not a list",

@@ -53,7 +53,7 @@ def _found(name: str) -> Source:
 
 
 def _flags(source: Source | None, app: str = "") -> Flags:
-    """The flags of one app that say how data are read, and its parameters."""
+    """Return the flags of one app that say how data are read, and its parameters."""
     if source is None:
         return Flags("tux check", ABOUT, USAGE)
     from tux.cli.run_flags import data_flags

@@ -17,7 +17,7 @@ MOST_DIGITS = 15  # what a double holds of every decimal number
 
 
 def number(x: float, digits: int = DIGITS) -> str:
-    """A number in about `digits` significant digits; whole ones in full, with thousands
+    """Write a number in about `digits` significant digits; whole ones in full, with thousands
     separators.
     """
     return f"{x:,.0f}" if _whole(x) else _rounded(x, digits)
@@ -28,7 +28,9 @@ def _whole(x: float) -> bool:
 
 
 def _rounded(x: float, digits: int) -> str:
-    """As many digits as there are before the point are always shown; below 1, a digit less."""
+    """Write a number with so many digits. All digits before the point are shown; a number below 1
+    has a digit less.
+    """
     if not 1e-3 <= abs(x) < 1e9:
         return f"{x:.{digits}g}"
     before = max(math.floor(math.log10(abs(x))), 0) + 1
@@ -36,8 +38,8 @@ def _rounded(x: float, digits: int) -> str:
 
 
 class Precision:
-    """How many digits each metric is shown in. Where a metric has changed since the last record
-    and its text would not tell, it gets more digits from then on, up to those of a double.
+    """The number of digits of each metric on the screen. If a metric has changed since the last
+    record and its text has not, it gets more digits from then on, up to those of a double.
     """
 
     def __init__(self) -> None:
@@ -45,7 +47,7 @@ class Precision:
         self._digits: dict[str, int] = {}
 
     def text(self, name: str, x: float) -> str:
-        """The value of a metric in the next record."""
+        """Return the text of a metric's value in the next record."""
         last, digits = self._last.get(name, x), self._digits.get(name, DIGITS)
         if x != last and not _whole(x):
             tell = (
@@ -57,8 +59,8 @@ class Precision:
 
 
 def values(record: Mapping[str, Any], precision: Precision | None = None) -> dict[str, str]:
-    """A record's columns: seconds of training, metrics, what a worker's time went to and what
-    was sent, edges a second. `precision` is that of the records before, if there are any.
+    """Return a record's columns: seconds of training, metrics, what a worker's time went to and
+    what was sent, edges a second. `precision` is that of the records before, if there are any.
     """
     text = (precision or Precision()).text
     shown = {name: text(name, value) for name, value in metrics(dict(record)).items()}
@@ -71,8 +73,8 @@ def values(record: Mapping[str, Any], precision: Precision | None = None) -> dic
 
 
 def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
-    """The names, the most important first: epoch, seconds, metrics of held-out data, other
-    metrics, speed, costs; else in order.
+    """Sort the names, the most important first: epoch, seconds, metrics of held-out data, other
+    metrics, speed, costs; else in their order.
     """
     last = set(costs)
     first = ("epoch", "seconds")
@@ -86,8 +88,8 @@ def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
 
 
 def fitting(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[str]:
-    """The most important columns, as many as fit into `room` characters and at least one, in the
-    order of `widths`.
+    """Return the most important columns, as many as fit into `room` characters and at least one, in
+    the order of `widths`.
     """
     taken: set[str] = set()
     left = room + GAP
@@ -112,8 +114,8 @@ class Lines:
         self._precision = Precision()
 
     def add(self, record: Mapping[str, Any], most: int, room: int) -> tuple[str, str, list[str]]:
-        """The header, if it is to be written (else ""), the row, and the columns left out for
-        the first time.
+        """Add a record. Return the header, if it is to be written (else ""), the row, and the
+        columns that are left out for the first time.
         """
         cells = {"epoch": f"{record['epoch']}/{most}", **values(record, self._precision)}
         metric_names = metrics(dict(record))
@@ -143,8 +145,8 @@ def sentence(
     without: Container[str] = (),
     precision: Precision | None = None,
 ) -> tuple[str, list[str]]:
-    """One line that names what it tells, for a log, and what it leaves out as it does not fit into
-    `room` characters.
+    """Return one line for a log, in which each value has its name, and the names of what does not
+    fit into `room` characters.
 
     `without`: what is left out in any case, as it was before. `precision`: see `values`.
     """
@@ -166,7 +168,7 @@ def sentence(
 
 
 def _ordered(known: Mapping[str, int], cells: Mapping[str, str]) -> list[str]:
-    """All names that there have been: as in the record, the others before the speed."""
+    """Return all names so far: those of the record in its order, the others before the speed."""
     others = [name for name in known if name not in cells]
     at = list(cells).index(SPEED)
     return [*list(cells)[:at], *others, *list(cells)[at:]]

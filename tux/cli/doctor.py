@@ -25,7 +25,7 @@ def kernel(values, out):
 
 
 def examine() -> tuple[dict[str, str], bool]:
-    """Findings by name, and whether all is well."""
+    """Examine this machine; return findings by name, and whether all is well."""
     packages = {name: _version(name) for name in PACKAGES}
     folder = cache_folder()
     kept = [entry.stat().st_size for entry in folder.rglob("*") if entry.is_file()]
@@ -53,7 +53,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
-    """The name that the compiler goes by, and the width of its vectors."""
+    """Return the compiler's name for the processor, and the width of its vectors."""
     try:
         from llvmlite import binding  # type: ignore[import-untyped]
     except ImportError:

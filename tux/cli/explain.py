@@ -13,7 +13,7 @@ _TITLES = {"setup": "once", "stages": "each epoch", "evaluate": "after an epoch"
 
 
 def explained(program: Program, *, racing: bool = False) -> int:
-    """Print the outline of a program, with or without --racing; returns the exit code."""
+    """Print the outline of a program, with or without --racing; return the exit code."""
     from tux.stages.outline import outline
 
     for method, entries in outline(program, racing=racing).items():

@@ -35,7 +35,7 @@ VALUE = re.compile(r"-\.?\d", re.ASCII)
 
 
 def whole(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -43,7 +43,7 @@ def whole(text: str) -> int:
 
 
 def real(text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
         number = float(text)
     except ValueError:
@@ -54,7 +54,7 @@ def real(text: str) -> float:
 
 
 def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
-    """Whole numbers from `low`, to `most` if there is one."""
+    """Return a parser of whole numbers from `low`, to `most` if there is one."""
 
     def read(text: str) -> int:
         if whole(text) < low:
@@ -67,7 +67,7 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def interval(text: str) -> str:
-    """A number of epochs or, with s behind it, of seconds."""
+    """Check a number of epochs or, with s after it, of seconds."""
     if Every.read(text) is None:
         raise argparse.ArgumentTypeError(
             f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
@@ -113,12 +113,12 @@ class Flags(argparse.ArgumentParser):
         )
 
     def section(self, name: str) -> argparse._ArgumentGroup:
-        """The section of that name, to add arguments to."""
+        """Return the section of that name, to add arguments to."""
         return self._sections[name]
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The arguments by name. Raises UsageError with the closest known flag, or with what the
-        value should be.
+        """Parse the arguments, and return them by name. Raises UsageError with the closest known
+        flag, or with what the value should be.
         """
         args, extra = self.parse_known_intermixed_args(argv)
         for word in sorted(extra, key=lambda word: not word.startswith("-")):
@@ -129,15 +129,15 @@ class Flags(argparse.ArgumentParser):
         return args
 
     def error(self, message: str) -> NoReturn:
-        """Argparse's report as a UsageError."""
+        """Raise argparse's report as a UsageError."""
         what = message.removeprefix("argument ")
         what = what.replace("ignored explicit argument", "it takes no value, but is given")
         raise UsageError(what, do=f"see {self.prog} --help")
 
 
 def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, str] | None:
-    """The tables of ``--vertices TYPE=FILE``, by vertex type; FILE alone where there is one type.
-    None if there are none.
+    """Return the tables of ``--vertices TYPE=FILE``, by vertex type; FILE alone where there is one
+    type. None if there are none.
     """
     tables: dict[str, str] = {}
     for text in given or ():
@@ -159,7 +159,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
 
 
 def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
-    """One flag for each `param` of the program, in a section. ProgramError if the command has a
+    """Add one flag for each `param` of the program, in a section. ProgramError if the command has a
     flag of that name already.
     """
     group = flags.section(section)
@@ -193,7 +193,7 @@ def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
 
 
 def parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """The program's parameters that were given, by name."""
+    """Return the program's parameters that were given, by name."""
     return {
         name.removeprefix(OWN): value for name, value in vars(args).items() if name.startswith(OWN)
     }
@@ -208,7 +208,7 @@ def _metavar(declared: Param) -> str:
 
 
 def _help(declared: Param) -> str:
-    """Help text, range and default."""
+    """Return help text, range and default."""
     notes = " ".join(
         f"{word} {bound:g}"
         for word, bound in (("from", declared.low), ("to", declared.high))

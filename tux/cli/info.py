@@ -33,9 +33,9 @@ def info(
     *,
     verify: bool = False,
 ) -> dict[str, str]:
-    """Findings by name; with `verify`, the files of the folder of a run or of a partitioned graph
-    are compared with their checksums first. Raises DataError if `path` is neither of them nor a
-    file of edges, and for a damaged file.
+    """Return findings by name; with `verify`, the files of the folder of a run or of a partitioned
+    graph are compared with their checksums first. Raises DataError if `path` is neither of them nor
+    a file of edges, and for a damaged file.
     """
     if is_partitioned(Path(path)):
         compared = {"checksums": _compared(Path(path))} if verify else {}
@@ -52,7 +52,9 @@ def info(
 
 
 def _compared(folder: Path) -> str:
-    """What has been compared with its checksums. DataError for a file that is not as it was."""
+    """Compare the files of a folder with their checksums, and say how many there were. DataError
+    for a file that is not as it was written.
+    """
     files, checkpoints = check(folder), check_all(folder)
     told = f"{plural(files, 'file')} and {plural(checkpoints, 'checkpoint')} are as written"
     none = (
@@ -62,7 +64,7 @@ def _compared(folder: Path) -> str:
 
 
 def of_run(folder: str) -> dict[str, str]:
-    """What was run on what, and what came of it."""
+    """Describe a run: its program, its data and its results."""
     try:
         return _of_run(folder, read_run(folder), len(read_metrics(folder)), _speed(folder))
     # JSON, but of something else
@@ -72,7 +74,9 @@ def of_run(folder: str) -> dict[str, str]:
 
 
 def _speed(folder: str) -> float:
-    """The median edges a second over epochs; 0 of none. DataError for a record without them."""
+    """Return the median of the edges a second over epochs; 0 of none. DataError for a record
+    without them.
+    """
     try:
         speeds = [record["edges_per_second"] for record in read_metrics(folder)]
     except KeyError:
@@ -128,7 +132,7 @@ def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
 
 
 def scores(results: dict[str, Any]) -> dict[str, str]:
-    """What the program's report has said of a finished run, by name."""
+    """Return the results of the program's report on a finished run, by name."""
     return {
         name: str(value) if isinstance(value, str | bool) else number(value)
         for name, value in results.items()
@@ -137,7 +141,7 @@ def scores(results: dict[str, Any]) -> dict[str, str]:
 
 
 def model_epoch(results: dict[str, Any]) -> str:
-    """Which epoch's state the model of a finished run is, and which epoch was the best by the
+    """Say which epoch's state the model of a finished run is, and which epoch was the best by the
     metric that the program monitors.
     """
     epochs = results["epochs"]
@@ -160,7 +164,7 @@ def model_epoch(results: dict[str, Any]) -> str:
 
 
 def of_parts(folder: Path) -> dict[str, str]:
-    """How a graph was cut, and what each part has."""
+    """Describe a graph in parts: how it was cut, and what each part has."""
     manifest = read_manifest(folder)
     parts = [load(folder, number) for number in range(manifest.parts)]
     findings = {
@@ -187,7 +191,7 @@ def of_parts(folder: Path) -> dict[str, str]:
 
 
 def of_edges(edges: EdgeData) -> dict[str, str]:
-    """Sizes, degrees and values."""
+    """Describe edges: sizes, degrees and values."""
     first, second = edges.ends
     sides = (
         {first: edges.src, second: edges.dst}
@@ -218,7 +222,7 @@ def of_edges(edges: EdgeData) -> dict[str, str]:
 
 
 def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeData:
-    """Edges with a number if there is one, else without; of graphs, between vertices of one
+    """Read edges, with a number if there is one, else without; of graphs, between vertices of one
     type.
     """
     format = detect(path)

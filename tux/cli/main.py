@@ -88,16 +88,16 @@ def _warned(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning of a library, with the line of the user's code that numpy has computed in: its
-    warnings name an operation alone.
+    """Show a warning of a library; of a warning of numpy, also the line of the user's code that it
+    comes from, as it names only an operation.
     """
     computed = issubclass(category, RuntimeWarning) and os.path.isfile(filename)
     show.warn(f"{message}, at {filename}:{lineno}" if computed else str(message))
 
 
 def _unexpected(error: Exception) -> TuxError:
-    """What an error means to the user that no command has expected: of the machine, of a program
-    of the user's, or of tux.
+    """Return the error to show for an exception that no command expects: a fault of the machine, of
+    a program of the user, or of tux.
     """
     from tux.program.sources import blamed
 
@@ -131,7 +131,7 @@ class _Interrupts:
         self._restore()
 
     def pending(self) -> bool:
-        """Whether an interrupt was dropped; it is not sent again from now on."""
+        """Return whether an interrupt was dropped; it is not sent again from now on."""
         self._end()
         return self._sender is not None
 

@@ -71,7 +71,7 @@ def partition(args: Namespace) -> None:
 
 
 def _read(args: Namespace) -> Graph:
-    """The graph. Every row counts, as an assignment has a line for each."""
+    """Read the graph. Every row counts, as an assignment has a line for each."""
     try:
         return _graph(args)
     except DataError as error:
@@ -79,7 +79,7 @@ def _read(args: Namespace) -> Graph:
 
 
 def _graph(args: Namespace) -> Graph:
-    """The graph, as that of labelled samples if it is one and nothing else is said of it."""
+    """Read the graph, as that of labelled samples if it is one and the flags say nothing else."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     kinds = {name: bool(getattr(args, name)) for name in ("numeric", "multiclass")}
     asked = any(kinds.values()) or any(value is not None for value in how.values())
@@ -102,8 +102,8 @@ def _graph(args: Namespace) -> Graph:
 def _compete(
     judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.Plain
 ) -> tuple[list[Judged], Judged | None]:
-    """All that there is to judge, and the winner; only those that may win keep their assignments
-    meanwhile.
+    """Judge all cuts, and return their rows and the winner; only those that may win keep their
+    assignments meanwhile.
     """
     rows: list[Judged] = []
     for at, name in enumerate([*imports, *methods]):
@@ -121,7 +121,7 @@ def _compete(
 
 
 def _named(args: Namespace) -> None:
-    """Put the folder and the number of parts where they belong, whichever way they are said."""
+    """Set `out` and `parts` of the arguments, whichever way the user has given them."""
     if args.folder and args.out:
         raise UsageError(
             f"two folders to write: {args.folder} and --out {args.out}", do="name one of them"
@@ -133,7 +133,7 @@ def _named(args: Namespace) -> None:
 
 
 def _check(args: Namespace) -> None:
-    """What can be known to be wrong before anything is read."""
+    """Refuse flags that are wrong before anything is read. UsageError."""
     if args.bipartite and args.one_type:
         raise UsageError("--bipartite and --one-type contradict each other")
     if args.numeric and args.multiclass:
@@ -167,8 +167,8 @@ def _check(args: Namespace) -> None:
 
 
 def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
-    """The entries of --row-bytes or --syncs, one for each type: up and down, which are the same
-    unless there is a stroke between them.
+    """Return the entries of --row-bytes or --syncs, one for each type: up and down, which are the
+    same unless there is a stroke between them.
     """
     entries, sizes = [], flag == "--row-bytes"
     for entry in text.split(","):
@@ -191,7 +191,7 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
 
 
 def _told(path: str, graph: Graph, k: int) -> str:
-    """One line about the graph."""
+    """Return lines about the graph."""
     edges = graph.edges
     sizes = " and ".join(f"{len(ids):,} {many(name)}" for name, ids in edges.ids.items())
     text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
@@ -212,7 +212,7 @@ def _write(
     best: Judged,
     tables: Mapping[str, VertexTable],
 ) -> None:
-    """The files that were asked for."""
+    """Write the files that the user has asked for."""
     order = sorted(
         (row for row in rows if row.quality),
         key=lambda row: row.quality.volume if row.quality else 0,

@@ -8,7 +8,7 @@ from tux.cli.flags import Flags, at_least, input_path, output_path, real, whole
 
 
 def partition_flags() -> Flags:
-    """All flags of ``tux partition``."""
+    """Return all flags of ``tux partition``."""
     about = (
         "Cut the edges of a graph into parts, judge how well that was done, and write what tux run "
         "takes."
@@ -67,7 +67,7 @@ def partition_flags() -> Flags:
 
 
 def _graph(flags: Flags) -> None:
-    """How the file is read."""
+    """Declare the flags that say how the file is read."""
     flags.add_argument(
         "--bipartite",
         action="store_true",
@@ -113,7 +113,7 @@ def _graph(flags: Flags) -> None:
 
 
 def _volume(flags: Flags) -> None:
-    """By what a cut is judged."""
+    """Declare the flags that say by what a cut is judged."""
     size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
     flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
     flags.add_argument(
@@ -125,7 +125,7 @@ def _volume(flags: Flags) -> None:
 
 
 def _written(flags: Flags) -> None:
-    """Files to write."""
+    """Declare the flags of files to write."""
     flags.add_argument("--json", metavar="FILE", type=output_path, help="write all figures")
     flags.add_argument(
         "--plot", metavar="FILE", type=output_path, help="draw them: .png, .svg or .pdf"

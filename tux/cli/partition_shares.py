@@ -60,7 +60,7 @@ def partition_in_shares(args: Namespace) -> None:
 
 
 def _check(args: Namespace) -> None:
-    """What can be known to be wrong before anything is read."""
+    """Refuse flags that are wrong before anything is read. UsageError."""
     for name, flag in NOT_IN_SHARES.items():
         if getattr(args, name) is not None:
             raise UsageError(
@@ -86,7 +86,7 @@ def _plan(args: Namespace, *, bipartite: bool, method: str) -> Plan:
 
 
 def _job(args: Namespace) -> tuple[LoadingJob, str]:
-    """What the loaders are told, and why there are as many types of vertices as are said there."""
+    """Return the job of the loaders, and why there are one or two types of vertices."""
     for file in listed(args.graph):
         if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
             raise UsageError(
@@ -119,7 +119,9 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
 
 
 def _numbered(source: str, format: Format) -> bool:
-    """Whether the edges seem to have a number each; of Parquet, no row is read to know that."""
+    """Return whether the edges seem to have a number each. Of Parquet, no row is read to know
+    that.
+    """
     if format is not Format.PARQUET:
         return numbered(source, format)
     nothing = Files.of(source, [Piece(pieces_of(source)[0].path, 0, 0)])
@@ -131,7 +133,7 @@ def _numbered(source: str, format: Format) -> bool:
 
 
 def _can_be_read_again(path: str) -> bool:
-    """Whether a path is no pipe; one that is not there is told by reading it."""
+    """Return whether a path is no pipe. If it does not exist, reading it says so later."""
     try:
         return path != STANDARD and not stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
@@ -139,7 +141,7 @@ def _can_be_read_again(path: str) -> bool:
 
 
 def _told(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
-    """Lines about the graph and its cut."""
+    """Return lines about the graph and its cut."""
     edges, k = sum(graph.edges), job.plan.parts
     types = {name: graph.ended[0].loaded.types[name] for name in job.plan.types}
     sizes = " and ".join(
@@ -164,7 +166,7 @@ def _told(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> lis
 
 
 def _part_sizes(folder: Path, parts: int) -> list[int]:
-    """The bytes of each part's files."""
+    """Return the bytes of each part's files."""
     return [
         sum(path.stat().st_size for path in (folder / f"part-{part}").iterdir())
         for part in range(parts)

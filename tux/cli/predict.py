@@ -72,7 +72,7 @@ def command(argv: list[str]) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """UsageError for flags that do not go together."""
+    """Refuse flags that do not go together. UsageError."""
     asked = [flag for flag, name in ASKED.items() if getattr(args, name) is not None]
     if len(asked) != 1:
         raise UsageError(
@@ -95,7 +95,7 @@ def _check(args: Namespace) -> None:
 
 
 def _top(args: Namespace) -> int:
-    """The best items, written or shown piece by piece."""
+    """Write or show the best items, piece by piece."""
     write = pieces_writer(args.out) if args.out else None
     watching = show.watcher() if write else nullcontext(Silent())
     with watching as watch:
@@ -175,7 +175,7 @@ def _flags() -> Flags:
 
 
 def _nearest(flags: Flags) -> None:
-    """What is near an id."""
+    """Declare the flags of --nearest."""
     flags.add_argument(
         "--nearest",
         metavar="ID",
@@ -190,7 +190,7 @@ def _nearest(flags: Flags) -> None:
 
 
 def _reading(flags: Flags) -> None:
-    """How DATA is read."""
+    """Declare the flags that say how DATA is read."""
     forms = ("docword", "lda-c", "svm", "text", "table", "npz")
     flags.add_argument(
         "--form", choices=forms, help="form of DATA [default: found by its first lines]"
@@ -224,7 +224,7 @@ def _reading(flags: Flags) -> None:
 
 
 def shown(columns: dict[str, np.ndarray], *, header: bool = True) -> None:
-    """Columns as lines of text, those of (n, width) numbers as one for each number."""
+    """Print columns as lines of text. A column of (n, width) numbers becomes `width` columns."""
     flat: dict[str, np.ndarray] = {}
     for name, array in columns.items():
         short = array.astype(str) if array.dtype == np.float32 else array  # no digits of float64

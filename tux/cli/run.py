@@ -57,8 +57,8 @@ def command(argv: list[str]) -> int:
 
 
 def _made(kind: type[Program], chosen: dict[str, Any]) -> Program:
-    """The program with the parameters that were chosen. ProgramError if its own `__init__` does
-    not take them, or does not set them.
+    """Make the program with the parameters that were chosen. ProgramError if its own `__init__`
+    does not take them, or does not set them.
     """
     from tux.program.naming import place
 
@@ -143,7 +143,9 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
 
 @contextmanager
 def _watching(args: Any) -> Iterator[Watcher]:
-    """Who is told how the run goes on: people, or another program."""
+    """Yield the watcher that is told how the run goes on: it writes for people, or for another
+    program.
+    """
     if args.json:
         yield _json_lines()
         return
@@ -158,7 +160,7 @@ def _json_lines() -> JsonLines:
 
 
 def _resume_flags() -> Flags:
-    """The flags of a run that goes on."""
+    """Return the flags of a run that is resumed."""
     from tux.cli.flags import Flags, at_least, input_path
     from tux.cli.run_flags import as_json, several_machines
 
@@ -245,7 +247,7 @@ def _resume(argv: list[str]) -> int:
 
 
 def _place(args: Any) -> Place | None:
-    """This machine's among several, if there are more."""
+    """Return this machine's place among several; None if there is only one."""
     from tux.cluster.place import find
 
     place = find(
@@ -269,7 +271,7 @@ def _place(args: Any) -> Place | None:
 
 
 def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
-    """What the flags say of the run."""
+    """Return the options of the run that the flags give."""
     from tux.program.report import REPEATS
     from tux.runs.options import RunOptions
 
@@ -304,7 +306,7 @@ def _options(args: Any, program: Program, place: Place | None, command: list[str
 
 
 def _tell(result: Result, out: str | None, args: Any) -> None:
-    """The lines at a run's end: its tables, what it has found, and where it is; none on a machine
+    """Print the lines at a run's end: its tables, its results, and where it is; none on a machine
     other than the first.
     """
     if result.worker is None:
@@ -330,7 +332,7 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
 
 
 def _cell(value: Any) -> str:
-    """A table's value as it is shown; a number that does not exist is a stroke."""
+    """Write a value of a table; a number that does not exist is a stroke."""
     return "-" if isinstance(value, float) and value != value else str(value)
 
 

@@ -28,7 +28,7 @@ BAGS = ("docword", "lda-c", "svm", "text")
 
 
 def run_flags(source: Source, app: str) -> Flags:
-    """All flags of one app. ProgramError if a parameter has the name of one."""
+    """Return all flags of one app. ProgramError if a parameter has the name of one."""
     program = source.program
     own = f"parameters of {program.__name__}"
     flags = Flags(
@@ -59,7 +59,7 @@ def run_flags(source: Source, app: str) -> Flags:
 
 
 def _data(flags: Flags, program: type[Program]) -> None:
-    """What is read."""
+    """Declare the data as the arguments of the command."""
     add, edge = flags.section("data").add_argument, program.edge
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
@@ -96,7 +96,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
 
 
 def data_flags(flags: Flags, program: type[Program]) -> None:
-    """How data are read."""
+    """Declare the flags that say how data are read."""
     add, edge = flags.section("data").add_argument, program.edge
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
@@ -128,12 +128,12 @@ def data_flags(flags: Flags, program: type[Program]) -> None:
 
 
 def _has_data(vertex: Vertex) -> bool:
-    """Whether a table may tell something of the vertices of a type."""
+    """Return whether a table may have data of the vertices of a type."""
     return any(field.kind == "data" for field in vertex.fields.values())
 
 
 def _labels(flags: Flags, program: type[Program]) -> None:
-    """Where labels of samples or of vertices are."""
+    """Declare the flags that say where labels of samples or of vertices are."""
     add = flags.section("data").add_argument
     if isinstance(program.input, Samples):
         add(
@@ -168,7 +168,7 @@ def _labels(flags: Flags, program: type[Program]) -> None:
 
 
 def _ranks(flags: Flags, program: type[Program]) -> None:
-    """How the model is judged by the best of what it predicts."""
+    """Declare the flags that judge the model by the best of its predictions."""
     first, second = program.edge.ends
     pairs = not isinstance(program.input, Samples | Bags | Points) and first != second
     flags.section("data").add_argument(
@@ -183,7 +183,7 @@ def _ranks(flags: Flags, program: type[Program]) -> None:
 
 
 def _vocabulary(flags: Flags, column: str) -> None:
-    """The words behind the columns of bags; `column` is their vertex type."""
+    """Declare the flag of the words behind the columns of bags; `column` is their vertex type."""
     add = flags.section("data").add_argument
     add(
         "--vocab",
@@ -195,7 +195,7 @@ def _vocabulary(flags: Flags, column: str) -> None:
 
 
 def _run(flags: Flags, program: type[Program]) -> None:
-    """How long it goes on, and what is kept."""
+    """Declare the flags that say how long the run goes on, and what is kept."""
     add = flags.section("the run").add_argument
     add(
         "--out",
@@ -242,7 +242,7 @@ def _run(flags: Flags, program: type[Program]) -> None:
 
 
 def _checkpoints(flags: Flags) -> None:
-    """How the run outlives a fault."""
+    """Declare the flags of checkpoints, by which the run outlives a fault."""
     add = flags.section("the run").add_argument
     add(
         "--checkpoint-every",
@@ -269,7 +269,7 @@ def _checkpoints(flags: Flags) -> None:
 
 
 def _workers(flags: Flags) -> None:
-    """Who does it."""
+    """Declare the flags of workers and threads."""
     add = flags.section("workers").add_argument
     add(
         "--workers",
@@ -319,13 +319,15 @@ def _workers(flags: Flags) -> None:
 
 
 def as_json(flags: Flags) -> None:
-    """For whom the run tells how it goes on."""
+    """Declare the flag by which the run writes its progress for another program."""
     text = "tell how the run goes on as lines of JSON, for other programs"
     flags.section("other").add_argument("--json", action="store_true", help=text)
 
 
 def several_machines(flags: Flags, machines: str) -> None:
-    """Where in a job of several machines this command runs; `machines` explains their number."""
+    """Declare the flags that place this command in a job of several machines; `machines` explains
+    their number.
+    """
     add = flags.section("several machines").add_argument
     add("--nnodes", metavar="N", type=at_least(1), help=machines)
     add("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")

@@ -46,7 +46,7 @@ SURE = 0.02  # how much must be done before it can be told how long the rest tak
 
 
 def say(text: str) -> None:
-    """One line of results. A command that tells one is no longer silent: see `phase`."""
+    """Print one line of results. A command that prints one is no longer silent: see `phase`."""
     phase("")
     with streams.results():
         sys.stdout.write(f"{_fitted(text, sys.stdout)}\n")
@@ -54,7 +54,7 @@ def say(text: str) -> None:
 
 
 def line(text: str) -> None:
-    """One line for other programs, as it is also on a terminal."""
+    """Print one line for other programs, the same on a terminal as elsewhere."""
     phase("")
     with streams.results():
         sys.stdout.write(f"{text}\n")
@@ -62,19 +62,19 @@ def line(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """One line about what is odd."""
+    """Print one line about what is odd."""
     streams.tell(f"{_fitted(f'warning: {text}', sys.stderr)}\n")
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
-    """What happened, where, and what to do; with `debug` the traceback before it."""
+    """Print what happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
         streams.tell("".join(traceback.format_exception(error)))
     streams.tell(f"{_fitted(f'error: {error}', sys.stderr)}\n")
 
 
 def _fitted(text: str, stream: TextIO) -> str:
-    """A text as it is written to a stream: on a terminal, in lines that fit."""
+    """Return a text as it is written to a stream: on a terminal, in lines that fit."""
     return wrapped(text, room()) if stream.isatty() else text
 
 
@@ -82,7 +82,7 @@ NAMES = 12  # columns of a name, where pairs are shown one after the other
 
 
 def pairs(rows: dict[str, Any]) -> None:
-    """Names and values in two columns."""
+    """Print names and values in two columns."""
     longest = max((width(name) for name in rows), default=0)
     for name, value in rows.items():
         if sys.stdout.isatty():
@@ -93,7 +93,7 @@ def pairs(rows: dict[str, Any]) -> None:
 
 
 def table(columns: dict[str, Any], *, header: bool = True) -> None:
-    """Arrays (n,) as lines of text with commas and, unless they follow others, a header; on a
+    """Print arrays (n,) as lines of text with commas and, unless they follow others, a header; on a
     terminal, as much of each line as fits.
     """
     file = _Cut() if sys.stdout.isatty() else sys.stdout
@@ -123,8 +123,8 @@ class _Cut:
 def grid(
     header: Sequence[str], rows: Sequence[Sequence[str]], marks: Sequence[str] | None = None
 ) -> None:
-    """Rows of text under a header, the first column to the left and the others to the right. Each
-    may have a mark before it; a row with "*" stands out. Where a terminal has no room for all
+    """Print rows of text under a header, the first column to the left and the others to the right.
+    Each may have a mark before it; a row with "*" stands out. Where a terminal has no room for all
     columns, the last ones follow in another table.
     """
     marks = marks or [""] * len(rows)
@@ -140,7 +140,7 @@ def grid(
 
 
 def _styled() -> Callable[[str, str], None]:
-    """What writes lines with styles on a terminal."""
+    """Return a function that writes lines with styles on a terminal."""
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
@@ -195,33 +195,35 @@ class Plain:
                 self.say(f"... {self._now},{done} {self._seconds()}")
 
     def _seconds(self) -> str:
-        """Seconds of what goes on and, where it is known how much is done, those that are left."""
+        """Return the seconds of what goes on and, where it is known how much is done, those that
+        are left.
+        """
         seconds, share = self._clock() - self._since, self._share
         left = f", about {seconds * (1 - share) / share:.0f} s left" if SURE < share < 1 else ""
         return f"{seconds:.0f} s{left}"
 
     def phase(self, name: str) -> None:
-        """What goes on from now; "": nothing that takes long."""
+        """Set what goes on from now; "": nothing that takes long."""
         now = self._clock()
         if not self._now:
             self._last = now
         self._now, self._since, self._share = name, now, 0.0
 
     def share(self, done: float) -> None:
-        """How much of it is done, from 0 to 1."""
+        """Set how much of it is done, from 0 to 1."""
         self._share = done
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Print one line."""
         self._last = self._clock()
         self._tell(text)
 
     def warn(self, text: str) -> None:
-        """One line on standard error."""
+        """Print one line on standard error."""
         warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One line: the epoch, seconds, metrics, speed; as much as fits."""
+        """Print one line: the epoch, seconds, metrics, speed; as much as fits."""
         line, missing = sentence(record, most, room(), self._missing, self._precision)
         self.say(line)
         self._left_out(missing)
@@ -269,23 +271,23 @@ class Live(Plain):
         return min(self._console.width, MAX_COLUMNS)
 
     def _print(self, text: str, style: str = "") -> None:
-        """Lines above what goes on."""
+        """Print lines above what goes on."""
         fitting = wrapped(text, self._room)
         self._console.print(fitting, style=style, markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
-        """One line above what goes on."""
+        """Print one line above what goes on."""
         self._print(text)
 
     def warn(self, text: str) -> None:
-        """One line above what goes on, marked."""
+        """Print one line above what goes on, marked."""
         if sys.stderr.isatty():
             self._print(f"warning: {text}", "yellow")
         else:
             warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
-        """One row more, below the header if the columns are new or have changed."""
+        """Print one row more, below the header if the columns are new or have changed."""
         header, row, missing = self._lines.add(record, most, self._room)
         if header:
             self._left_out(missing)
@@ -293,7 +295,7 @@ class Live(Plain):
         self._console.print(row, markup=False, soft_wrap=True)
 
     def _render(self) -> Any:
-        """The line of what goes on, cut where it has no more room."""
+        """Return the line of what goes on, cut where it has no more room."""
         from rich.text import Text
 
         text = f"{self._now}, {self._seconds()}" if self._now else ""
@@ -308,7 +310,7 @@ class Live(Plain):
 
 
 def watcher() -> Plain:
-    """The live table on a terminal that can show it, plain lines elsewhere."""
+    """Return the live table on a terminal that can show it, plain lines elsewhere."""
     return Live() if _rich(sys.stdout) else Plain()
 
 
@@ -317,8 +319,8 @@ _beside: Plain | None = None  # what tells on standard error what a command does
 
 @contextmanager
 def beside(name: str) -> Iterator[Plain]:
-    """A command that is not silent for long: what it does, at first `name`, is told on standard
-    error every `BEAT` seconds, until it has a `watcher`.
+    """Show what a command does, so that it is not silent for long: at first `name`, on standard
+    error every `BEAT` seconds, until it has a `watcher`. A context.
     """
     global _beside
     with Plain(BEAT, lambda line: streams.tell(f"{_fitted(line, sys.stderr)}\n")) as telling:
@@ -331,20 +333,20 @@ def beside(name: str) -> Iterator[Plain]:
 
 
 def phase(name: str) -> None:
-    """What a command without a `watcher` does from now on; "": nothing that takes long, or what its
-    results tell.
+    """Set what a command without a `watcher` does from now on; "": nothing that takes long, or
+    nothing that its results do not show.
     """
     if _beside is not None:
         _beside.phase(name)
 
 
 def _rich(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that can do more than lines."""
+    """Return whether a stream is a terminal that can do more than lines."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def listing(entries: Mapping[str, str]) -> str:
-    """Names and what they are, a line each, for a text of help."""
+    """Return names and their texts, a line each, for a text of help."""
     longest = max(map(width, entries), default=0)
     return "\n".join(
         f"  {name}{' ' * (longest - width(name))}  {text}" for name, text in entries.items()

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
-    """Verify `program` and show what was found. ProgramError if a result depends on the number of
-    workers or on the shares of edges though no field is changed in place, if plain Python computes
-    something else, or if a run failed.
+    """Verify `program`, print what was found, and return the exit code. ProgramError if a result
+    depends on the number of workers or on the shares of edges though no field is changed in place,
+    if plain Python computes something else, or if a run failed.
     """
     from tux.runs.verify import verify
 
@@ -54,7 +54,9 @@ def verified(program: Program, data: Data | None, test: Data | None, options: Ru
 
 
 def _show(report: Verified) -> None:
-    """The table of differences, and a line for each field that differs by more than rounding."""
+    """Print the table of differences, and a line for each field that differs by more than
+    rounding.
+    """
     show.say(f"{plural(report.epochs, 'epoch')} on {report.sizes}, compared with 1 worker:")
     groups: dict[str, tuple[Any, ...]] = {
         "plain Python": (0, False),
@@ -81,7 +83,7 @@ def _show(report: Verified) -> None:
 
 
 def _not_compared(report: Verified) -> Iterator[str]:
-    """A line for each reason why the program does not run on some cuts."""
+    """Yield a line for each reason why the program does not run on some cuts."""
     reasons: dict[str, dict[str, None]] = {}
     for setting, error in report.refused.items():
         reasons.setdefault(error.what, {})[setting.partitioner] = None
@@ -90,8 +92,8 @@ def _not_compared(report: Verified) -> Iterator[str]:
 
 
 def _excuse(program: Program, report: Verified) -> str:
-    """Why values may depend on the number of workers though nothing is wrong; "" if they may not.
-    No program needs to compute something else in plain Python, or in shares.
+    """Return why values may depend on the number of workers though nothing is wrong; "" if they may
+    not. No program needs to compute something else in plain Python, or in shares.
     """
     wrong = any(each.is_wrong for each in report.suspects)
     if wrong or report.of(0, jit=False):
@@ -110,7 +112,7 @@ def _excuse(program: Program, report: Verified) -> str:
 
 
 def _error(program: Program, report: Verified, worst: Difference) -> ProgramError:
-    """The error of a program of which a field differs."""
+    """Return the error of a program of which a field differs."""
     from tux.program.checks import place
 
     what = f"{worst.field} depends on {_cause(worst)}"
@@ -127,7 +129,7 @@ def _error(program: Program, report: Verified, worst: Difference) -> ProgramErro
 
 
 def _cell(report: Verified, field: str, group: tuple[Any, ...]) -> str:
-    """The largest difference of one field in one group of settings."""
+    """Return the largest difference of one field in one group of settings."""
     here = [
         each for each in report.differences if each.field == field and each.setting.is_of(*group)
     ]

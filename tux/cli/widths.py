@@ -13,7 +13,7 @@ HANG = 4  # columns by which a line that goes on is indented
 
 
 def room(otherwise: int = MAX_COLUMNS) -> int:
-    """The columns that a line may take: those of the terminal or of $COLUMNS, at most
+    """Return the columns that a line may take: those of the terminal or of $COLUMNS, at most
     `MAX_COLUMNS`; `otherwise` if neither is known.
     """
     return max(
@@ -22,7 +22,9 @@ def room(otherwise: int = MAX_COLUMNS) -> int:
 
 
 def width(text: str) -> int:
-    """The columns that a text takes on a terminal, where some characters take two or none."""
+    """Return the columns that a text takes on a terminal, where some characters take two or
+    none.
+    """
     if text.isascii():
         return len(text)
     return sum(
@@ -32,14 +34,14 @@ def width(text: str) -> int:
 
 
 def wrapped(text: str, most: int, hang: int = HANG) -> str:
-    """The text with each line cut between words where it takes more than `most` columns; what
-    follows is indented by `hang` more. A word that is longer, such as a path, stays whole.
+    """Cut each line of the text between words where it takes more than `most` columns. The rest of
+    the line is indented by `hang` more. A word that is longer, such as a path, stays whole.
     """
     return "\n".join(each for line in text.split("\n") for each in _lines(line, most, hang))
 
 
 def joined(text: str) -> str:
-    """The text with each paragraph in one line, so that it can be cut anew. Lines that are
+    """Put each paragraph of the text in one line, so that it can be cut anew. Lines that are
     indented, such as formulas, and entries of lists stay.
     """
     lines: list[str] = []
@@ -53,7 +55,7 @@ def joined(text: str) -> str:
 
 
 def _lines(line: str, most: int, hang: int) -> list[str]:
-    """A line as several."""
+    """Cut a line into several."""
     if width(line) <= most:
         return [line]
     indent = " " * min(len(line) - len(line.lstrip()) + hang, most // 2)
@@ -68,7 +70,7 @@ def _lines(line: str, most: int, hang: int) -> list[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or as much of it as fits into `most` columns with a sign that more follows."""
+    """Cut the text to `most` columns, with a sign that more follows; it stays whole if it fits."""
     if width(text) <= most:
         return text
     while width(text) > most - 1:
@@ -77,15 +79,18 @@ def cut(text: str, most: int) -> str:
 
 
 def hanging(name: str, text: str, indent: int, most: int) -> list[str]:
-    """A text behind its name, in lines of at most `most` columns that all begin at `indent`."""
+    """Return a text behind its name, in lines of at most `most` columns that all begin at
+    `indent`.
+    """
     inside = max(most - indent, MIN_TEXT_COLUMNS)
     first, *others = (each.strip() for each in wrapped(text, inside).split("\n"))
     return [f"{name:<{indent}}{first}".rstrip(), *(" " * indent + each for each in others)]
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[str]]]:
-    """Rows of cells as tables of lines: by table and row the lines of the row, mostly one. The
-    first two columns, a mark and a name or text, stand to the left, the others to the right.
+    """Return rows of cells as tables of lines: by table and row the lines of the row, mostly one.
+    The first two columns, a mark and a name or text, are aligned to the left, the others to the
+    right.
 
     Where a row takes more than `most` columns, a text is cut between words, and the columns that
     there is no room for follow in another table, behind the texts again. None: as long as it takes.
@@ -112,7 +117,9 @@ def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[s
 
 
 def _tables(widths: Sequence[int], most: int) -> list[list[int]]:
-    """Which columns of numbers each table has: as many as fit into `most` columns, at least one."""
+    """Return the columns of numbers that each table has: as many as fit into `most` columns, at
+    least one.
+    """
     tables: list[list[int]] = [[]]
     left = most
     for at in range(2, len(widths)):
@@ -125,7 +132,7 @@ def _tables(widths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """One line."""
+    """Return one line of a table."""
     padded = []
     for at, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
         blanks = " " * (wide - width(cell))

@@ -67,8 +67,8 @@ class AlternatingLeastSquares(FactorModel):
         return float(self.mean_) if self.center else 0.0
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is better.
-        UsageError if they are implicit, as predictions are no counts.
+        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
+        better. UsageError if they are implicit, as predictions are no counts.
         """
         if self.implicit:
             raise UsageError(

@@ -84,7 +84,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         return self
 
     def _fit(self, X: Any, seed: Any) -> Run:
-        """One start."""
+        """Train from one start."""
         kind = SparseKMeans if sparse.issparse(X) else PointKMeans
         with in_terms_of(clusters="n_clusters", start="init", batch="batch_size"):
             program = kind(
@@ -97,7 +97,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         return fit(program, data, epochs=self.max_iter, random_state=seed, n_jobs=self.n_jobs)
 
     def _keep(self, fitted: Run, dtype: Any) -> None:
-        """Plain arrays of a run."""
+        """Keep plain arrays of a run."""
         fields: dict[str, Any] = {"tau": fitted.context}
         ids: dict[str, np.ndarray] = {}
         if "feature" in fitted.vertices:
@@ -118,25 +118,25 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.inertia_, self.n_iter_ = float(self.history_["inertia"][-1]), epochs_of(fitted)
 
     def _samples(self, X: Any, *, reset: bool = False) -> Any:
-        """`X` as an array or a CSR matrix of floats."""
+        """Return `X` as an array or a CSR matrix of floats."""
         X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=reset)
         return in_32_bits(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The nearest center of each sample, (n,)."""
+        """Return the nearest center of each sample, (n,)."""
         return self._nearest(X)[0].astype(np.int32)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The distances of samples to all centers, (n, n_clusters)."""
+        """Return the distances of samples to all centers, (n, n_clusters)."""
         check_is_fitted(self)
         return np.asarray(euclidean_distances(self._samples(X), self.cluster_centers_))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the inertia of samples; higher is better."""
+        """Return minus the inertia of samples; higher is better."""
         return -float((self._nearest(X)[1].astype(np.float64) ** 2).sum())
 
     def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest center of each sample, and the distance to it."""
+        """Return the nearest center of each sample, and the distance to it."""
         check_is_fitted(self)
         at, distance = pairwise_distances_argmin_min(self._samples(X), self.cluster_centers_)
         return np.asarray(at), np.asarray(distance)
@@ -153,11 +153,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
 
 def _edges(X: Any) -> Any:
-    """The entries of a sparse matrix."""
+    """Return the entries of a sparse matrix."""
     values = X.data.astype(np.float32)
     return matrix_edges(("sample", "feature"), X, value=values)
 
 
 def _points(X: np.ndarray) -> Any:
-    """The rows of an array."""
+    """Return the rows of an array."""
     return points(X.astype(np.float32, copy=False), kind="sample")

@@ -38,8 +38,8 @@ except ImportError as error:
 
 
 def validate_data(estimator: Any, *arrays: Any, **how: Any) -> Any:
-    """What scikit-learn's `validate_data` returns for X, or X and y. DataError for masked values,
-    which it would read as any others.
+    """Return what scikit-learn's `validate_data` returns for X, or X and y. DataError for masked
+    values, which it would read as any others.
     """
     for array in arrays:
         check_unmasked(array)

@@ -95,27 +95,27 @@ class DeepWalkEmbedding(BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """`embedding_` of a graph, of which the vertices are in the order of `node_ids_`. New
-        vertices have no vectors, so there is no `transform`.
+        """Fit, and return `embedding_` of a graph, of which the vertices are in the order of
+        `node_ids_`. New vertices have no vectors, so there is no `transform`.
         """
         return np.asarray(self.fit(X).embedding_)
 
     def vectors(self, nodes: Any) -> np.ndarray:
-        """The vectors of some vertices by their ids, (n, n_components). DataError for one that is
-        unknown.
+        """Return the vectors of some vertices by their ids, (n, n_components). DataError for one
+        that is unknown.
         """
         one = np.ndim(nodes) == 0
         found = self._model().vertices["node"].at([nodes] if one else nodes)
         return np.asarray(found["u"])
 
     def similar(self, nodes: Any, n: int = 10) -> Table:
-        """The n other vertices whose vectors are the nearest to those of some, by cosine: a table
-        of `node`, `rank` from 1, `similar` and `cosine`. DataError for one that is unknown.
+        """Return the n other vertices whose vectors are the nearest to those of some, by cosine: a
+        table of `node`, `rank` from 1, `similar` and `cosine`. DataError for one that is unknown.
         """
         return self._model().similar(nodes, n, field="node.u")
 
     def _model(self) -> Run:
-        """The fitted arrays as `tux.run` would return them."""
+        """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
         program = DeepWalk(dimensions=self.embedding_.shape[1])
         nodes = {"id": self.node_ids_, "u": self.embedding_}

@@ -44,15 +44,15 @@ class FactorModel(RegressorMixin, BaseEstimator):
     n_jobs: int | None
 
     def _program(self) -> Program:
-        """The program, with the estimator's parameters."""
+        """Return the program, with the estimator's parameters."""
         raise NotImplementedError
 
     def _offset(self) -> float:
-        """What is added to inner products."""
+        """Return the constant that is added to inner products."""
         return 0.0
 
     def _ratings(self, X: Any, y: Any) -> Any:
-        """Ratings as `tux.run` takes them."""
+        """Return ratings as `tux.run` takes them."""
         if y is None:
             return entries_of(as_table(X))
         return Deferred((X,), lambda: pairs_with(self._program(), X, y))
@@ -78,8 +78,8 @@ class FactorModel(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The number of each pair of a table of users and items, (n,) float64; `mean_` where either
-        is unknown, with a warning if this is so of all pairs.
+        """Return the predicted number of each pair of a table of users and items, (n,) float64;
+        `mean_` where either is unknown, with a warning if this is so of all pairs.
         """
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
         known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
@@ -91,7 +91,9 @@ class FactorModel(RegressorMixin, BaseEstimator):
         return self._scores(pairs.src, pairs.dst)
 
     def _scores(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
-        """The ratings of pairs of positions; -1, and those beyond the model's, are unknown."""
+        """Return the predicted ratings of pairs of positions; -1, and positions beyond the model's,
+        are unknown.
+        """
         out = np.full(len(user), self.mean_)
         known = (user >= 0) & (user < len(self.user_ids_))
         (there,) = np.nonzero(known & (item >= 0) & (item < len(self.item_ids_)))
@@ -102,7 +104,9 @@ class FactorModel(RegressorMixin, BaseEstimator):
         return out
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is better."""
+        """Return R^2 of the predictions of ratings, given as for `fit`; at most 1, higher is
+        better.
+        """
         model = self._model()[1]
         edges = load(model.program, held(model.program, self._ratings(X, y))).train
         at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
@@ -110,8 +114,8 @@ class FactorModel(RegressorMixin, BaseEstimator):
         return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
 
     def recommend(self, users: Any, n: int = 10, *, exclude: Any = None) -> Table:
-        """The n items with the highest predicted ratings for each of some users, by their ids, None
-        for all users: a table of `user`, `rank` from 1, `item` and `score`.
+        """Return the n items with the highest predicted ratings for each of some users, by their
+        ids, None for all users: a table of `user`, `rank` from 1, `item` and `score`.
 
         `exclude`: pairs that are left out, such as the ratings that training has seen, in any form
         that `fit` takes. DataError for a user that is unknown.
@@ -120,14 +124,14 @@ class FactorModel(RegressorMixin, BaseEstimator):
         return self._model()[0].recommend(users, n, exclude=exclude)
 
     def similar(self, items: Any, n: int = 10) -> Table:
-        """The n other items whose vectors are the nearest to those of some items, by cosine: a
-        table of `item`, `rank` from 1, `similar` and `cosine`. DataError for an item that is
+        """Return the n other items whose vectors are the nearest to those of some items, by cosine:
+        a table of `item`, `rank` from 1, `similar` and `cosine`. DataError for an item that is
         unknown.
         """
         return self._model()[0].similar(items, n, field="item.f")
 
     def _model(self) -> tuple[Run, Trained]:
-        """The fitted arrays as `tux.run` would return them."""
+        """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
         users = {"id": self.user_ids_, "f": self.user_factors_}
         items = {"id": self.item_ids_, "f": self.item_factors_}

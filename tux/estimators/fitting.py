@@ -47,18 +47,18 @@ class _Warnings(Silent):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
-        """One warning."""
+        """Raise one warning of Python."""
         tell(as_arguments(text))
 
 
 def tell(text: str) -> None:
-    """A warning of Python, at the caller's line."""
+    """Warn, as Python does, at the caller's line."""
     warnings.warn(text, stacklevel=_outside())
 
 
 def _outside() -> int:
-    """The stack level, for a warning of the caller of this, of the first frame that is not of
-    `OWN`.
+    """Return the stack level, for a warning of the caller of this, of the first frame that is not
+    of `OWN`.
     """
     level, frame = 1, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
@@ -85,8 +85,8 @@ def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: 
 
 @contextmanager
 def in_terms_of(**names: str) -> Iterator[None]:
-    """Errors inside name the parameters of a program as its estimator does: `names` has those of
-    the estimator by those of the program.
+    """Name the parameters of a program in errors of the body as its estimator does: `names` has
+    those of the estimator by those of the program. A context.
     """
     try:
         yield
@@ -98,19 +98,23 @@ def in_terms_of(**names: str) -> Iterator[None]:
 
 
 def history_of(fitted: Run) -> dict[str, np.ndarray]:
-    """The metrics of a run's epochs by name, and their numbers, (epochs,); NaN where none is."""
+    """Return the metrics of a run's epochs by name, and their numbers, (epochs,); NaN where none
+    is.
+    """
     history = fitted.history
     names = ["epoch", *metrics(dict.fromkeys(history.columns))]
     return {name: np.array(history[name]) for name in names}
 
 
 def epochs_of(fitted: Run) -> int:
-    """How many epochs a run has had."""
+    """Return how many epochs a run has had."""
     return int(fitted.history["epoch"][-1])
 
 
 def ids_of(fitted: Run, kind: str) -> np.ndarray:
-    """The ids of a vertex type as they were given, (n,); text as objects, as in a DataFrame."""
+    """Return the ids of a vertex type as they were given, (n,); text as objects, as in a
+    DataFrame.
+    """
     ids = fitted.vertices[kind].ids
     return np.array(ids, object) if ids.dtype == STRING else np.array(ids)
 
@@ -120,8 +124,8 @@ def model_of(
     vertices: Mapping[str, dict[str, np.ndarray]],
     context: dict[str, np.ndarray],
 ) -> tuple[Run, Trained]:
-    """A run that has such vertices, by type: their ids ("id") and some of their fields; and such
-    fields of the context; and the same as what reads pairs takes it.
+    """Return a run that has such vertices, by type: their ids ("id") and some of their fields; and
+    such fields of the context. Return it once more in the form that functions of pairs read.
     """
     app = App(sources.of(program).name, "")
     record = Record(app, program.parameters, 0, {}, Origin("memory", ""))
@@ -135,19 +139,19 @@ def model_of(
 
 
 def _text(ids: np.ndarray) -> np.ndarray:
-    """Ids as tables hold them: `ids_of` has made objects of text."""
+    """Return ids as tables hold them: `ids_of` has made objects of text."""
     return ids.astype(STRING) if ids.dtype == object else ids
 
 
 def seed_of(random_state: Any) -> int:
-    """The seed of a run: a whole number as it is, else one drawn as scikit-learn draws."""
+    """Return the seed of a run: a whole number as it is, else one drawn as scikit-learn draws."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def threads_of(n_jobs: int | None) -> int | None:
-    """The threads of a run: None and -1 are all cores, of which results do not depend."""
+    """Return the threads of a run: None and -1 are all cores, of which results do not depend."""
     if n_jobs is None or n_jobs == -1:
         return None
     if n_jobs < 1:
@@ -158,8 +162,8 @@ def threads_of(n_jobs: int | None) -> int | None:
 def scores(
     program: Program, fields: Fields, asked: EdgeData, kind: str, n_jobs: int | None
 ) -> np.ndarray:
-    """What the program predicts for each vertex of type `kind` of the edges `asked`, by its index.
-    `fields` are the model's; vertices of the other type have its indices.
+    """Return the program's prediction for each vertex of type `kind` of the edges `asked`, by its
+    index. `fields` are the model's; vertices of the other type have its indices.
     """
     none = np.empty(0, np.int32)
     ids = {**asked.ids, kind: Ids(np.empty(0, np.int64))}
@@ -182,8 +186,8 @@ def scores(
 
 
 def matrix_edges(ends: tuple[str, str], matrix: Any, **fields: np.ndarray) -> EdgeData:
-    """The stored entries of a matrix in CSR as edges from rows to columns, with `fields` in the
-    order of its entries; ids are the numbers of rows and columns.
+    """Return the stored entries of a matrix in CSR as edges from rows to columns, with `fields` in
+    the order of its entries; ids are the numbers of rows and columns.
     """
     rows, columns = matrix.shape
     return EdgeData(

@@ -26,41 +26,41 @@ from tux.runs.deferred import Deferred
 
 
 class LinearClassifier(MatrixClassifier):
-    """What classifiers with a weight for each feature have: predictions by `coef_`, `intercept_`
-    and `classes_`.
+    """The common part of classifiers with a weight for each feature: predictions by `coef_`,
+    `intercept_` and `classes_`.
     """
 
     coef_: Any
     intercept_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The margins of samples: (n,) for two classes, else (n, classes)."""
+        """Return the margins of samples: (n,) for two classes, else (n, classes)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False)
         margins = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return np.asarray(margins[:, 0] if len(self.classes_) == 2 else margins)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most likely class of each sample, (n,)."""
+        """Return the most likely class of each sample, (n,)."""
         margins = self.decision_function(X)
         best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, (n, classes), in the order of `classes_`."""
+        """Return the probability of each class, (n, classes), in the order of `classes_`."""
         margins = self.decision_function(X)
         if margins.ndim == 1:
             return np.column_stack([expit(-margins), expit(margins)])
         return np.asarray(softmax(self._logs(margins), axis=1))
 
     def _logs(self, margins: np.ndarray) -> np.ndarray:
-        """Logarithms of probabilities of more than two classes, (n, classes), but for a term of
-        each sample.
+        """Return the logarithms of the probabilities of more than two classes, (n, classes), but
+        for a term of each sample.
         """
         return margins
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`."""
         return np.asarray(np.log(self.predict_proba(X)))
 
     def sparsify(self) -> Self:
@@ -131,7 +131,7 @@ class SparseLogisticRegression(LinearClassifier):
         return self
 
     def _fit(self, edges: Any) -> Run:
-        """The fit of one problem of two classes."""
+        """Fit one problem of two classes."""
         program = BlockPG(
             l1=float(self.l1),
             l2=float(self.l2),
@@ -155,5 +155,7 @@ class SparseLogisticRegression(LinearClassifier):
         return fitted
 
     def _logs(self, margins: np.ndarray) -> np.ndarray:
-        """As shares of the sum of those of one class against the rest."""
+        """Return the logarithms of the probabilities of one class against the rest: shares of their
+        sum.
+        """
         return np.asarray(log_expit(margins))

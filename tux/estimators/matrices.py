@@ -25,14 +25,14 @@ PIECE = 1 << 17  # numbers of a dense matrix that are looked at together
 
 
 class MatrixClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers of the rows of a matrix have. A parameter is `class_weight`."""
+    """The common part of classifiers of the rows of a matrix. A parameter is `class_weight`."""
 
     class_weight: Any
     classes_: np.ndarray
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Samples, their classes and weights, fit for training; sets `classes_`. ValueError unless
-        samples of two classes have a weight.
+        """Return samples, their classes and weights, fit for training; set `classes_`. ValueError
+        unless samples of two classes have a weight.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS)
         check_classification_targets(y)
@@ -53,7 +53,7 @@ class MatrixClassifier(ClassifierMixin, BaseEstimator):
 
 
 def weights(given: Any, X: Any) -> np.ndarray:
-    """The weight of each sample, (n,). ValueError for negative ones, and if all are 0."""
+    """Return the weight of each sample, (n,). ValueError for negative ones, and if all are 0."""
     check_unmasked(given)
     weight = np.asarray(validation._check_sample_weight(given, X, dtype=np.float64))
     if (weight < 0).any():
@@ -64,8 +64,8 @@ def weights(given: Any, X: Any) -> np.ndarray:
 
 
 def in_32_bits(X: Any) -> Any:
-    """A matrix whose values can be read in 32 bits, without entries that stand twice. ValueError
-    for values that are too large.
+    """Return a matrix whose values can be read in 32 bits, without entries that stand twice.
+    ValueError for values that are too large.
     """
     if sparse.issparse(X) and not X.has_canonical_format:  # entries that stand twice are added
         X = X.copy()
@@ -77,7 +77,7 @@ def in_32_bits(X: Any) -> Any:
 
 
 def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
-    """The entries of a matrix as edges from samples, of which these fields are `known`, to
+    """Return the entries of a matrix as edges from samples, of which these fields are `known`, to
     features.
     """
     matrix = X if sparse.issparse(X) else _compressed(X)
@@ -87,7 +87,7 @@ def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
 
 
 def _compressed(X: np.ndarray) -> Any:
-    """A dense matrix in CSR with values of 32 bits, made by pieces of its rows."""
+    """Convert a dense matrix to CSR with values of 32 bits, by pieces of its rows."""
     ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int64)
     columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
     step, begin = max(1, PIECE // X.shape[1]), 0

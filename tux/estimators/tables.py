@@ -24,8 +24,8 @@ FINITE = "give a finite number for each pair"
 
 
 def as_table(data: Any) -> Any:
-    """The same data. DataError for an array of other dimensions, and for one that is wide as a
-    matrix is, of which the first columns would be taken for ids.
+    """Return the data unchanged. DataError for an array of other dimensions, and for one that is
+    wide as a matrix is, of which the first columns would be taken for ids.
     """
     check_unmasked(data)
     if isinstance(data, np.ndarray) and data.dtype.names is None:
@@ -38,8 +38,8 @@ def as_table(data: Any) -> Any:
 
 
 def entries_of(matrix: Any) -> Any:
-    """A sparse matrix as columns of its entries: rows and columns without any are not there. Other
-    data as they are.
+    """Return a sparse matrix as columns of its entries: rows and columns without any are not there.
+    Other data stay as they are.
     """
     if not sparse.issparse(matrix):
         return matrix
@@ -48,7 +48,9 @@ def entries_of(matrix: Any) -> Any:
 
 
 def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
-    """A table of pairs, and the number of each, as the edges of a program that have one field."""
+    """Return a table of pairs, and the number of each, as the edges of a program that have one
+    field.
+    """
     with in_python():
         given = held(program, entries_of(as_table(pairs)))
         edges = read_held_pairs(
@@ -68,5 +70,5 @@ def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
 
 
 def _kind(values: np.ndarray) -> str:
-    """What an array holds that are no numbers, in words."""
+    """Return the type of an array without numbers, in words."""
     return "text" if all(isinstance(each, str) for each in values[:1]) else str(values.dtype)

@@ -100,7 +100,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             )
 
     def _counts(self, X: Any, *, reset: bool = False) -> Any:
-        """`X` as a CSR matrix of whole numbers above 0, int32."""
+        """Return `X` as a CSR matrix of whole numbers above 0, int32."""
         name = type(self).__name__
         X = validate_data(self, X, accept_sparse="csr", reset=reset)
         check_non_negative(X, name)
@@ -120,16 +120,16 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return matrix
 
     def transform(self, X: Any) -> np.ndarray:
-        """The topics of documents, (n, n_components); rows sum to 1. They are the most probable
-        given the words that have occurred in training, by 30 steps of EM; a document without any
-        has the prior.
+        """Return the topics of documents, (n, n_components); rows sum to 1. They are the most
+        probable given the words that have occurred in training, by 30 steps of EM; a document
+        without any has the prior.
         """
         check_is_fitted(self)
         theta = self._topics(self._counts(X))
         return theta if getattr(X, "dtype", None) == np.float32 else theta.astype(np.float64)
 
     def _topics(self, counts: Any) -> np.ndarray:
-        """The topics of documents by their counts, float32."""
+        """Return the topics of documents by their counts, float32."""
         of_words, smooth = self._of_words()
         fields = {
             "word": {"n": of_words, "seen": of_words.sum(axis=1)},
@@ -145,26 +145,30 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return scores(program, fields, edges, "document", self.n_jobs)
 
     def _of_words(self) -> tuple[np.ndarray, float]:
-        """How often each word has each topic, (words, n_components) int32; and the prior of all
-        words that occur.
+        """Return how often each word has each topic, (words, n_components) int32; and the prior of
+        all words that occur.
         """
         of_words = np.rint(self.components_ - self.topic_word_prior_).astype(np.int32).T
         return of_words, np.count_nonzero(of_words.any(axis=1)) * self.topic_word_prior_
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of every other word of each document, given topics that are inferred
-        from the rest (document completion); higher is better. Words that training has not seen
-        count nothing.
+        """Return the log-likelihood of every other word of each document, given topics that are
+        inferred from the rest (document completion); higher is better. Words that training has not
+        seen count nothing.
         """
         return self._completion(X)[0]
 
     def perplexity(self, X: Any) -> float:
-        """exp of minus the mean of `score` by word; lower is better. NaN without any word."""
+        """Return exp of minus the mean of `score` by word; lower is better. NaN without any
+        word.
+        """
         likelihood, asked = self._completion(X)
         return float(np.exp(-likelihood / asked)) if asked else float("nan")
 
     def _completion(self, X: Any) -> tuple[float, int]:
-        """The log-likelihood of every other occurrence of a known word, and how many these are."""
+        """Return the log-likelihood of every other occurrence of a known word, and how many these
+        are.
+        """
         check_is_fitted(self)
         counts = self._counts(X)
         of_words, smooth = self._of_words()

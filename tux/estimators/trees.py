@@ -35,7 +35,7 @@ FOREST = "feature", "cut", "default_left", "weight"
 
 
 class BoostedTrees(BaseEstimator):
-    """What classifiers and regressors by boosted trees have."""
+    """The common part of classifiers and regressors by boosted trees."""
 
     n_features_in_: int
 
@@ -67,7 +67,7 @@ class BoostedTrees(BaseEstimator):
         self.n_jobs = n_jobs
 
     def _grown(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
-        """The trees of one problem."""
+        """Train the trees of one problem."""
         with in_terms_of(**NAMES):
             program = GBDT(
                 loss=loss,
@@ -93,14 +93,14 @@ class BoostedTrees(BaseEstimator):
         )
 
     def _keep(self, fits: list[Run]) -> None:
-        """Plain arrays of the trees of all problems."""
+        """Keep plain arrays of the trees of all problems."""
         self.trees_ = [_forest(each, self.max_iter) for each in fits]
         gains = np.sum([_gains(each, self.n_features_in_) for each in fits], axis=0)
         self.feature_importances_ = gains / max(gains.sum(), np.finfo(float).tiny)
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)
 
     def _scores(self, X: Any, *, loss: str) -> np.ndarray:
-        """What the trees of each problem say of samples, (n, problems) float64."""
+        """Return the scores of samples by the trees of each problem, (n, problems) float64."""
         check_is_fitted(self)
         X = in_32_bits(validate_data(self, X, accept_sparse="csr", dtype=REALS, reset=False))
         unknown = {"label": np.zeros(X.shape[0], np.float32)}
@@ -180,8 +180,8 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, (n, classes), in the order of `classes_`. Those of one
-        class against the rest are divided by their sum.
+        """Return the probability of each class, (n, classes), in the order of `classes_`. Those of
+        one class against the rest are divided by their sum.
         """
         chances = self._scores(X, loss="logistic")
         if len(self.classes_) == 2:
@@ -189,7 +189,7 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most likely class of each sample, (n,)."""
+        """Return the most likely class of each sample, (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -209,18 +209,18 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The number of each sample, (n,)."""
+        """Return the predicted number of each sample, (n,)."""
         return np.asarray(self._scores(X, loss="squared")[:, 0])
 
 
 def _forest(fitted: Run, trees: int) -> dict[str, np.ndarray]:
-    """The trees of a run, and the score before the first one."""
+    """Return the trees of a run, and the score before the first one."""
     nodes = {name: fitted.context[name].reshape(trees, -1).copy() for name in FOREST}
     return nodes | {name: fitted.context[name].copy() for name in ("base", "tree")}
 
 
 def _gains(fitted: Run, features: int) -> np.ndarray:
-    """The sum of the gains of each feature's splits, (features,)."""
+    """Return the sum of the gains of each feature's splits, (features,)."""
     feature, gain = (fitted.context[name].reshape(-1) for name in ("feature", "gain"))
     there = feature >= 0
     return np.bincount(feature[there], gain[there].astype(np.float64), minlength=features)
