@@ -126,8 +126,8 @@ def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture(scope="session", autouse=True)
 def helpers() -> None:
-    """What tests share can be imported by processes that tests start, too: programs in test
-    files need it.
+    """Add the folder of tests to the path of processes that tests start: programs in test files
+    import helpers from it.
     """
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -22,7 +22,7 @@ PARALLEL = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile
 
 
 def runs(level):
-    """Whether this processor has the level's instructions."""
+    """Return whether this processor has the instructions of a level."""
     return platform.machine() in (
         "x86_64",
         "AMD64",

@@ -17,8 +17,8 @@ MOST = 100  # seeds that a mutant may survive
 
 
 def caught(name, seeds):
-    """The first seed that catches a mutant, as (how many seeds that took, what it was); None if
-    none does.
+    """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
+    if none does.
     """
     for seed in range(seeds):
         try:

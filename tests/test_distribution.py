@@ -18,7 +18,7 @@ PACKED = ("tux", "partition", "stages", "apps")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A folder with the wheel and the sdist of a copy of the checkout."""
+    """Build the wheel and the sdist of a copy of the checkout, and return their folder."""
     folder = tmp_path_factory.mktemp("built")
     copy = folder / "tux source"
     shutil.copytree(

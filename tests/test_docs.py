@@ -35,7 +35,7 @@ def prose(text):
 
 
 def quoted(text):
-    """What stands between back quotes in a page, outside its blocks of code."""
+    """Return the words between back quotes in a page, outside its blocks of code."""
     return re.findall(r"`([^`\s]+)`", prose(text))
 
 

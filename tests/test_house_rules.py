@@ -184,12 +184,12 @@ def nodes_of(name):
 
 @cache
 def imports_of(name):
-    """What a file imports."""
+    """Return the modules that a file imports."""
     return [*imports(tree_of(name))]
 
 
 def called(name):
-    """Names of the functions that a file calls directly."""
+    """Return the names of the functions that a file calls directly."""
     return {
         node.func.id
         for node in nodes_of(name)
@@ -287,7 +287,7 @@ def test_nothing_unsafe(name):
 
 
 def opens_text(call):
-    """Whether a call opens, reads or writes a file as text by the standard library."""
+    """Return whether a call opens, reads or writes a file as text by the standard library."""
     name = getattr(call.func, "attr", "")
     if getattr(call.func, "id", "") == "open" or name == "fdopen":
         return not any(

@@ -23,7 +23,7 @@ def run(ratings):
 
 
 def told(error, call, *parts):
-    """`call` raises such an error, and its message has all parts and no flag."""
+    """Assert that `call` raises such an error, and that its message has all parts and no flag."""
     with pytest.raises(error) as raised:
         call()
     text = str(raised.value)

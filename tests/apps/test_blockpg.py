@@ -133,7 +133,7 @@ def test_intercept(k):
 
 
 def test_an_intercept_alone():
-    """Where no weight is wanted it is the logarithm of the odds."""
+    """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced()
     team = fit(data, l1=1e4, intercept=True)
     said, w, b = found(team)
@@ -347,8 +347,8 @@ def test_masters_hold_what_mirrors_do_not():
 
 
 def test_slopes_go_up_and_weights_down():
-    """When features are brought together, two numbers go up and a weight and a mark down for
-    each replica away from its master.
+    """When features are brought together, each replica on another worker than its master sends two
+    numbers, and gets a weight and a mark.
     """
     team = fit(MADE, k=2, blocks=8, epochs=3)
     one, other = team.workers

@@ -81,8 +81,8 @@ def rows(result, kind):
 
 
 def same(one, other, *kinds):
-    """Whether two runs have learned the same, but for the rounding of changes that a single
-    worker does not send to itself.
+    """Assert that two runs have learned the same fields of some vertex types. They may differ by
+    the rounding of changes, which a single worker does not send to itself.
     """
     for kind in kinds:
         mine, others = rows(one, kind), rows(other, kind)
@@ -92,12 +92,12 @@ def same(one, other, *kinds):
 
 
 def known(edges):
-    """What is known of samples."""
+    """Return the fields of samples as lists, by name."""
     return {name: values.tolist() for name, values in edges.vertex_fields["sample"].items()}
 
 
 def told(result):
-    """What is said of the last epoch."""
+    """Return the metrics of the last epoch, which may differ by rounding."""
     return pytest.approx({name: result.records[-1].get(name) for name in TESTED}, rel=1e-6)
 
 

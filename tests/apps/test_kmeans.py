@@ -20,7 +20,9 @@ KINDS = [SparseKMeans, PointKMeans]
 
 
 def made(n=60, features=5, clusters=4, seed=0, far=0.0):
-    """Points around some centers, a third of whose numbers are 0, as float64 that 32 bits hold."""
+    """Draw points around some centers, a third of whose numbers are 0, as float64 that 32 bits
+    hold.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(clusters, features))[rng.integers(clusters, size=n)] * 4
     x = np.where(rng.uniform(size=x.shape) < 0.3, 0.0, x + rng.normal(size=x.shape)) + far
@@ -45,7 +47,7 @@ def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
 
 
 def found(team):
-    """The centers, (clusters, features); of empty clusters 0."""
+    """Return the centers, (clusters, features); of empty clusters 0."""
     size = np.asarray(team.tau.size)
     if isinstance(team.program, SparseKMeans):
         return team.gather("feature", "s").T / np.maximum(size, 1)[:, None]

@@ -94,7 +94,7 @@ def slow_npmi(words, documents):
 
 
 def settled(program, edges, test=None, jit=False, epochs=3):
-    """A worker that has trained a little."""
+    """Return a worker that has trained a little."""
     worker = start(program, edges, test, jit=jit)
     list(Training(worker).epochs(epochs, every=epochs))
     return worker

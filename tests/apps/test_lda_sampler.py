@@ -38,7 +38,7 @@ def enumerable(worker):
 
 
 def visits(worker, step, times):
-    """How often each assignment is the state after `step`, in so many calls."""
+    """Count how often each assignment is the state after `step`, in `times` calls of it."""
     truth = enumerable(worker)
     out = np.zeros(truth.topics ** len(truth.words))
     place, topics = (
@@ -52,8 +52,8 @@ def visits(worker, step, times):
 
 
 def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
-    """Chi-square probability of the states that a sampler visits, `times` of them, so far apart
-    that they are independent.
+    """Return the chi-square probability of the states that a sampler visits, `times` of them, so
+    far apart that they are independent.
     """
     program, edges = tiny(seed)
     worker = drive(start(program, edges, jit=jit), *program.setup(Cluster()))
@@ -115,7 +115,7 @@ def counts_own(word, edges, tau, p, rng):
 
 
 def place_of(document, k):
-    """Where a topic stands in a document's list."""
+    """Return the place of a topic in a document's list."""
     i = 0
     while document.topics[i] != k:
         i += 1

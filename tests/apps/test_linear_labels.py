@@ -183,7 +183,7 @@ def test_made_up_samples_have_a_known_truth():
 
 
 def known(edges):
-    """The labels by the ids of samples."""
+    """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     return dict(zip(samples, edges.vertex_fields["sample"]["label"].tolist(), strict=True))
 

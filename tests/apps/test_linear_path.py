@@ -61,7 +61,7 @@ def test_where_there_is_no_path(parameters, says):
 
 
 def record(penalty, objective, loss=None):
-    """That of an epoch."""
+    """Return the record of an epoch."""
     of_test = {} if loss is None else {"test_logloss": loss}
     return {"penalty_l2": penalty, "objective": objective, "norm_w": 1.0, **of_test}
 

@@ -21,7 +21,7 @@ from tux.synthetic.ratings import ratings
 
 
 def made(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
-    """Training and held-out ratings of a planted model, and the noise floor."""
+    """Draw training and held-out ratings of a planted model. Return them, and the noise floor."""
     data = ratings(users, items, n, rank=3, step=0, test_share=test_share, seed=seed, **options)
     train, test = data.split()
     edges = from_arrays(train["user"], train["item"], ends=("user", "item"), value=train["rating"])

@@ -23,7 +23,7 @@ SHAPES = {"wide": (80, 1200), "even": (400, 400), "tall": (1200, 80)}  # users, 
 
 
 def drawn(users, items):
-    """20,000 ratings with a power law at both ends, of which 40% are held out."""
+    """Draw 20,000 ratings with a power law at both ends, of which 40% are held out."""
     return synthetic_ratings.ratings(users, items, 20_000, rank=3, test_share=0.4).split()
 
 
@@ -60,7 +60,7 @@ SLOW = [("wide", "ne", 4, 0), ("even", "random", 2, 4), ("tall", "bicut", 8, 0)]
 
 
 def marks(case):
-    """Those of a case."""
+    """Return the marks of pytest of a case: none, slow or long."""
     return [] if case in QUICK else [pytest.mark.slow if case in SLOW else pytest.mark.long]
 
 

@@ -62,7 +62,7 @@ def test_topics_are_counted_exactly_on_other_workers(kind, program, k, n):
 
 
 def kept(worker):
-    """The arrays of a worker's state."""
+    """Return copies of the arrays of a worker's state."""
     with without_topic(worker):
         return {name: array.copy() for name, array in arrays_of(worker).items()}
 
@@ -129,7 +129,9 @@ class Moved:
         self._shares = {}
 
     def shares(self, k, epoch):
-        """What each of k workers holds; `epoch`: the one that has ended before that of clocks."""
+        """Return the share that each of k workers holds at the end of `epoch`, the last one that is
+        over.
+        """
         if (k, epoch) not in self._shares:
             job = self.job
             self._shares[k, epoch] = shares_of(

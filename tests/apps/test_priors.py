@@ -35,7 +35,7 @@ def rise(prior, n):
 
 
 def slow_step(alpha, by_document):
-    """Equation 55 for counts (D, K)."""
+    """Return the priors after one step of equation 55, for counts (D, K)."""
     below = sum(rise(sum(alpha), row.sum()) for row in by_document)
     return [
         a * sum(rise(a, n) for n in column) / below
@@ -44,7 +44,9 @@ def slow_step(alpha, by_document):
 
 
 def slow_symmetric(prior, counts):
-    """The same where all entries of a row have one prior."""
+    """Return the prior after one step, where all entries of a row have one prior; counts are (D,
+    K).
+    """
     size = counts.shape[1]
     return (
         prior
@@ -54,7 +56,7 @@ def slow_symmetric(prior, counts):
 
 
 def slow_likelihood(by_document, by_word, alpha, beta):
-    """Per token, whatever the alphas."""
+    """Return the log-likelihood per token, whatever the alphas."""
     known = sum(lgamma(sum(alpha)) - lgamma(sum(alpha) + row.sum()) for row in by_document)
     known += sum(
         lgamma(a + n) - lgamma(a) for row in by_document for a, n in zip(alpha, row, strict=True)

@@ -184,7 +184,7 @@ def test_samples_that_are_made_up():
 
 
 def known(edges):
-    """The labels by the ids of samples."""
+    """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     classes = [edges.classes[int(k)] for k in edges.vertex_fields["sample"]["label"]]
     return dict(zip(samples, classes, strict=True))

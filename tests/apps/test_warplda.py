@@ -30,8 +30,9 @@ def parameters(topics=4, alpha=0.5, beta=0.25):
 
 
 def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
-    """The first of some occurrences, of (topic, proposed) each, on a fine grid of numbers: how
-    often it gets and proposes each topic.
+    """Return how often a walk gives the first of some occurrences each topic, and how often it
+    proposes each topic, on a fine grid of random numbers. `topics` has (topic, proposed) of each
+    occurrence.
     """
     k, p = len(n), parameters(topics=len(n))
     got, proposed = np.zeros(k), np.zeros(k)
@@ -105,7 +106,9 @@ def test_the_very_ends_of_random_numbers():
 
 @pytest.mark.parametrize("topics", [3, 200])
 def test_a_word_counts_what_documents_have_changed(topics):
-    """Whether or not its counts are read as a whole."""
+    """A word counts the topics that documents have changed, also where its counts are not read as a
+    whole.
+    """
     n = np.zeros(topics, int)
     n[:3] = 2, 0, 1
     word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0, beta=0.25)

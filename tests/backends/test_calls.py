@@ -14,7 +14,7 @@ LIMIT = 60.0  # seconds after which a test counts as hung
 
 
 class Command:
-    """What a machine has, as far as it is called here."""
+    """A machine with those methods alone that these tests call."""
 
     def __init__(self):
         self.stays, self.release = 0, threading.Event()

@@ -47,7 +47,9 @@ SHARES = [("data.parquet", 35, "0 of 2"), ("data.parquet", 36, "1 of 2")]
 
 
 def dealt(program=None, machines=2, data=None, test=None, **options):
-    """How many rows each machine gets of its own, where rows are dealt out."""
+    """Return the number of rows that each machine gets of its own; an empty list where rows are not
+    dealt out.
+    """
     what = table(ROWS) if data is None else data
     chosen = RunOptions(**options)
     found = remote_run(program or MF(), what, test, chosen, machines, Tables())

@@ -56,7 +56,7 @@ class Actor:
 
 
 class Looks:
-    """What is called of the module ray."""
+    """A replacement of the module ray with those functions alone that tux calls."""
 
     exceptions = SimpleNamespace(RayError=RayError, GetTimeoutError=GetTimeoutError)
 

@@ -27,7 +27,7 @@ def ways(monkeypatch):
 
 
 def drawn(values):
-    """Samples whose entries are all 1, as those of clicks, or random."""
+    """Draw samples whose entries are all 1, as those of clicks, or random."""
     edges = clicks(120, 30, 6, 5).split()[0]
     if values == "random":
         numbers = np.random.default_rng(0).normal(size=len(edges.edges)).astype("f4")

@@ -4,7 +4,7 @@ from tux.cli.main import main
 
 
 def told(capsys, *argv):
-    """All that a command says."""
+    """Run a command, and return all that it says."""
     main(argv)
     captured = capsys.readouterr()
     return captured.out + captured.err

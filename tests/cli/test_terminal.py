@@ -62,7 +62,7 @@ class Screen(io.StringIO):
         return True
 
     def lines(self):
-        """What was in one line at some time."""
+        """Return each text that was on one line of the screen at some time."""
         return [
             line for line in re.split(r"[\r\n]", CONTROL.sub("", self.getvalue())) if line.strip()
         ]

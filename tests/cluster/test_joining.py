@@ -210,7 +210,9 @@ def test_a_machine_waits_on_while_machine_0_is_at_work(tmp_path, monkeypatch, li
     ],
 )
 def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, word, error, text):
-    """That the others have loaded, that machine 0 ends, or nothing that helps."""
+    """A machine that asks to load anew hears that the others have loaded, that machine 0 ends, or
+    nothing that helps.
+    """
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
     meeting = Meeting(
         workers=2,

@@ -205,7 +205,7 @@ def kept(rank, mark):
 
 
 def led(keeper):
-    """A launcher of two workers: what it is told goes to ``handle``, what it says is in lists."""
+    """Make a launcher of two workers. Messages to it go to ``handle``, its own are in lists."""
     said, warned = [], []
     launcher = Checkpointing(
         2,

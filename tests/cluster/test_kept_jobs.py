@@ -59,7 +59,7 @@ def model(folder, name):
 
 
 def untimed(folder, name):
-    """The records of a job without what was measured."""
+    """Return the records of a job without measured times."""
     measured = ("seconds", "edges_per_second")
     return [
         {k: v for k, v in each.items() if k not in measured and not k.endswith("_s")}

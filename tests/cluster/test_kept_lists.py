@@ -33,7 +33,7 @@ def files():
 
 
 class Folder:
-    """Where the workers of one machine write lists; each start to other files."""
+    """The folder where the workers of one machine write lists; each start writes other files."""
 
     def __init__(self, path, files):
         self.path, self.files, self.starts, self.workers = path, files, 0, []

@@ -25,7 +25,9 @@ def dead():
 
 @pytest.fixture
 def left(tmp_path):
-    """Make what a killed job has left: ``left("0123abcd", process=...)``; its folder and parts."""
+    """Return a function that leaves what a killed job leaves: ``left("0123abcd", process=...)``
+    makes its folder and parts.
+    """
 
     def make(name, mode=0o700, **changed):
         folder = tmp_path / f"tux-job-{name}"

@@ -80,7 +80,7 @@ def is_the_same(out):
 
 
 def loaded_together(running):
-    """Whether the command has loaded its shares with the others."""
+    """Return whether the command has loaded its shares with the others."""
     return TOGETHER in "".join(running.output())
 
 
@@ -93,7 +93,7 @@ def test_two_machines_train_as_two_workers_of_one_do(start):
 
 
 def held(here, running, rank):
-    """The process of the loader of a machine, when it has read its share and is held."""
+    """Return the process number of the loader of a machine, when it has read its share."""
     assert running.until((here / f"holds-{rank}").exists, HARD), running.output()
     (pid,) = (pid for pid, line in running.processes().items() if LOADER[-1] in line)
     return pid

@@ -131,8 +131,8 @@ def test_two_machines_of_one_rank(start):
 
 
 def ended(running):
-    """Whether a run ends: of two that are taken for one, the second may be gone from the
-    launcher's sight.
+    """Return whether a run ends in time. Of two runs that are taken for one, the launcher may no
+    longer know the second.
     """
     return running.wait(HARD / 4) is not None
 

@@ -89,7 +89,7 @@ class Machines:
         return None
 
     def receive(self):
-        """What the main thread of the worker waits for."""
+        """Wait for the next message to the main thread of the worker, and return it."""
         while (message := self.deliver()) is None:
             continue
         return message

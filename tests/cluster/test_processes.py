@@ -54,12 +54,12 @@ def columns(folder, name):
 
 
 def written(folder):
-    """The records of a run as they are written, whole numbers as such."""
+    """Return the records of a run as they are written, whole numbers as such."""
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def untimed(record):
-    """A record without what a clock has measured."""
+    """Return a record without the fields that a clock has measured."""
     return {name: x for name, x in record.items() if name not in TIMES and not name.endswith("_s")}
 
 

@@ -133,8 +133,8 @@ class Growing(Program):
 
 
 def evaluated(cluster, degrees, epochs=4):
-    """Train, and after each epoch compare what each held-out edge sees with epochs * degree of
-    its item.
+    """Train. After each epoch, compare what each held-out edge sees with epochs * degree of its
+    item.
     """
 
     def steps(worker):

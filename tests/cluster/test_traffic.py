@@ -37,8 +37,8 @@ class Count(Program):
 
 
 def predicted(edges, method, k, rank, rounds=1):
-    """Bytes of an epoch of MF, whose workers rotate: a mirror goes up once a round, and comes
-    down after the visit of each worker.
+    """Predict the bytes of an epoch of MF, whose workers rotate: a mirror goes up once a round, and
+    comes down after the visit of each worker.
     """
     row_bytes, syncs = [(row(rank), k * row(rank))] * 2, rounds
     parts = PARTITIONERS[method](edges.src, edges.dst, k, 0, bipartite=True)

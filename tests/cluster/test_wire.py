@@ -23,8 +23,8 @@ def resident():
 
 
 def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=0, total=None):
-    """Frames of a message that claims whatever it is given, with a right checksum unless another
-    is given.
+    """Make frames of a message that claims whatever it is given, with a right checksum unless
+    another is given.
     """
     described = b"".join(struct.pack("<BB4Q", *each) for each in descriptors)
     fixed = (

@@ -40,7 +40,7 @@ class Stops(Told):
 
 
 def same(one, other):
-    """Whether two runs have the same model and the same metrics."""
+    """Assert that two runs have the same model and the same metrics."""
     for kind, vertices in other.vertices.items():
         assert one.vertices[kind].ids.tolist() == vertices.ids.tolist()
         assert one.vertices[kind]["f"].tobytes() == vertices["f"].tobytes()

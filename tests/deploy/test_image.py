@@ -32,7 +32,7 @@ def stages():
 
 
 def of(stage, *words):
-    """What follows some instructions in a stage."""
+    """Return the arguments of some instructions in a stage."""
     return [rest for word, rest in stage if word in words]
 
 

@@ -94,7 +94,7 @@ class Submitted:
         return [int(word) for word in self.until(self.folder / "pids").read_text().split()]
 
     def until(self, path):
-        """That file, as soon as there is one."""
+        """Wait until there is a file at `path`, and return the path."""
         limit = time.monotonic() + LIMIT
         while not path.exists():
             assert self.process.poll() is None and time.monotonic() < limit, self.said()
@@ -106,7 +106,7 @@ class Submitted:
         return self.process.wait(LIMIT)
 
     def said(self):
-        """What the script and its tasks have written."""
+        """Return the text that the script and its tasks have written."""
         tasks = sorted(self.folder.glob("*.out"))
         return "\n".join(f"{path.name}: {path.read_text()}" for path in tasks)
 

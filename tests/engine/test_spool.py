@@ -28,8 +28,8 @@ def lists_of(number, vertices):
 
 
 def written(home, block=5):
-    """A file for each worker, in memory, as workers write them; `home` (N,) is the worker of
-    each vertex.
+    """Write a file for each worker, in memory, as workers do; `home` (N,) is the worker of each
+    vertex.
     """
     files = [io.BytesIO() for _ in range(home.max() + 1)]
     for worker, file in enumerate(files):

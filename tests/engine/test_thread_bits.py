@@ -52,7 +52,7 @@ def bits(worker):
 
 
 def untimed(records):
-    """Records without what clocks have measured."""
+    """Return records without the fields that clocks have measured."""
     return [
         {
             f: x
@@ -340,7 +340,7 @@ def test_lists_are_the_same_for_any_number_of_threads(shares):
 
 
 class Guesses(Ratings):
-    """What is said of held-out ratings, one by one or by user."""
+    """Scores of held-out ratings, one by one or by user."""
 
     def stages(self):
         return []

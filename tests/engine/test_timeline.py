@@ -41,7 +41,7 @@ class Count(Program):
 
 
 def sampled(team, epochs):
-    """The samples of each worker of a team that has trained."""
+    """Train a team, and return the samples of each worker."""
     told = [[] for _ in team.workers]
     for worker, samples in zip(team.workers, told, strict=True):
         worker.timeline.tell_to(samples.append)

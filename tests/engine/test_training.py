@@ -74,7 +74,7 @@ def step(user):
 
 
 def trained(program, most=20, **options):
-    """The training, its records, and its worker."""
+    """Train a program. Return the training, its records, and its worker."""
     worker = start(program, EDGES, HELD, jit=False)
     training = Training(worker)
     return training, list(training.epochs(most, **options)), worker

@@ -48,7 +48,9 @@ def test_topics_that_are_known(model, corpus):
 
 @pytest.mark.slow
 def test_the_numbers_are_those_of_a_run(corpus):
-    """The same seed gives the same counts; and documents held out the same perplexity."""
+    """A run with the same seed gives the same counts, and the same perplexity of held-out
+    documents.
+    """
 
     def edges(counts, **known):
         documents, words = np.nonzero(counts)

@@ -45,7 +45,7 @@ def links():
 
 
 def directed():
-    """Links of which every other one leads back."""
+    """Return links of which every other one leads back."""
     pairs = links()
     pairs[::2] = pairs[::2, ::-1]
     return np.concatenate([pairs, pairs[::3, ::-1]])
@@ -144,7 +144,7 @@ def test_assignment(k, slack, jit):
 
 
 def test_a_single_pair_is_assigned():
-    """Who wants only one task bids the least that is possible."""
+    """A person who wants only one task bids the least that is possible."""
     edges = EdgeData.of(("person", "task"), [0], [0], {"benefit": np.array([2.0])})
     team = trained(example("assignment")(), edges, 10)
     assert team.gather("task", "owner").tolist() == [0]
@@ -181,7 +181,7 @@ def test_programs_of_the_gallery_are_short(name):
 
 
 def test_the_gallery_shows_each_example():
-    """Those that are longer stand in its second table."""
+    """The page names each file of the folder; longer examples are in its second table."""
     assert set(re.findall(r"examples/(\w+)\.py", PAGE)) == {
         path.stem for path in Path("docs/examples").glob("*.py")
     }

@@ -128,7 +128,7 @@ def test_lengths_may_be_negative_but_not_those_of_a_cycle():
 
 
 def peeled(links):
-    """Core numbers of links that may stand several times, by the definition."""
+    """Return the core numbers of links, some of which may be repeated, by the definition."""
     links, core = [(u, v) for u, v in links if u != v], Counter()
     for k in range(1, len(links) + 1):
         while True:
@@ -179,7 +179,7 @@ def source_whole(edges, k, by):
 
 
 def wanted(edges, label):
-    """What each vertex votes for, given all labels."""
+    """Yield the label that wins the vote of each vertex, given the labels of all vertices."""
     votes = [Counter() for _ in label]
     for u, v in zip(edges.src, edges.dst, strict=True):
         votes[u][label[v]] += 1

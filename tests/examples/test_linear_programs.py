@@ -160,7 +160,9 @@ def test_adam_judges_held_out_samples():
 
 
 def averaged(parts, epochs, l2, step, decay):
-    """The weights: `parts` are the samples of each worker in the order in which it visits them."""
+    """Compute the weights; `parts` are the samples of each worker in the order in which it visits
+    them.
+    """
     found = (DATA.x != 0).sum(axis=0)
     held = np.array([(DATA.x[samples] != 0).any(axis=0) for samples in parts])
     w = np.zeros(DATA.x.shape[1])
@@ -178,7 +180,7 @@ def averaged(parts, epochs, l2, step, decay):
 
 
 def visited(team):
-    """Samples by worker, in the order of its rows."""
+    """Yield the samples of each worker, in the order of its rows."""
     for worker in team.workers:
         held = worker.graph.vertices["sample"]
         yield held.order[: held.n_train]

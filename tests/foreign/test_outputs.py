@@ -36,7 +36,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def trained(runs, tmp_path, home):
-    """A run of an app by name, and an empty folder."""
+    """Return a function that gives the run of an app by name, with an empty folder."""
 
     def of(name):
         app, run = runs(name)

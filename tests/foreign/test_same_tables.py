@@ -90,7 +90,7 @@ def text(table, separator):
 
 
 def forms(table, folder):
-    """The same table in each form, by its name."""
+    """Return a table in each form, by the form's name."""
     arrow = pa.table(table)
     (folder / "t.csv").write_text(text(table, ","), encoding="utf-8")
     (folder / "t.tsv").write_text(text(table, "\t"), encoding="utf-8")
@@ -107,8 +107,8 @@ def forms(table, folder):
 
 
 def seen(program, data):
-    """What a run sees of data: ids, edges, numbers, labels, bad rows; and which columns are not
-    used. Ids that were counted by the reader are counted from 1 in files, from 0 in memory.
+    """Return all that a run reads from data: ids, edges, numbers, labels, bad rows, and the columns
+    that are not used. Ids that the reader has counted begin with 1 in files, with 0 in memory.
     """
     told = []
     try:

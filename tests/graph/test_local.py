@@ -34,7 +34,9 @@ TEST = EdgeData.of(
 
 
 def codes(graph, src, dst):
-    """What the data field of edges between these rows should hold, from the ids of the rows."""
+    """Return the values that the data field of edges between these rows should hold, from the ids
+    of the rows.
+    """
     user, item = graph.vertices["user"], graph.vertices["item"]
     return 1000 * user.ids.decode(user.order[src]) + item.ids.decode(item.order[dst])
 

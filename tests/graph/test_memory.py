@@ -30,7 +30,7 @@ def laid_out(inputs):
 
 @pytest.fixture
 def traced(monkeypatch):
-    """Memory is counted, of one thread; little of it does not depend on the edges."""
+    """Count the memory of one thread; little of it does not depend on the edges."""
     monkeypatch.setattr("tux.base.parallel._chosen", [1])
     monkeypatch.setattr("tux.arrays.lookup.CHUNK", 1 << 12)
     laid_out(Inputs(ratings()))  # compiles

@@ -26,7 +26,9 @@ def boundaries(n):
 
 
 def named(types, routes, w, h, blocks):
-    """What worker w and home h call the rows that travel between them: positions, twice."""
+    """Return the positions that worker w has of the rows which travel to home h, and the positions
+    that home h has of them.
+    """
     blocks = np.array(blocks)
     return types[w].rows[routes[w].up(h, blocks)].tolist(), types[h].masters[
         routes[h].down(w, blocks)
@@ -140,7 +142,9 @@ class CountByUser(Count):
 
 
 def sent(program, slack=0):
-    """Bytes between the two workers in one epoch, by type; and the same as the records say."""
+    """Return the bytes that the two workers send each other in one epoch, by vertex type. Records
+    must have the same numbers.
+    """
     team = trained(program, SMALL, 1, by=BY, slack=slack, delivery=1)
     assert team.gather("item", "seen").tolist() == [1, 2, 2, 0] and team.agrees("item", "seen")
     records = [each[0] for each in team.records]

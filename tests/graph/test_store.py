@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 
 def same(found, part):
-    """Whether two parts are equal in every array, its type included, and in all else."""
+    """Assert that two parts are equal in all arrays with their dtypes, and in all else."""
 
     def equal(one, other):
         assert one.dtype == other.dtype and np.array_equal(one, other)
@@ -65,7 +65,7 @@ def same(found, part):
 
 
 def refused(folder, *, part=0, words="", where=""):
-    """Loading is a DataError in one line, which names the file."""
+    """Return the DataError of loading a part, which is one line and names the file."""
     with pytest.raises(DataError, match=words) as error:
         store.load(folder, part)
     assert where in error.value.where and "\n" not in error.value.what

@@ -26,7 +26,7 @@ def links(path):
 
 
 def advice(path, content, read=edges):
-    """What a reader advises about a file."""
+    """Return the advice of the error that reading a file raises."""
     path.write_text(content)
     with pytest.raises(DataError) as caught:
         read(path)

@@ -120,7 +120,8 @@ BYTES = [
 
 @pytest.fixture
 def refused(tmp_path):
-    """Write a file and return the message and the advice that detecting it gives."""
+    """Return a function that writes a file, detects its kind, and gives the message and the advice.
+    """
 
     def of(content: str | bytes, name: str = "data.txt") -> str:
         path = tmp_path / name

@@ -30,7 +30,7 @@ def oracle(text):
 
 
 def placed(text, bits):
-    """The feature of an id, and its sign."""
+    """Return the feature of an id, and its sign."""
     return oracle(text) % 2**bits, -1 if oracle(text) >> 63 else 1
 
 

@@ -35,7 +35,7 @@ def threads(request, monkeypatch):
 
 
 def read(path, fields=VALUE, *, plain, **options):
-    """The edges of a file; `plain` says whether all rows must be plain, or by Arrow's parser."""
+    """Read the edges of a file. `plain`: all rows must be plain, else Arrow's parser reads all."""
     with pytest.MonkeyPatch.context() as patch:
         if plain:
             patch.setattr("tux.arrays.arrow.parse_text", None)
@@ -45,7 +45,7 @@ def read(path, fields=VALUE, *, plain, **options):
 
 
 def same(one, other):
-    """Whether two readings have the same bytes."""
+    """Return whether two readings have the same bytes."""
     return one.digest() == other.digest() and all(
         a.dtype == b.dtype for a, b in zip(one.fields.values(), other.fields.values(), strict=True)
     )

@@ -106,7 +106,7 @@ PAIRS = [(user, item) for user in range(1, 9) for item in range(1, 21) if (user 
 
 
 def walked(tux, text, name="g.txt"):
-    """What a run of walks says of a file."""
+    """Run walks on a file with this text. Return the exit code, the output and the messages."""
     Path(name).write_text(text)
     return tux("run", "walks", name, "--epochs", 1, "--walks", 1, "--length", 2, "--no-jit")
 

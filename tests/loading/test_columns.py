@@ -78,7 +78,7 @@ def test_damaged_strings_are_refused(damage):
 
 
 def damaged(rng, message):
-    """The same message with some array of it changed."""
+    """Return a message with one array changed at random."""
     at = int(rng.integers(len(message)))
     array = np.array(message[at])
     match int(rng.integers(7)):

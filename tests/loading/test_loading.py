@@ -116,8 +116,8 @@ def test_whole_vertices_of_one_type_have_no_routes(tmp_path):
 
 
 def test_no_loader_gets_more_than_a_few_times_its_share(tmp_path):
-    """What a loader gets in a round is bounded by the largest of its share, its part and its range
-    of ids; and no round brings it the whole graph, whatever the number of loaders.
+    """The bytes that a loader gets in a round have a bound: the largest of its share, its part and
+    its range of ids. No round brings it the whole graph, whatever the number of loaders.
     """
     rng = np.random.default_rng(8)
     m, n = 60_000, 6

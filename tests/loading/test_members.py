@@ -64,7 +64,7 @@ def lead(folder, n, heard):
 
 
 def message(number, source, dest):
-    """What a loader sends another one in a round."""
+    """Return the arrays that one loader sends another in a round."""
     rng = np.random.default_rng([number, source, dest])
     size = SIZES[(number + source + 2 * dest) % len(SIZES)]
     return [rng.integers(0, 256, size).astype(np.uint8), np.arange(number, dtype=np.int32)]

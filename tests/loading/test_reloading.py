@@ -196,7 +196,7 @@ def test_more_loaders_and_machines_are_lost(tmp_path, port):
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [300, pytest.param(1700, marks=pytest.mark.long)])
 def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
-    """That which has lost its loader is told when it asks to join again."""
+    """The machine that has lost its loader is told so when it asks to join again."""
     machines = start(tmp_path, port, lines(tmp_path, {line: "die"}))
     first, second = (machine.result() for machine in machines)
     none_left = "was killed by signal 9 (SIGKILL); the 1 restart of --restarts is used up"

@@ -169,7 +169,7 @@ def test_repeated_edges_go_together():
 
 
 def swept(placed, k, limit):
-    """The edges that a sweep moves, and where to, of {part: edges}."""
+    """Return the edges that a sweep moves, and where to; `placed` is {part: edges}."""
     pairs = np.array([pair for part in placed.values() for pair in part]).T
     before = np.repeat(np.array(list(placed), np.int16), [len(part) for part in placed.values()])
     graph, after = ends(*pairs), before.copy()
@@ -224,8 +224,8 @@ def test_holders_keep_room_for_every_edge_but_no_more_than_k():
 
 
 def planted(communities, size, inner, outer, seed=0):
-    """Vertices in communities, their numbers mixed; `inner` edges within each, `outer` in all
-    between any.
+    """Draw a graph of communities, whose vertices have mixed numbers: `inner` edges within each
+    community, `outer` in all between any.
     """
     draw = np.random.default_rng(seed)
     src, dst = draw.integers(0, size, (2, communities * inner)) + size * np.repeat(

@@ -108,7 +108,7 @@ def test_pieces_of_work_do_not_show(method, monkeypatch):
 
 
 def cut(src, dst, pieces):
-    """A function that reads the edges in so many chunks, some of them empty."""
+    """Return a function that reads the edges in `pieces` chunks, some of them empty."""
     bounds = np.linspace(0, len(src), pieces + 1).astype(int)
     return lambda: ((src[lo:hi], dst[lo:hi]) for lo, hi in zip(bounds, bounds[1:], strict=False))
 

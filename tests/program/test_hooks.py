@@ -14,7 +14,7 @@ def declare(base, **members):
 
 
 def refused(base, **members):
-    """The error about such a class, which has a place and a remedy."""
+    """Return the error about such a class, which has a place and a remedy."""
     with pytest.raises(ProgramError) as caught:
         declare(base, **members)
     # A class that is made by a call has no line; a function has.

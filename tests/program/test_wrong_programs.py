@@ -44,7 +44,9 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def told(program, err):
-    """Whether an error says what is expected, at the marked line, and what to do."""
+    """Assert that an error says what is expected, at the marked line. Return whether it also says
+    what to do.
+    """
     what, *rest = err.removeprefix("error: ").splitlines()
     assert program.says in what
     if program.line:

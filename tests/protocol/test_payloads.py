@@ -131,7 +131,9 @@ def read(name, arrays, **numbers):
 
 
 def replaced(name, at, *arrays):
-    """The accepted arrays of `name`, that at `at` replaced by others, or by none."""
+    """Return the accepted arrays of `name`, of which the one at `at` is replaced by others, or by
+    none.
+    """
     good = READERS[name][2]
     return [*good[:at], *arrays, *good[at + 1 :]]
 

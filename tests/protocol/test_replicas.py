@@ -46,8 +46,8 @@ def dirty(masters, *values):
 
 
 class Model:
-    """What replicas must show, from first principles: the answered value of the master plus all own
-    changes it does not contain.
+    """The values that replicas must show, from first principles: the answered value of the master
+    plus all own changes it does not contain.
 
     Every worker holds all rows and one home masters them. A worker's n-th send belongs to round n;
     the home serves a round when it has heard from all, and answers for the rows that anyone sent.

@@ -100,7 +100,7 @@ def step(letter):
 
 
 def read(segments_of_clock):
-    """Segments as text: stages that run here, a colon, and what ends them."""
+    """Return segments as text: stages that run here, a colon, and what ends them."""
     return " | ".join(
         "".join(s.letter for s in each.here) + ":" + "".join(s.letter for s in each.syncs)
         for each in segments_of_clock

@@ -74,7 +74,7 @@ def test_contributions_are_answered_when_all_are_there(server):
 
 
 class AnswersInPlace(Sum):
-    """What the own worker gets is no message's arrays."""
+    """A fold whose answer to the own worker has no message's arrays."""
 
     def serve(self, server, clock, contributions):
         return [Answer([]), *super().serve(server, clock, contributions)[1:]]

@@ -35,7 +35,7 @@ SETTINGS = Manifest(
 
 
 def state(epoch, rank):
-    """What worker `rank` has after an epoch."""
+    """Return the arrays of worker `rank` after an epoch."""
     return {"x": np.full(3, 10.0 * epoch + rank), "y": np.array([epoch % 2 == 0])}
 
 
@@ -45,7 +45,7 @@ def checkpoint(checkpoints, epoch):
 
 
 def written(draft, epoch):
-    """The same in a draft."""
+    """Write the checkpoint of an epoch into a draft."""
     digests = [
         write(draft.shard_path(rank), {"epoch": epoch}, state(epoch, rank))
         for rank in range(WORKERS)
@@ -54,7 +54,9 @@ def written(draft, epoch):
 
 
 def found(out):
-    """The epoch of the newest checkpoint, None if there is none; all of it is of that epoch."""
+    """Return the epoch of the newest checkpoint, None if there is none. Assert that all of it is of
+    that epoch.
+    """
     newer, _ = newest(out)
     if newer is None:
         return None

@@ -28,7 +28,7 @@ USERS = ["ann", "bob", "cid", "dot", "eve"]
 
 @pytest.fixture
 def trained(tmp_path):
-    """A small model on 5 users (strings) and 4 items (integers), in a folder."""
+    """Train a small model on 5 users (strings) and 4 items (integers), in a folder."""
     rows = [
         (user, item, (i * k) % 5 + 1)
         for i, user in enumerate(USERS)

@@ -23,7 +23,7 @@ COMPUTE, APPLY, SEND, WAIT, SERVE = range(5)
 
 
 def told(at, seconds, main=(), sockets=(), worker=0, **spent):
-    """A sample that ends at `at`, with spans (kind, begin, end) in seconds since it began."""
+    """Return a sample that ends at `at`; spans are (kind, begin, end) in seconds since it began."""
 
     def numbers(spans):
         return [
@@ -296,7 +296,7 @@ def test_names_in_the_title_may_be_anything(tmp_path):
 
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
-    """The folder of a run on one worker."""
+    """Train on one worker, and return the folder of the run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings.csv").write_text(RATINGS)
     assert main("run mf ratings.csv --rank 2 --epochs 3 --no-jit --out out".split()) == 0

@@ -39,7 +39,7 @@ def edges(group=GROUP):
 
 
 def runs(values):
-    """How many runs of equal values there are."""
+    """Return the number of runs of equal values."""
     return 1 + np.count_nonzero(np.diff(values))
 
 
@@ -163,7 +163,9 @@ def named(ids):
 
 
 def read(path, ids):
-    """The group of each id by the names of the file, and what is said about it."""
+    """Read a file of groups. Return the group of each id by the names of the file, and the
+    messages.
+    """
     told = []
     known = named(ids)
     together = with_groups(known, "feature", path, told.append).vertex_fields["feature"]["together"]

@@ -104,7 +104,7 @@ def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
 
 
 def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
-    """What is read of a packed file is more than its size."""
+    """A packed file gives more text than it has bytes, so its size says nothing."""
     folder = here / "many"
     folder.mkdir()
     (folder / "a.csv").write_text(HEADER + lines(ROWS[:300]))

@@ -37,7 +37,7 @@ def test_principal_components(monkeypatch):
 
 
 def told(figure):
-    """The legend's lines, and how many points are drawn."""
+    """Return the legend's lines, and the number of points drawn."""
     (axes,) = figure.axes
     legend = axes.get_legend()
     return [text.get_text() for text in legend.get_texts()] if legend else [], len(

@@ -12,7 +12,7 @@ from tux.runs.scores import _fit, _rotated, auc, decide, f1, f1_scores, logistic
 
 
 def made(n=300, d=6, labels=5, seed=0):
-    """Features, and labels that depend on them; everybody has one at least."""
+    """Make features, and labels that depend on them; everybody has one at least."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
     chance = x @ rng.normal(size=(d, labels)) + rng.normal(size=(n, labels)) - 1

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes source to a file and gives its function `udf`."""
+    """Return a function that writes source to a file and gives its function `udf`."""
     numbers = itertools.count()
 
     def define(source, **scope):

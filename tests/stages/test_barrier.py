@@ -59,7 +59,7 @@ class Counting(Program):
 
 
 def counted(k, slack, delivery, barrier=True):
-    """What each worker has seen, in its order; every worker holds every item."""
+    """Return what each worker has seen, in its order. Every worker holds every item."""
     users, items = (each.ravel() for each in np.meshgrid(np.arange(USERS), np.arange(ITEMS)))
     edges = from_arrays(users, items, ends=("user", "item"))
     program = Counting(barrier)
@@ -68,7 +68,9 @@ def counted(k, slack, delivery, barrier=True):
 
 
 def stale(events):
-    """What one worker has seen too early or too late: places in its events."""
+    """Return the places in the events of one worker where it has seen something too early or too
+    late.
+    """
     wrong, epoch, inside = [], 0, False
     for at, (what, n, seen) in enumerate(events):
         if what == "block":

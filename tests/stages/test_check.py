@@ -157,8 +157,8 @@ EXCHANGES = {
 
 
 def told(error, udf, what):
-    """Whether an error matches `what` at the line of this file that is marked with the name of
-    `udf`.
+    """Assert that the message of an error matches `what`, and that its place is the line of this
+    file that is marked with the name of `udf`.
     """
     line = next(i for i, text in enumerate(LINES, 1) if text.endswith(f"# here: {udf.__name__}"))
     assert re.fullmatch(what, error.what), error.what

@@ -38,7 +38,7 @@ def name_of(monkeypatch, program, stage, edges=EDGES, **options):
 
 
 def declared(field, step=None, width=2):
-    """A program with this user field and this type of step."""
+    """Return a program with this user field and this type of step."""
     members = {
         "user": Vertex(n=field, w=shared("width")),
         "item": Vertex(),

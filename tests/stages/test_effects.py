@@ -52,7 +52,7 @@ def again(row, n):
 
 
 def made(body, parameters="u, v, edges, n"):
-    """A function whose source can be read, as of a file."""
+    """Return a function whose source can be read, as of a file, and the line of its body."""
     name = f"made_{next(NUMBERS)}.py"
     text = f"{HELPERS}def udf({parameters}):\n" + "".join(f"    {line}\n" for line in body)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -69,7 +69,7 @@ def functions(text, name):
 
 
 def kinds(*body):
-    """What is found of a body, without places."""
+    """Return the effects that are found of a body, by field, without places."""
     found = effects(made(body)[0], SHAPES).found
     return {f"{row}.{field}": " ".join(sorted(of)) for (row, field), of in found.items()}
 

@@ -33,7 +33,7 @@ NUMBERS = count()
 
 
 def loaded(text):
-    """The function `udf` of a source, which is found as of a file."""
+    """Return the function `udf` of a source, which is found as of a file."""
     name = f"random_{next(NUMBERS)}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"__name__": name}

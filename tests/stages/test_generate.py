@@ -40,9 +40,7 @@ def step(start, path, topology, rng, round):
 
 
 def place(start, path, at, topology, rng, round):
-    """The same walk, a page at a time: a walk of one place less in every third walk of odd
-    rounds.
-    """
+    """Take one step of the walk of `step`. In odd rounds every third walk is one place shorter."""
     if at == 0:
         path[0] = start
         return
@@ -76,7 +74,7 @@ class Along(Graph):
 
 
 class Visits(Program):
-    """How often walks come by: the same whatever the workers and the slack."""
+    """Counts of the walks that come by each page: the same whatever the workers and the slack."""
 
     input = Everywhere()
     size: int = param(7)

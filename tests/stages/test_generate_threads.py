@@ -37,7 +37,7 @@ def visit(path, tau):
 
 
 def count(tau):
-    """What the epoch's walks have seen."""
+    """Keep the totals of the epoch's walks."""
     tau.all_visits, tau.all_walks = tau.visits, tau.walks
 
 
@@ -50,7 +50,7 @@ TOTALS = "all_visits", "all_walks"
 
 
 class Counted(Program):
-    """How often walks come by; `rounds` blocks of all pages."""
+    """Counts of the walks that come by each page; `rounds` blocks of all pages."""
 
     input = Everywhere()
     rounds: int = param(3)
@@ -71,7 +71,7 @@ class Racing(Counted):
 
 
 def trained(program, threads, *, racing=False, jit=True):
-    """What pages and the context hold after two epochs."""
+    """Return the bytes that pages and the context hold after two epochs."""
     graph = Graph.whole(program, EDGES, None, 0)
     worker = Worker(program, graph, threads=threads, racing=racing, jit=jit)
     list(Training(worker).epochs(2))

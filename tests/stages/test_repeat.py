@@ -142,7 +142,7 @@ def test_random_numbers_do_not_depend_on_the_number_of_workers():
 
 
 def test_random_numbers_differ_from_one_repetition_to_the_next():
-    """Those of 6 repetitions are the same, in one epoch or in two, and none is drawn twice."""
+    """Numbers of 6 repetitions are the same in one epoch and in two, and none is drawn twice."""
     sums = [drawn(run(turns=turns)) for turns in range(1, 7)]
     assert [drawn(run(turns=turns, epochs=2)) for turns in (1, 2, 3)] == sums[1::2]
     each = np.diff([(0, 0), *sums], axis=0)

@@ -144,7 +144,7 @@ def program(*stages, judged=(), **members):
 
 
 def refused(made, edges=LINKS):
-    """The error before training."""
+    """Return the error before training."""
     with pytest.raises(ProgramError) as error:
         Training(start(made, edges, jit=False))
     with pytest.raises(ProgramError, match="workers|GlobalSync"):

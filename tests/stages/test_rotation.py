@@ -31,7 +31,7 @@ class Touches(Program):
 
 
 def skewed(users, items, m):
-    """Edges of which few vertices have most."""
+    """Draw edges of which few vertices have most."""
     draw = np.random.default_rng(users)
     src, dst = ((n * draw.random(m) ** 3).astype(int) for n in (users, items))
     return from_arrays(src, dst, ends=("user", "item"))

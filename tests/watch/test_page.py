@@ -108,7 +108,7 @@ def wait_for(page, holds):
 
 
 def painted(page, selector):
-    """How many colours a canvas shows."""
+    """Return the number of colours that a canvas shows."""
     return page.evaluate(
         """(selector) => {
             const canvas = document.querySelector(selector);

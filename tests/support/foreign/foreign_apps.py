@@ -73,17 +73,17 @@ class App(NamedTuple):
 
     @property
     def of_documents(self) -> bool:
-        """Whether it reads documents."""
+        """True if it reads documents."""
         return self.ends[1] == "word"
 
     @property
     def of_samples(self) -> bool:
-        """Whether it reads samples with labels."""
+        """True if it reads samples with labels."""
         return self.ends[1] == "feature"
 
     @property
     def of_graphs(self) -> bool:
-        """Whether the vertices are of one type."""
+        """True if the vertices are of one type."""
         return self.ends[0] == self.ends[1]
 
 
@@ -138,7 +138,7 @@ def train(app: App, data: Any, out: Any, **options: Any) -> Any:
 
 
 def need(library: str) -> Any:
-    """A library that may be missing; the test is skipped then."""
+    """Import a library that may be missing; the test is skipped then."""
     return pytest.importorskip(library, reason=f"{library} is not installed")
 
 

@@ -39,7 +39,7 @@ class Form(NamedTuple):
     refused: Mapping[str, Refused] = {}
 
     def refusal(self, app: App) -> Refused | None:
-        """Why an app does not read it."""
+        """Return why an app does not read this form; None if it does."""
         return self.refused.get(app.ends[1])
 
 
@@ -201,7 +201,7 @@ NO_TEXT = Refused("no documents", "reads edges, not documents")
 
 
 def unlabelled(what: str) -> dict[str, Refused]:
-    """Files without labels, for samples."""
+    """Return the refusal of apps of samples, which need labels, of a form that has none."""
     return {"feature": Refused("no labels", f"{what} file, which has no labels")}
 
 

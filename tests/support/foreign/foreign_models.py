@@ -53,8 +53,8 @@ def keyed_vectors(trained: Trained) -> None:
 
 
 def gensim_topics(trained: Trained) -> None:
-    """How often topics have words, as the state of an LdaModel: the topics are those that pyLDAvis
-    draws, and those of documents are those that tux finds.
+    """Make an LdaModel whose state is the counts of words in topics. Its topics must be those that
+    pyLDAvis draws, and its topics of documents those that tux finds.
     """
     models = need("gensim.models")
     run = trained.run
@@ -147,8 +147,8 @@ def neighbours(trained: Trained) -> None:
 
 
 def sklearn_topics(trained: Trained) -> None:
-    """How often topics have words, as a fitted LatentDirichletAllocation: the topics of documents
-    are those that tux finds.
+    """Make a fitted LatentDirichletAllocation of the counts of words in topics. Its topics of
+    documents must be those that tux finds.
     """
     library = need("sklearn.decomposition")
     run = trained.run
@@ -170,7 +170,7 @@ def sklearn_topics(trained: Trained) -> None:
 
 
 def pyldavis(trained: Trained) -> None:
-    """What pyLDAvis draws."""
+    """Prepare the picture of pyLDAvis."""
     library = need("pyLDAvis")
     with np.load(trained.exported("pyldavis", ".npz")) as exported:
         given = dict(exported)
@@ -200,7 +200,7 @@ def attributes(trained: Trained) -> None:
 
 
 def recommended(trained: Trained) -> None:
-    """Recommendations as edges between users and items."""
+    """Make a graph of networkx whose edges are the recommendations of items to users."""
     frame = need("pandas").DataFrame(trained.run.recommend(None, 2))
     frame["user"], frame["item"] = "u" + frame["user"].astype(str), "i" + frame["item"].astype(str)
     graph = nx.from_pandas_edgelist(frame, "user", "item", ["rank", "score"])

@@ -29,7 +29,7 @@ class Trained(NamedTuple):
         assert main([*map(str, command)]) == 0
 
     def exported(self, form: str, ending: str) -> Path:
-        """The file that ``tux export`` has written."""
+        """Run `tux export` and return the path of the file."""
         path = self.at / f"{form}{ending}"
         self.told("export", self.folder, "--format", form, "--out", path)
         return path
@@ -94,7 +94,7 @@ def records(trained: Trained) -> None:
 
 
 def gantt(trained: Trained) -> None:
-    """What the workers did when, as text."""
+    """Read the table of what the workers did at which time, as text."""
     pandas, polars = map(need, ("pandas", "polars"))
     path = trained.exported("gantt", ".tsv")
     found = pandas.read_csv(path, sep="\t")
@@ -126,7 +126,9 @@ def _text(value: Any) -> str:
 
 
 def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
-    """The file of predictions, and the same as a table."""
+    """Run `tux predict`. Return the path of the file of predictions, and a table of the same
+    predictions.
+    """
     app, path = trained.app, trained.at / f"scores{ending}"
     given = columns_of_csv(app, trained.at / "new.csv")
     if app.name == "MF":

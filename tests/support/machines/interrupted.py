@@ -50,14 +50,14 @@ class Job(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What a run ends with: the arrays of each worker's state as bytes, and its records."""
+    """The end of a run: the arrays of each worker's state as bytes, and its records."""
 
     arrays: list[dict[str, bytes]]
     records: list[list[dict[str, float]]]
     workers: list[Worker]
 
     def since(self, epoch):
-        """The same without the records of the first epochs."""
+        """Return this end without the records of the first epochs."""
         return self._replace(records=[records[epoch:] for records in self.records])
 
     def differs(self, other):

@@ -117,7 +117,7 @@ def bits(team):
 
 
 class AtOnce(Background):
-    """What is done in the background is done at once."""
+    """A `Background` that does its work at once."""
 
     def start(self, work):
         try:

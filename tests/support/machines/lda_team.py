@@ -18,7 +18,7 @@ def bags(documents, words, **options):
 
 
 def drawn(seed=0, documents=12, words=9, mean=6):
-    """Documents of random words; some have none."""
+    """Draw documents of random words; some have none."""
     rng = np.random.default_rng(seed)
     lengths = rng.poisson(mean, documents)
     lengths[documents // 2] = 0
@@ -111,8 +111,8 @@ class Sampling(Team):
         return self.workers[0].metrics()["loglik_per_token"]
 
     def true_likelihood(self):
-        """The same by its formula, from the tokens' topics alone; the kernels' priors are
-        float32.
+        """Compute the log-likelihood per token by its formula, from the tokens' topics alone. The
+        priors of the kernels are float32.
         """
         by_document, by_word = counts(self.workers)
         priors = (float(np.float32(x)) for x in (self.program.alpha, self.program.beta))

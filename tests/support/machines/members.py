@@ -29,7 +29,7 @@ def value_of(message):
 
 
 def unharmed(one, other, value=7):
-    """Whether a message still goes from one member to another."""
+    """Assert that a message still goes from one member to another."""
     one.send(up(other.number, value, one.number))
     assert value_of(other.receive(SOON, "a message")) == value
 

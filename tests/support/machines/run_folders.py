@@ -9,7 +9,7 @@ def model(out):
 
 
 def untimed(records):
-    """Records of epochs without what was measured."""
+    """Return records of epochs without measured times."""
     return [
         {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
         for each in records

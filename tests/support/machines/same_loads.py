@@ -21,7 +21,7 @@ from tux.runs.loader_process import Ended, read_rows, spool_of
 
 
 class Begun(NamedTuple):
-    """What a run has when its workers may start."""
+    """All that a run has when its workers may start."""
 
     lines: list[str]
     warnings: list[str]
@@ -38,7 +38,7 @@ def side_by_side(graph, job, command, watch):
 
 
 def side_by_side_of(graph, jobs):
-    """The same where each loader has its own job."""
+    """Run the loaders in this process, where each loader has its own job."""
     plan = jobs[0].plan
     rows = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
     loaded = together(
@@ -90,7 +90,9 @@ def without_processes(monkeypatch):
 
 
 def both(folder, program, data, options, test=None):
-    """What a run has whose data are loaded whole, and in shares; asserts that these are equal."""
+    """Load the data of a run whole, and in shares. Assert that both give equal results, and return
+    one of them.
+    """
     one = begun(folder / "parts", program, data, test, options, in_shares=False)
     other = begun(folder / "parts", program, data, test, options, in_shares=True)
     assert other.in_shares and not one.in_shares

@@ -65,8 +65,8 @@ def all_dirty(*fields):
 
 
 def opened(arrays, fields, rows):
-    """Values and dirty flags of each field that a packed message has for `rows`: 0 where it has
-    none.
+    """Return the values and the dirty flags of each field that a packed message has for `rows`; 0
+    where it has none.
     """
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
@@ -145,7 +145,7 @@ class Team:
         return [record[metric] for record in self.records[rank]]
 
     def sent(self):
-        """Bytes that all workers have sent to others, by vertex type."""
+        """Return the bytes that all workers have sent to others, by vertex type."""
         names = {name for worker in self.workers for name in worker.sent()}
         return {name: sum(worker.sent().get(name, 0) for worker in self.workers) for name in names}
 
@@ -180,18 +180,20 @@ class Team:
             yield held.order[: held.n_train], worker.tables[vertex].arrays[field][: held.n_train]
 
     def agrees(self, vertex, field):
-        """Whether every mirror shows what its master holds."""
+        """Return whether every mirror shows what its master holds."""
         held = self.gather(vertex, field)
         return all(np.array_equal(shown, held[ids]) for ids, shown in self.replicas(vertex, field))
 
 
 def trained(program, edges, epochs, test=None, **options):
-    """A team that has run."""
+    """Train a team, and return it."""
     return Team(program, edges, test, **options).train(epochs)
 
 
 def walked(worker, exchange, block):
-    """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
+    """Return the positions (2, m) of the ends of the edges that an Exchange walks in a block's
+    share.
+    """
     bounds, (tiles, _) = exchange.walk.layout.bounds, exchange.tiles(block)
     ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
     at = np.concatenate([np.empty(0, int), *ranges])

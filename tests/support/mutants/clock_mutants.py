@@ -189,13 +189,13 @@ def late_joiner(original):
 
 @mutant(Gathered, "switch_to")
 def blocks_share_what_they_gather(original):
-    """What a block has gathered and not sent is sent by whichever block comes next."""
+    """Let whichever block comes next send what a block has gathered and not sent."""
     return lambda gathered, clock, unsent: None
 
 
 @mutant(Gathered, "switch_to")
 def deltas_of_another_clock_come_back(original):
-    """Of what was set aside, the oldest comes back first."""
+    """Bring back first the oldest of the changes that were set aside."""
 
     def switch_to(gathered, clock, unsent):
         original(

@@ -18,7 +18,7 @@ from tux.stages.globalsync import ContextSync
 
 
 def _kept(picked, keep):
-    """Those of the picked elements for which `keep` (r,) is true."""
+    """Select the picked elements for which `keep` (r,) is true."""
     return (
         picked if picked is NEVER else Picked(picked.rows[keep], picked.values[keep], picked.width)
     )
@@ -26,7 +26,7 @@ def _kept(picked, keep):
 
 @mutant(Mirrors, "take")
 def base_does_not_move_with_a_push(original):
-    """What has been sent is sent again."""
+    """Send a second time what has been sent."""
 
     def take(mirrors, rows, channel, *, deltas=True):
         before = {name: base[rows] for name, base in mirrors.base.items()}
@@ -110,7 +110,7 @@ def unsent_changes_lost_on_install(original):
 
 @mutant(Mirrors, "install")
 def answered_changes_stay_pending(original):
-    """What the answer covers is counted a second time."""
+    """Count a second time the changes that the answer covers."""
 
     def install(mirrors, channel, down):
         before = {name: pending.copy() for name, pending in mirrors.pending.items()}
@@ -167,9 +167,7 @@ def deltas_not_cleared_after_apply(original):
 
 @mutant(ApplySync, "serve")
 def answers_before_all_have_contributed(original):
-    """What the last worker sends is folded only after the answer, together with what it sends
-    next.
-    """
+    """Fold the changes of the last worker only after the answer, together with its next ones."""
     held = {}
 
     def serve(sync, server, clock, contributions):

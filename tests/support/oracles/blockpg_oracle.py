@@ -19,8 +19,8 @@ class Data(NamedTuple):
     c: np.ndarray
 
     def edges(self, train=None):
-        """The same as edges; those of held-out samples follow the samples of training. A zero is
-        no entry.
+        """Return these samples as edges. The ids of held-out samples follow those of the samples of
+        training. A zero is no entry.
         """
         sample, feature = np.nonzero(self.x)
         known = None if train is None else train.ids
@@ -47,7 +47,7 @@ class Data(NamedTuple):
 
 
 def drawn(n=150, p=40, share=0.2, seed=0, scale=1.0, noise=1.0):
-    """Samples whose classes follow a sparse truth; without noise they can be separated. Values
+    """Draw samples whose classes follow a sparse truth; without noise they can be separated. Values
     are those of single precision.
     """
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def steepest(data, intercept=False):
 
 
 def violation(x, y, c, w, lasso, ridge):
-    """How far each weight is from its optimality condition, in the unit of slopes."""
+    """Return the distance of each weight from its optimality condition, in the unit of slopes."""
     g = x.T @ (-y * c / (1 + np.exp(np.minimum(y * (x @ w), 700)))) + ridge * w
     return np.where(w == 0, np.maximum(np.abs(g) - lasso, 0), np.abs(g + lasso * np.sign(w)))
 

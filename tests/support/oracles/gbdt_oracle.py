@@ -11,8 +11,8 @@ FIELDS = ("feature", "cut", "default_left", "weight", "gain")
 
 
 def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
-    """(x, y): sparse samples, of so many distinct values if that is not 0, and labels that depend
-    on them; of two classes, or `numbers`.
+    """Draw (x, y): sparse samples, with `values` distinct values if that is not 0, and labels that
+    depend on them; of two classes, or `numbers`.
     """
     rng = np.random.default_rng(seed)
     x = rng.integers(0, values, (n, p)) if values else rng.normal(size=(n, p))
@@ -47,7 +47,7 @@ def edges_of(x, y, weight=None, train=None):
 
 
 def derived(loss, y, m):
-    """(g, h) of each sample."""
+    """Return the derivatives (g, h) of each sample's loss."""
     if loss == "squared":
         return m - y, np.ones(len(y))
     chance = 1 / (1 + np.exp(-m))
@@ -124,7 +124,7 @@ def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1
 
 
 def scored(fields, x, base):
-    """The scores of samples by trees (fields by node), in double precision."""
+    """Compute the scores of samples by trees (fields by node), in double precision."""
     m = np.full(len(x), float(base))
     for t in range(len(fields["feature"])):
         node = np.ones(len(x), int)

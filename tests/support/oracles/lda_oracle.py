@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 
 def counted(rows, topics, n, k):
-    """How often each topic is in each row: (n, k) from a row and a topic by token."""
+    """Count how often each topic is in each row: (n, k) from a row and a topic of each token."""
     out = np.zeros((n, k), np.int64)
     np.add.at(out, (rows, topics), 1)
     return out

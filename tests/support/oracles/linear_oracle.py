@@ -36,7 +36,7 @@ def objective(data, name, w, b=0.0, l1=0.0, l2=0.0):
 
 
 def solved(data, name, l2, *, intercept=False):
-    """The least F, by scipy, of a smooth loss."""
+    """Find the least F of a smooth loss by scipy."""
     p = data.x.shape[1]
 
     def F(v):
@@ -77,5 +77,5 @@ def fit(
 
 
 def found(team):
-    """(F of the last record, w, b)."""
+    """Return F of the last record, w and b."""
     return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)

@@ -38,8 +38,8 @@ def components(edges, labels):
 
 
 def pairs_touched(block_of, over, other):
-    """How many blocks have an edge to each vertex of the other end: `block_of` by vertex of the
-    enumerated end.
+    """Return the number of blocks that have an edge to each vertex of the other end. `block_of` is
+    the block of each vertex of the enumerated end.
     """
     pairs = {(block_of[a], b) for a, b in zip(over.tolist(), other.tolist(), strict=True)}
     return np.bincount([b for _, b in pairs], minlength=other.max() + 1)

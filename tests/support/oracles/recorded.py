@@ -9,8 +9,9 @@ from tux.rows.table import RowSpec
 
 
 class Recorder:
-    """Which fields, (row, field), have been read and written. A field is known by its memory, so
-    views of it are told from copies however they were made. `held`: the array of each field.
+    """A record of the fields, (row, field), that have been read and written. A field is known by
+    its memory, so views of it are told from copies however they were made. `held`: the array of
+    each field.
     """
 
     def __init__(self, *, records=True):
@@ -30,7 +31,8 @@ class Recorder:
         return watched
 
     def copied(self, array, source):
-        """Entries that were picked out of `source`: who reads them reads the field."""
+        """Note that `array` is a copy of entries of `source`: a read of it is a read of the field.
+        """
         for at in self._fields(source, copies=True):
             self._copies.append((*_span(array), at, array))
 
@@ -52,7 +54,7 @@ class Recorder:
         self.written |= self._fields(things, copies=False)
 
     def run(self, call):
-        """The result of a call that may write to any field."""
+        """Run a call that may write to any field, and return its result."""
         before = {at: array.tobytes() for at, array in self.held.items()}
         try:
             return call()

@@ -2,7 +2,7 @@
 
 
 def alike(one, other):
-    """Whether edges are the same: ids, order, numbers, digest and what is told of them."""
+    """Assert that edges are the same: ids, order, numbers, digest and notes."""
     assert one.digest() == other.digest()
     assert one.columns == other.columns and one.skipped == other.skipped
     assert one.rows == other.rows and one.notes == other.notes

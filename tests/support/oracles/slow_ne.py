@@ -53,7 +53,9 @@ def grow(edges, around, part, b, room, core, high, state, mean, start):
         return sum(p == b for p in part.values())
 
     def join(q):
-        """Whether there was room."""
+        """Put into the part the edges of a vertex whose other ends are in it. Return whether there
+        was room.
+        """
         marked.add(q)
         fits = True
         for e in live(q):

@@ -63,7 +63,7 @@ class Command(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a command has written, and its exit code."""
+    """The text that a command has written, and its exit code."""
 
     written: str
     code: int
@@ -171,8 +171,8 @@ def _note(example) -> None:
 
 
 def parsed(page: str) -> Document:
-    """A page, ready to run: its namespace is that of a module, which programs are looked up in, and
-    whose file has the blocks of Python at their lines.
+    """Parse a page, ready to run. Its namespace is that of a module, which programs are looked up
+    in, and whose file has the blocks of Python at their lines.
     """
     parsers = [
         SkipParser(),

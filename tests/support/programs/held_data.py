@@ -57,7 +57,7 @@ class Placed(Program):
 
 
 def loaded(program, given, test=None, **how):
-    """What a run would train on, and what it says of it."""
+    """Load data as a run does. Return the inputs, and the messages of the readers."""
     told = []
     inputs = load(program(), given, test, Reading(**how), warn=told.append)
     return inputs, told

@@ -64,7 +64,7 @@ class Simulation:
                 cluster.deliver(cluster.draw.choice(ready))
 
     def run(self):
-        """Two passes of several epochs each; within a pass no worker waits for an epoch's end."""
+        """Run two passes of several epochs; within a pass no worker waits for an epoch's end."""
         self.cluster.finish({worker.rank: self._passes(worker) for worker in self.workers})
         assert not self.cluster.channels and not any(worker.inbox for worker in self.workers), (
             "messages are left over"
@@ -130,7 +130,7 @@ class Simulation:
         return touched, np.arange(self.cuts[block], self.cuts[block + 1]) if of == name else touched
 
     def applied(self):
-        """How often Apply's function must have run by clock: for each vertex whose master
+        """Return by clock how often Apply's function must have run: for each vertex whose master
         somebody asked, once an Apply.
         """
         out = []
@@ -172,8 +172,8 @@ class Simulation:
         return stalest
 
     def _check_context(self):
-        """What Applies and GlobalSyncs were given belongs to their clocks, and nothing of it is
-        lost.
+        """Assert that the values given to Applies and GlobalSyncs belong to their clocks, and that
+        none is lost.
         """
         if self.scenario.sync:
             runs, mixtures = (

@@ -32,8 +32,8 @@ def edges():
 
 
 def scenario(slack, partitioner="random", seed=0):
-    """What all workers run: two segments and a GlobalSync in each of few blocks, and a clock
-    outside.
+    """Return the scenario of all workers: two segments and a GlobalSync in each of few blocks, and
+    a clock outside.
     """
     data = edges()
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)

@@ -77,7 +77,7 @@ def touch_one_again(src, dst):
 
 
 def mixed(counts, sums):
-    """Whether the workers' counts and sums of clock numbers are those of more than one clock."""
+    """Return 1 if the workers' counts and sums of clock numbers mix several clocks, else 0."""
     clock = -1
     for w in range(len(counts)):
         if counts[w] > 1 or (counts[w] == 1 and clock >= 0 and sums[w] != clock):

@@ -57,7 +57,9 @@ class Scenario:
 
     @staticmethod
     def drawn(seed, workers=None, slack=None):
-        """The scenario of a seed; seeds go round workers and slacks."""
+        """Draw the scenario of a seed. Successive seeds go through all numbers of workers and all
+        slacks.
+        """
         draw, rng = random.Random(seed), np.random.default_rng(seed)
         workers = 1 + seed % MOST_WORKERS if workers is None else workers
         slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack

@@ -37,7 +37,7 @@ class Calling(Step):
 
 
 def start(program, edges, test=None, *, seed=0, **options):
-    """A worker that holds all of `edges`."""
+    """Return a worker that holds all of `edges`."""
     return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, **options)
 
 
@@ -48,7 +48,7 @@ def drive(worker, *stages):
 
 
 def executed(worker, *stages):
-    """The same; returns the steps."""
+    """Prepare and run `stages` once, and return the steps."""
     steps = worker.prepare(stages)
     worker.run(steps)
     return steps
@@ -91,7 +91,7 @@ def keep_degrees(node):
 
 
 class Degrees(Program):
-    """How many edges leave and enter each node."""
+    """Counts of the edges that leave and enter each node."""
 
     node = Vertex(
         leaving=delta("i8"), entering=delta("i8"), outdegree=value("i8"), indegree=value("i8")
@@ -196,7 +196,7 @@ def random_pairs(n_left, n_right, m, seed=0):
 
 
 def points_at(error, udf):
-    """Whether an error names the UDF, and its file and one of its lines."""
+    """Return whether an error names the UDF, and its file and one of its lines."""
     first = udf.__code__.co_firstlineno
     lines = {first, *(line for *_, line in udf.__code__.co_lines() if line)}
     file, _, line = error.where.rpartition(":")

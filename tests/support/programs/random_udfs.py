@@ -106,7 +106,7 @@ class Writer(Unusual):
         return self.one(*(wild if self.random.random() < self.wild else options))
 
     def deep(self):
-        """Whether an expression is deep enough; what stands inside another may be less deep."""
+        """Return whether an expression is deep enough; those inside others may be less deep."""
         return self.depth > 2 or self.random.random() < 0.3 * self.depth
 
     def inside(self, write):
@@ -354,7 +354,7 @@ class Writer(Unusual):
         )
 
     def result(self):
-        """What a function returns."""
+        """Write the value that a function returns."""
         return self.one(self.number, "", self.row, self.array)
 
 

@@ -134,7 +134,7 @@ class Away(Program):
 
 
 def rated():
-    """Some edges are there several times, others not at all."""
+    """Return ratings of which some edges occur several times, others not at all."""
     train, test = ratings(m=60, users=12, items=9)
     count = np.random.default_rng(6).integers(0, 4, len(train) + len(test)).astype("i4")
     both = (train, count[: len(train)]), (test, count[len(train) :])
@@ -252,8 +252,8 @@ def fill_context(workers, rng):
 
 
 def knowledge(workers):
-    """What all workers know: of each vertex and of each edge, whatever worker has it, and of the
-    context.
+    """Return all that workers know: of each vertex and of each edge, whatever worker has it, and of
+    the context.
     """
     out, program = {}, workers[0].program
     for name, vertex in program.vertices.items():
@@ -321,7 +321,7 @@ def of_context(workers, f, declared):
 
 
 def bases(worker):
-    """What the worker's context shows but for its unsent changes, by field."""
+    """Return the values of the worker's context without its unsent changes, by field."""
     program = worker.program
     fields = {f: d.sized(program.parameters) for f, d in program.context.fields.items()}
     table = Table.allocate("tau", fields, 1)
@@ -331,7 +331,7 @@ def bases(worker):
 
 
 def moved(program, inputs, trainings, n):
-    """Trainings of n workers that go on from the states of others."""
+    """Return trainings of n workers that go on from the states of others."""
     states = [training.state().copied() for training in trainings]
     before = shares_of(program, inputs, program.by, len(states), SEED)
     after = shares_of(program, inputs, program.by, n, SEED)

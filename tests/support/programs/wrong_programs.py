@@ -89,7 +89,7 @@ def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wr
 
 
 def compiled(mistake: str, says: str, *changes: str) -> Wrong:
-    """A mistake that only a compiled run shows."""
+    """Return a mistake that only a compiled run shows."""
     return wrong(mistake, says, *changes, flags="")
 
 
