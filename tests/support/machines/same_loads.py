@@ -90,8 +90,8 @@ def without_processes(monkeypatch):
 
 
 def both(folder, program, data, options, test=None):
-    """Load the data of a run whole, and in shares. Assert that both give equal results, and return
-    one of them.
+    """Load the data of a run whole, and in shares. Assert that both give the same, and return the
+    first.
     """
     one = begun(folder / "parts", program, data, test, options, in_shares=False)
     other = begun(folder / "parts", program, data, test, options, in_shares=True)

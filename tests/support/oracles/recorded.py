@@ -31,8 +31,7 @@ class Recorder:
         return watched
 
     def copied(self, array, source):
-        """Note that `array` is a copy of entries of `source`: a read of it is a read of the field.
-        """
+        """Note that `array` is a copy of entries of `source`. Reading it is reading the field."""
         for at in self._fields(source, copies=True):
             self._copies.append((*_span(array), at, array))
 
