@@ -39,8 +39,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh cache for the session, so that tests see neither old kernels nor leave any. All its
-    processes share it, and those that they start.
+    """Return a fresh cache for the session, so that tests see neither old kernels nor leave any.
+    All its processes share it, and those that they start.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
@@ -60,8 +60,8 @@ def one_thread_of_blas() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where it
-    is not set.
+    """Return the folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where
+    it is not set.
     """
     folder = os.environ.get("TUX_TEST_DATA")
     if not folder or not Path(folder).is_dir():

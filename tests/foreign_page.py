@@ -70,14 +70,14 @@ END = """
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of Markdown."""
+    """Return a table of Markdown."""
     head = [*head]
     lines = [f"| {' | '.join(line)} |" for line in (head, *rows)]
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
 def cells(of: Callable[[App], str]) -> list[str]:
-    """A cell for each column of apps. ValueError if apps that share one differ."""
+    """Return a cell for each column of apps. ValueError if apps that share one differ."""
     found: list[str] = []
     for name, app in APPS.items():
         if TOGETHER.get(name, name):

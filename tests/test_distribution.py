@@ -37,7 +37,7 @@ def built(tmp_path_factory):
 
 
 def sources():
-    """The modules of the checkout, by their names in the package."""
+    """Return the modules of the checkout, by their names in the package."""
     files = (path for name in PACKED for path in (ROOT / name).rglob("*.py"))
     plain = [path for path in files if not any(each.is_symlink() for each in path.parents)]
     names = (path.relative_to(ROOT).as_posix() for path in plain)

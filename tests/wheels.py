@@ -63,7 +63,7 @@ def installed(place: Path, wheel: Path, python: str, resolution: str) -> str:
 
 
 def versions(python: str, cwd: Path) -> list[str]:
-    """The versions of what is shown in the table."""
+    """Return the versions of what is shown in the table."""
     ask = f"from importlib.metadata import version; print(*map(version, {SHOWN}))"
     return called([python, "-c", ask], cwd).split()
 

@@ -13,7 +13,7 @@ from tux.base.errors import DataError, UsageError
 
 
 def mf(data, **options):
-    """A small run of MF."""
+    """Return a small run of MF."""
     return tux.run(tux.MF(rank=4), data, progress=False, jit=False, **{"epochs": 1} | options)
 
 

@@ -53,7 +53,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def halves(program, worker, number=4):
-    """The objective after each half of an epoch, and the oracle's."""
+    """Return the objective after each half of an epoch, and the oracle's."""
     drive(worker, *program.setup())
     truth = Factors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
     found, expected = [], []

@@ -176,7 +176,7 @@ EDGES, HALF = communities()
 
 
 def told_apart(u, edges=EDGES, half=HALF):
-    """The share of vertices whose nearest by angle is of their half."""
+    """Return the share of vertices whose nearest by angle is of their half."""
     half = half[np.asarray(edges.ids["node"].values)]
     u = u / np.linalg.norm(u, axis=1, keepdims=True)
     near = u @ u.T

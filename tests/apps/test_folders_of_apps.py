@@ -30,7 +30,7 @@ TESTED = ("objective", "test_logloss", "test_accuracy", "test_auc")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder of its own, and three methods: as many as there are would only be slow."""
+    """Return a folder of its own, and three methods: as many as there are would only be slow."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         compare_cuts, "PARTITIONERS", {"random": random, "bicut": bicut, "aweto": aweto}
@@ -65,12 +65,12 @@ def samples(here):
 
 
 def fit(program, source, test=None, **how):
-    """A run in plain Python."""
+    """Return a run in plain Python."""
     return run(program, source, test, RunOptions(**{"jit": False, "epochs": 2} | how))
 
 
 def rows(result, kind):
-    """The fields of a type's vertices that are the model, by the dense index of those of
+    """Return the fields of a type's vertices that are the model, by the dense index of those of
     training.
     """
     table, vertices = result.worker.tables[kind], result.worker.graph.vertices[kind]

@@ -37,7 +37,7 @@ def edges_of(x):
 
 
 def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
-    """A team that has been trained."""
+    """Return a team that has been trained."""
     parameters = {"clusters": 4, "tol": 0.0, **parameters}
     if kind is PointKMeans:
         parameters["dims"] = x.shape[1]

@@ -49,7 +49,7 @@ def shares(by_word, beta):
 
 
 def by_document(edges):
-    """The words of each document, as often as they occur, in the order of the edges."""
+    """Return the words of each document, as often as they occur, in the order of the edges."""
     out = {d: [] for d in range(len(edges.ids["document"]))}
     for d, w, n in zip(edges.src, edges.dst, edges.fields["count"], strict=True):
         out[d] += [w] * n
@@ -74,8 +74,8 @@ def slow_perplexity(test, by_word, alpha, beta):
 
 
 def slow_npmi(words, documents):
-    """The mean of log(p(i,j) / p(i) p(j)) / -log p(i,j) over pairs of words; p by `documents`,
-    sets of words.
+    """Return the mean of log(p(i,j) / p(i) p(j)) / -log p(i,j) over pairs of words; p by
+    `documents`, sets of words.
     """
     some = [d for d in documents if d]
     p = lambda *asked: sum(all(w in d for w in asked) for d in some) / len(some)  # noqa: E731

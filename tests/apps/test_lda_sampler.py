@@ -32,7 +32,7 @@ def tiny(seed):
 
 
 def enumerable(worker):
-    """The corpus that a worker holds, tokens in the order in which one sweep visits them."""
+    """Return the corpus that a worker holds, tokens in the order in which one sweep visits them."""
     program = worker.program
     return oracle.Tiny(*tokens(worker)[:2], program.topics, program.alpha, program.beta)
 

@@ -84,7 +84,7 @@ def test_the_best_penalty_is_that_of_the_least_test_loss_at_an_end():
 
 
 def metrics(folder):
-    """The numbers of the last record that do not depend on the clock."""
+    """Return the numbers of the last record that do not depend on the clock."""
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
     return {name: last[name] for name in ("epoch", "objective", "penalty_l2", "norm_w")}
 

@@ -35,7 +35,7 @@ EDGES, HELD, FLOOR = made()
 
 
 def vertex(rng, rank, warm, squares=(0.7, 0.9)):
-    """A vertex as a UDF may meet it, in plain numpy."""
+    """Return a vertex as a UDF may meet it, in plain numpy."""
     f = rng.normal(size=rank)
     norm = np.array([f[:warm] @ f[:warm], f[warm:] @ f[warm:]])
     return SimpleNamespace(f=f, G=np.array(squares), norm=norm)
@@ -181,7 +181,7 @@ PROGRAM = {"rank": 7, "warm": 3, "reg": 0.02}
 
 
 def state(worker, field):
-    """The field of both types, by dense index."""
+    """Return the field of both types, by dense index."""
     return [column(worker, name, field).copy() for name in ("user", "item")]
 
 

@@ -38,7 +38,7 @@ def ratings(shape):
 
 @cache
 def best(shape, k=1, by="bicut", slack=0):
-    """The best test RMSE of a run with default parameters."""
+    """Return the best test RMSE of a run with default parameters."""
     edges, held = ratings(shape)
     team = trained(MF(), edges, EPOCHS, held, k=k, by=by, slack=slack, delivery=1, jit=True)
     assert all(np.isfinite(team.gather(name, "f")).all() for name in ("user", "item"))
@@ -117,7 +117,7 @@ def epinions(folder, to):
 
 
 def movielens(folder, to):
-    """The official split 1 of MovieLens 100K."""
+    """Return the official split 1 of MovieLens 100K."""
     folder = folder / "ratings" / "ml-100k"
     return folder / "u1.base.gz", folder / "u1.test.gz"
 

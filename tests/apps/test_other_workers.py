@@ -35,7 +35,7 @@ SMALL = {"topics": 4, "parts": 3}
 
 
 def samplers(kind, program, k):
-    """A team, its counts checked after an epoch."""
+    """Return a team, its counts checked after an epoch."""
     team = kind(program, drawn(), k=k, jit=False)
     team.epoch()
     return team.check()
@@ -85,7 +85,7 @@ def test_steps_are_damped_as_the_new_workers_need(k, n, tmp_path):
 
 @contextmanager
 def without_topic(worker):
-    """The edges without the field that the team of WarpLDA has added."""
+    """Yield the edges without the field that the team of WarpLDA has added."""
     fields = worker.graph.edges.fields
     added = fields.pop("topic") if "z" in fields else None
     yield
@@ -146,8 +146,8 @@ class Moved:
         return self._shares[k, epoch]
 
     def states(self, place, n):
-        """The states of a checkpoint on n workers; None if the clocks of its epoch are others
-        there.
+        """Return the states of a checkpoint on n workers; None if the clocks of its epoch are
+        others there.
         """
         epoch, clocks = place
         cuts = [self.shares(k, epoch if clocks else None) for k in (self.job.k, n)]

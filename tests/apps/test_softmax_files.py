@@ -48,7 +48,7 @@ def trained(data, test=None, parameters=HOW, **options):
 
 
 def shares(run, x):
-    """The probabilities by the weights."""
+    """Return the probabilities by the weights."""
     feature = run.vertices["feature"]
     w = feature["w"][np.argsort(feature.ids)]
     return softmax(x @ w + run.context["b"], axis=1)

@@ -57,7 +57,7 @@ def asked(p=1.0, q=1.0, weighted=False):
 
 
 def walks(p, *, directed, starts, length):
-    """The walks of `starts` in plain Python, (walks, length), full of -1 behind their ends."""
+    """Return the walks of `starts` in plain Python, (walks, length), full of -1 behind their ends."""
     topology = Topology.of(SRC, DST, N, directed=directed, weights=WEIGHTS if p.weighted else None)
     step, rng = chosen(p), Stream(np.array([5], np.uint64))
     out = np.full((len(starts), length), -1, np.int32)

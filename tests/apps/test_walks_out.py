@@ -31,7 +31,7 @@ def graph(tmp_path):
 
 
 def many(path, n=300, m=900):
-    """A file of random edges between numbers."""
+    """Return a file of random edges between numbers."""
     pairs = np.random.default_rng(1).integers(0, n, (m, 2)) * 7
     path.write_text("".join(f"{a} {b}\n" for a, b in pairs))
     return path

@@ -264,7 +264,7 @@ class Said(Silent):
 
 
 def corpus_of(tokens):
-    """The edges of two words, in one document."""
+    """Return the edges of two words, in one document."""
     return EdgeData.of(ENDS, [0, 0], [0, 1], {"count": np.array([1, tokens - 1])})
 
 

@@ -31,7 +31,7 @@ ENDS, FIELDS = ("user", "item"), {"value": "f4"}
 
 @pytest.fixture
 def plain(tmp_path):
-    """The edges of the plain file."""
+    """Return the edges of the plain file."""
     (tmp_path / "plain.csv").write_text(TEXT)
     return read_edges(tmp_path / "plain.csv", ENDS, FIELDS)
 

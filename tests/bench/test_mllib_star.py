@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def star(monkeypatch, home):
-    """The module."""
+    """Return the module."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     return importlib.import_module("bench.mllib_star")
 

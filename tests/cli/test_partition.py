@@ -49,7 +49,7 @@ def tux(capsys):
 
 
 def rows(out):
-    """The table's lines by method, in their order, without the mark."""
+    """Return the table's lines by method, in their order, without the mark."""
     lines = out.splitlines()
     begin = next(at for at, line in enumerate(lines) if line.split()[:2] == ["method", "RF"])
     end = next(at for at, line in enumerate(lines) if line.startswith(("x:", "RF:")))

@@ -69,7 +69,7 @@ class Screen(io.StringIO):
 
 
 def too_wide(lines, columns):
-    """The lines that take too many columns; not those with a path that nobody could cut."""
+    """Return the lines that take too many columns; not those with a path that nobody could cut."""
     most = min(columns, 120)
     return [
         line for line in lines if width(line) > most and max(map(width, line.split())) < most // 2
@@ -78,7 +78,7 @@ def too_wide(lines, columns):
 
 @pytest.fixture
 def screen(monkeypatch):
-    """A function that gives a new terminal of a width."""
+    """Return a function that gives a new terminal of a width."""
     monkeypatch.setenv("TERM", "xterm-256color")
 
     def made(columns):

@@ -65,7 +65,7 @@ def tcp():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with small ratings, whose ids are words, and a random graph."""
+    """Return a folder with small ratings, whose ids are words, and a random graph."""
     folder = tmp_path_factory.mktemp("files")
     for name, part in zip(
         ("train", "test"), drawn(300, 100, 8000, test_share=0.1).split(), strict=True

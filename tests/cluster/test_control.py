@@ -79,7 +79,7 @@ NOT_UTF_8 = msgspec.msgpack.encode(Bye("text")).replace(b"text", b"t\xffxt")
 
 
 def carrying(content, *more):
-    """A control message with these bytes in it."""
+    """Return a control message with these bytes in it."""
     return Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
 
 

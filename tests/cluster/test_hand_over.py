@@ -71,8 +71,8 @@ def test_sockets_that_are_kept_and_not_used_are_taken(monkeypatch):
 
 
 def taking_turns(member, count):
-    """The values of `count` messages, while the main thread serves, computes, and looks what has
-    arrived, in turns.
+    """Return the values of `count` messages, while the main thread serves, computes, and looks what
+    has arrived, in turns.
     """
     out = []
     while len(out) < count:

@@ -47,7 +47,7 @@ class Folder:
         self.workers.append(worker)
 
     def lists(self):
-        """The lists of all workers, as the report gets them."""
+        """Return the lists of all workers, as the report gets them."""
         return read([worker.spool.whole() for worker in self.workers], self.workers[0])
 
 
@@ -138,7 +138,9 @@ class Machines:
         return self.leads
 
     def lists(self, states):
-        """The lists at the end of a run that has gone on from `states`, as machine 0 has them."""
+        """Return the lists at the end of a run that has gone on from `states`, as machine 0 has
+        them.
+        """
         for rank in range(1, self.k):
             self.leads.send_lists(rank)
         job, files = self.job(0), []

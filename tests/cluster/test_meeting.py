@@ -174,7 +174,7 @@ MANY = 150
 
 
 def two_that_train(start, *flags):
-    """The commands of two machines, when both workers are at work."""
+    """Return the commands of two machines, when both workers are at work."""
     running = [start(rank, "--nnodes", 2, "--epochs", MANY, *flags) for rank in (0, 1)]
     metrics = running[0].folder / "out" / "metrics.jsonl"
     assert running[0].until(

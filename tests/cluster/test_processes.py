@@ -49,7 +49,7 @@ def mf(files, tmp_path_factory):
 
 
 def columns(folder, name):
-    """The columns of a part of a run's model."""
+    """Return the columns of a part of a run's model."""
     return read_parquet(folder / "model" / f"{name}.parquet")
 
 

@@ -147,7 +147,7 @@ def led(keeper):
 
 
 def saved_by(keeper, rank):
-    """A file that a worker of this machine has written; its digest."""
+    """Return a file that a worker of this machine has written; its digest."""
     path = keeper.shard_path(rank)
     path.write_bytes(b"x")
     return Digest(1, "")

@@ -48,7 +48,7 @@ def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=
 
 @contextmanager
 def stranger(address, identity=None):
-    """A socket that connects to a member and is none itself."""
+    """Yield a socket that connects to a member and is none itself."""
     context = zmq.Context()
     dealer = context.socket(zmq.DEALER)
     dealer.setsockopt(zmq.LINGER, 1000)

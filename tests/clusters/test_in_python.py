@@ -21,7 +21,7 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 
 
 def ratings(folder):
-    """A file of 400 ratings."""
+    """Return a file of 400 ratings."""
     rows = [
         f"{user},thing {item},{user * item % 5 + 1}\n" for user in range(40) for item in range(10)
     ]

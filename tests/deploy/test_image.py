@@ -19,7 +19,7 @@ SECRETS = ("key", "secret", "token", "password", ".env", ".pem")
 
 
 def stages():
-    """The instructions (word, rest) of each stage; the first of a stage is its FROM."""
+    """Return the instructions (word, rest) of each stage; the first of a stage is its FROM."""
     text = re.sub(r"\\\n", " ", FILE.read_text(encoding="utf-8"))
     out = []
     for line in text.splitlines():

@@ -40,7 +40,7 @@ exec {sys.executable} -m tux "$@"
 
 
 def free_job():
-    """A number of a job whose port is free."""
+    """Return a number of a job whose port is free."""
     while True:
         with socket.socket() as held:
             held.bind(("127.0.0.1", 0))
@@ -90,7 +90,7 @@ class Submitted:
             )
 
     def pids(self):
-        """The tasks, by rank, as soon as they run."""
+        """Return the tasks, by rank, as soon as they run."""
         return [int(word) for word in self.until(self.folder / "pids").read_text().split()]
 
     def until(self, path):
@@ -182,7 +182,7 @@ def flags(folder):
 
 
 def alone(folder, *argv):
-    """The model of two workers on one machine."""
+    """Return the model of two workers on one machine."""
     where = folder / "alone"
     where.mkdir()
     with Running(where, "run", *argv, "--workers", 2, "--out", where / "out") as running:

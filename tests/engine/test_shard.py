@@ -54,7 +54,7 @@ def same(a, b):
 
 
 def small(folder):
-    """A small file, what is in it, and its digest."""
+    """Return a small file, what is in it, and its digest."""
     arrays = {
         "a": np.arange(5, dtype=np.float16),
         "b": np.array([[True, False]]),

@@ -21,7 +21,7 @@ WIDTHS = {"path": 4, "noise": 2}
 
 
 def lists_of(number, vertices):
-    """The lists of some vertices in a round."""
+    """Return the lists of some vertices in a round."""
     rng = np.random.default_rng([number, 5])
     every = {name: rng.integers(-1, N, (N, width)) for name, width in WIDTHS.items()}
     return {name: rows[vertices].astype(np.int32) for name, rows in every.items()}

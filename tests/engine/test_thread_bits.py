@@ -39,7 +39,7 @@ from tux.stages import (
 
 
 def bits(worker):
-    """The bytes of all that a worker holds."""
+    """Return the bytes of all that a worker holds."""
     arrays = {
         f"{name}.{f}": array
         for name, table in worker.tables.items()

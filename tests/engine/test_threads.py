@@ -190,7 +190,7 @@ EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=LEFT.astype("f4") 
 
 
 def ready(stage, threads, *, check=False, **values):
-    """A worker, and the steps of a stage that has run once."""
+    """Return a worker, and the steps of a stage that has run once."""
     worker = start(Trouble(), EDGES, threads=threads, check=check)
     steps = worker.prepare([stage])
     worker.run(steps)

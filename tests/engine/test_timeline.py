@@ -50,7 +50,7 @@ def sampled(team, epochs):
 
 
 def total(samples, field):
-    """The sum of lists of numbers, place by place."""
+    """Return the sum of lists of numbers, place by place."""
     return [sum(each) for each in zip(*(getattr(s, field) for s in samples), strict=True)]
 
 

@@ -221,7 +221,7 @@ def test_a_metric_that_is_not_monitored_never_stops():
 
 
 def spoil(field, *at, to=np.nan, epoch=2):
-    """A stage that puts a wrong number into a user's field in one epoch."""
+    """Return a stage that puts a wrong number into a user's field in one epoch."""
 
     def put(worker, block):
         if worker.epoch + 1 == epoch:

@@ -27,7 +27,7 @@ def small(**given):
 
 
 def slopes(model, x, sign, weight=1.0):
-    """The slope of the loss along each weight and along the intercept; `sign` (n,) of +-1."""
+    """Return the slope of the loss along each weight and along the intercept; `sign` (n,) of +-1."""
     r = -weight * sign * expit(-sign * (x @ model.coef_[0] + model.intercept_[0]))
     return x.T @ r, r.sum()
 

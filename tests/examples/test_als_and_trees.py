@@ -42,8 +42,8 @@ def ratings():
 
 
 def least_squares(ends, others, y, value, n):
-    """The factors (n, RANK) that minimise the objective for fixed factors `y` of the other ends:
-    to each system of ratings the penalty adds RANK equations.
+    """Return the factors (n, RANK) that minimise the objective for fixed factors `y` of the other
+    ends: to each system of ratings the penalty adds RANK equations.
     """
     x = np.zeros((n, RANK))
     for v in np.unique(ends):

@@ -31,7 +31,7 @@ WORKERS = pytest.mark.parametrize(
 
 
 def example(name):
-    """The class of a program."""
+    """Return the class of a program."""
     return find(f"docs/examples/{name}.py").program
 
 
@@ -62,7 +62,7 @@ def graph_of(pairs, kind=nx.Graph):
 
 
 def by_id(team, end, field):
-    """A field of all vertices, by id."""
+    """Return a field of all vertices, by id."""
     ids = team.edges.ids[end].values.tolist()
     return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 

@@ -36,7 +36,7 @@ SETTINGS = pytest.mark.parametrize(
 
 
 def example(name):
-    """The class of a program."""
+    """Return the class of a program."""
     return find(f"docs/examples/{name}.py").program
 
 
@@ -58,7 +58,7 @@ def graph(end, links=None, **fields):
 
 
 def by_id(team, end, field):
-    """A field of all vertices, by id."""
+    """Return a field of all vertices, by id."""
     ids = team.edges.ids[end].values.tolist()
     return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
@@ -172,7 +172,7 @@ def both_ways():
 
 
 def source_whole(edges, k, by):
-    """The worker of each edge, all that leave a vertex on one."""
+    """Return the worker of each edge, all that leave a vertex on one."""
     if by == "bicut":
         return PARTITIONERS[by](edges.src, edges.dst, k, 0, bipartite=True, favourite="source")
     return PARTITIONERS["source"](edges.src, edges.dst, k, 0)

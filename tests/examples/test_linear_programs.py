@@ -112,7 +112,7 @@ def test_lbfgs_from_the_command_line(tmp_path):
 
 
 def adam(steps, l2, step, batch):
-    """The weights after some steps along the full gradient."""
+    """Return the weights after some steps along the full gradient."""
     w = m = v = np.zeros(DATA.x.shape[1])
     for t in range(1, steps + 1):
         g = gradient(w) / batch + l2 * w

@@ -47,7 +47,7 @@ NAMES = ["note", "when", "url", "x", "n of rows", "Unnamed: 0", "a b", "price (â
 
 
 def column(values, rows, *, gaps):
-    """A column of `rows` values, one at least there."""
+    """Return a column of `rows` values, one at least there."""
     cells = st.one_of(st.none(), values) if gaps else values
     there = st.lists(cells, min_size=rows, max_size=rows)
     return there.filter(lambda each: any(cell is not None for cell in each))
@@ -78,7 +78,7 @@ def some_words(rows):
 
 
 def text(table, separator):
-    """A table as the csv module of Python writes it."""
+    """Return a table as the csv module of Python writes it."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
     writer.writerow(table)

@@ -151,7 +151,7 @@ def test_tiles_come_along_the_diagonals_of_the_grid_or_in_runs(
 
 
 def _group(line, groups):
-    """The number of the group in which each line came first."""
+    """Return the number of the group in which each line came first."""
     _, first = np.unique(line, return_index=True)
     order = line[np.sort(first)]
     parts = np.array_split(order, groups)

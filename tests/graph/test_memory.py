@@ -22,7 +22,7 @@ def ratings():
 
 
 def laid_out(inputs):
-    """The edges of a graph in tiles, as training walks them."""
+    """Return the edges of a graph in tiles, as training walks them."""
     edges = Graph.whole(MF(), inputs.handed_over(), None, 0).edges
     edges.walk_tiled("item", np.array([0, ITEMS]), USERS, (48, 48))
     return edges

@@ -13,7 +13,7 @@ from tux.arrays.networks import from_arrays
 
 
 def build(case):
-    """The parts of a case of `graphs`."""
+    """Return the parts of a case of `graphs`."""
     edges, test, assignment, k, seed = case
     return cut_up(edges, test, k=k, by=assignment, seed=seed)
 

@@ -22,7 +22,7 @@ ROUTES = ("up", "down", "peek_up", "peek_down")
 
 @pytest.fixture
 def folder(tmp_path):
-    """A new folder in which two parts of a small graph are saved."""
+    """Return a new folder in which two parts of a small graph are saved."""
     edges = EdgeData.of(
         ("user", "item"), [5, 5, -3, 2**62], ["a", "b", "b", "c"], {"value": np.arange(4.0)}
     )
@@ -259,7 +259,7 @@ def test_an_array_cut_short(folder):
 
 
 def header(text):
-    """A .npy file of which the header is this text, without a number behind it."""
+    """Return a .npy file of which the header is this text, without a number behind it."""
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 

@@ -129,7 +129,7 @@ def graphml(body: str, default: str = "undirected") -> str:
 
 
 def link(one: str, other: str, weight: str = "") -> str:
-    """An edge of GraphML."""
+    """Return an edge of GraphML."""
     data = f'<data key="d0">{weight}</data>' if weight else ""
     return f'<edge source="{one}" target="{other}">{data}</edge>'
 

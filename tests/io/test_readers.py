@@ -9,7 +9,7 @@ from tux.cli.main import main
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The folder that commands are given in."""
+    """Return the folder that commands are given in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

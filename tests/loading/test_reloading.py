@@ -74,7 +74,7 @@ def test_why_a_loader_ends(control, error, words):
 
 @pytest.fixture
 def launcher():
-    """A launcher of the second meeting of a run, for one that has only heads for questions."""
+    """Return a launcher of the second meeting of a run, for one that has only heads for questions."""
     heard = []
     return SimpleNamespace(
         meeting=SimpleNamespace(nonce=b"two"),

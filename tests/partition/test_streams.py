@@ -44,8 +44,8 @@ small = st.lists(
 
 
 def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
-    """The parts, which are exactly those of the slow implementation, and no more edges in each
-    than there may be.
+    """Return the parts, which are exactly those of the slow implementation, and no more edges in
+    each than there may be.
     """
     fast, reference, options, same = METHODS[method]
     if cap is not None:

@@ -7,7 +7,7 @@ from tux.base.errors import ProgramError
 
 
 def declare(base, **members):
-    """A class of users' with these members."""
+    """Return a class of users' with these members."""
     if base is Program:
         members = {"page": Vertex(n=delta("i4")), "link": Edge("page", "page"), **members}
     return type("Mine", (base,), {"__module__": __name__, **members})

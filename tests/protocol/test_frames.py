@@ -31,8 +31,8 @@ GOOD = Message(
 
 
 def raw(message, job=JOB, inside=0):
-    """The frames as they come from a network: bytes. At most `inside` bytes of arrays are in the
-    first frame.
+    """Return the frames as they come from a network: bytes. At most `inside` bytes of arrays are in
+    the first frame.
     """
     return [bytes(frame) for frame in encode(message, job, inside)]
 

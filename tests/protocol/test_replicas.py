@@ -21,7 +21,7 @@ CHANNEL = (0, 0)
 
 
 def table(count, /, **fields):
-    """A table whose fields all start at 0, or at their identities."""
+    """Return a table whose fields all start at 0, or at their identities."""
     new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
     for name, field in new.declared.items():
         new.arrays[name][...] = field.identity if field.kind == "delta" else 0

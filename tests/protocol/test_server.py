@@ -51,7 +51,7 @@ FOLD, PULL, NEITHER = 0, 1, 2
 
 @pytest.fixture
 def server():
-    """The server of worker 0 of two; `sent` are the messages that it has sent."""
+    """Return the server of worker 0 of two; `sent` are the messages that it has sent."""
     sent = []
     tables = (Table.allocate("tau", {}, 1), Table.allocate("tau", {}, 1))
     server = Server(0, 2, {}, tables, sent.append)

@@ -74,7 +74,7 @@ def names(out):
 
 @pytest.fixture
 def two(tmp_path):
-    """The folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
+    """Return the folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
     for epoch in (1, 2):
         checkpoint(Checkpoints(tmp_path / "out", newest(tmp_path / "out")), epoch)
     return tmp_path / "out"

@@ -61,7 +61,7 @@ def train(out, start, last, told):
 
 
 def epoch_in(out):
-    """The epoch of the newest checkpoint, 0 if there is none; all lists up to it are there."""
+    """Return the epoch of the newest checkpoint, 0 if there is none; all lists up to it are there."""
     checkpoint = newest(out).checkpoint
     if checkpoint is None:
         return 0

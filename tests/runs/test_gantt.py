@@ -40,7 +40,7 @@ def told(at, seconds, main=(), sockets=(), worker=0, **spent):
 
 
 def of(entry, start=None):
-    """The intervals of one sample: state, from and to since it began, rounded."""
+    """Return the intervals of one sample: state, from and to since it began, rounded."""
     made = entry.sample
     begin = made.at - made.seconds
     parts = parts_of(entry.worker, made, begin if start is None else start)
@@ -51,7 +51,7 @@ def of(entry, start=None):
 
 
 def folder_of(folder, *entries):
-    """A run's folder whose timeline has these entries."""
+    """Return a run's folder whose timeline has these entries."""
     write(folder)
     (folder / FILE).write_bytes(b"".join(map(line, entries)))
     return folder
@@ -222,7 +222,7 @@ def test_runs_without_records_say_so(tmp_path):
 
 
 def hours(folder, workers, *, marks=()):
-    """A run of some hours, of which only sums are known."""
+    """Return a run of some hours, of which only sums are known."""
     turns = [
         told(1000.0 + 60 * turn, 60.0, worker=w, compute=40.0 - w, send=5.0, wait=10.0, serve=2.0)
         for turn in range(1, 200)

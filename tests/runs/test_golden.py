@@ -36,8 +36,8 @@ FORMATS = {
 
 @pytest.fixture
 def old(tmp_path, monkeypatch):
-    """A copy of the folder, in which the test works: paths in it lead there, and models are read
-    without a compiler.
+    """Return a copy of the folder, in which the test works: paths in it lead there, and models are
+    read without a compiler.
     """
     folder = tmp_path / "old"
     shutil.copytree(GOLDEN, folder)
@@ -64,7 +64,7 @@ def tux(capsys):
 
 
 def columns(path):
-    """The columns of a table in a text file, as words."""
+    """Return the columns of a table in a text file, as words."""
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     return dict(zip(header, zip(*rows, strict=True), strict=True))

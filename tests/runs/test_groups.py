@@ -80,7 +80,7 @@ def test_the_order_is_that_of_any_number_of_workers(tmp_path):
 
 
 def blocks_of(worker, **options):
-    """The members (dense indices) of each block."""
+    """Return the members (dense indices) of each block."""
     batch = MiniBatch(Spy(lambda *_: None), over="feature", keep_groups=True, **options)
     batch = batch.prepare(worker)
     order = worker.graph.vertices["feature"].order

@@ -85,7 +85,7 @@ def test_what_an_input_may_not_return(methods, message):
 
 
 def with_report(**methods):
-    """The program with hooks of a report."""
+    """Return the program with hooks of a report."""
     report = type("Own", (Report,), methods)()
     return type("Pages", (Pages,), {"report": report, "input": with_input().input})()
 

@@ -154,7 +154,7 @@ def test_bad_rows_are_skipped_and_counted(here, workers):
 
 
 def faults(here, data, options, program=None):
-    """The errors of a run that loads whole, and of one that loads in shares."""
+    """Return the errors of a run that loads whole, and of one that loads in shares."""
     told = []
     for in_shares in (False, True):
         with pytest.raises((DataError, UsageError)) as caught:

@@ -52,7 +52,7 @@ def numbers(out):
 
 
 def checkpoint(out, number):
-    """A checkpoint of a run, by its number."""
+    """Return a checkpoint of a run, by its number."""
     path = Path(out, "checkpoints", number)
     return Checkpoint(path, checkpoints._manifest(path / checkpoints.MANIFEST))
 

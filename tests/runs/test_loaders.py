@@ -53,7 +53,7 @@ def train(out, watch=None, **options):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with data, and ``whole``, a run that has loaded them whole."""
+    """Return a folder with data, and ``whole``, a run that has loaded them whole."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)

@@ -64,7 +64,7 @@ def train(out, watch=None, data="ratings.csv", **options):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with data, and ``whole``, a run that lost no worker."""
+    """Return a folder with data, and ``whole``, a run that lost no worker."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)

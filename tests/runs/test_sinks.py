@@ -41,7 +41,7 @@ def trained(ratings, out, **how):
 
 
 def curves(records):
-    """The values of records by name, with their epochs."""
+    """Return the values of records by name, with their epochs."""
     names = dict.fromkeys(name for record in records for name in record)
     return {
         name: [(each["epoch"], each[name]) for each in records if name in each] for name in names

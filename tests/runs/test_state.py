@@ -48,7 +48,7 @@ def locked(out, process):
 
 
 def dead():
-    """The number of a process that has ended."""
+    """Return the number of a process that has ended."""
     child = os.fork()
     if not child:
         os._exit(0)

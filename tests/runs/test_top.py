@@ -72,7 +72,7 @@ def written(path, rows, header="user,item,rating"):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with ratings, a file of users, and a model of `mf` in `mf`."""
+    """Return a folder with ratings, a file of users, and a model of `mf` in `mf`."""
     monkeypatch.chdir(tmp_path)
     written("train.csv", TRAIN)
     written("users.csv", [["u7"], ["u2"], ["new"], ["u7"]], "user")

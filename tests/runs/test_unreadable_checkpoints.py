@@ -20,7 +20,7 @@ SETTINGS = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
 
 @pytest.fixture
 def two(tmp_path):
-    """A folder with two checkpoints."""
+    """Return a folder with two checkpoints."""
     writer = Checkpoints(tmp_path, Found(None, []))
     for _ in range(2):
         draft = writer.begin()

@@ -24,7 +24,7 @@ EDGES = EdgeData.of(
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder of a run of a small model."""
+    """Return the folder of a run of a small model."""
     run(MF(rank=6), EDGES, options=RunOptions(out=tmp_path / "out", epochs=3, jit=False))
     return tmp_path / "out"
 

@@ -40,7 +40,7 @@ class Counting(Program):
         self.barrier, self.events = barrier, []
 
     def note(self, what):
-        """A stage that notes, with the worker and its rows of items by id: the counters, and
+        """Return a stage that notes, with the worker and its rows of items by id: the counters, and
         what the masters have noted.
         """
 

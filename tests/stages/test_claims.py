@@ -83,7 +83,7 @@ UDFS = {
 
 @pytest.fixture
 def udf(written, request):
-    """The function of UDFS that a test is run with, and the field."""
+    """Return the function of UDFS that a test is run with, and the field."""
     parameters, body, field = UDFS[request.param]
     lines = "\n".join(f"    {line}" for line in body.split("\n"))
     return written(f"{CALLEES}def udf({parameters}):\n{lines}\n"), field
@@ -95,7 +95,7 @@ def compiled(udf):
 
 
 def without(claims, at):
-    """The claims, without that a field is written."""
+    """Return the claims, without that a field is written."""
     row, field = at.split(".")
     kept = claims[row]
     assert field in kept.writes

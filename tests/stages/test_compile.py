@@ -26,7 +26,7 @@ class Named(Exception):
 
 
 def name_of(monkeypatch, program, stage, edges=EDGES, **options):
-    """The module name of the kernel of `stage`; nothing is compiled."""
+    """Return the module name of the kernel of `stage`; nothing is compiled."""
 
     def instead(name, source, scope):
         raise Named(name)

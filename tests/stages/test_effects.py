@@ -60,7 +60,7 @@ def made(body, parameters="u, v, edges, n"):
 
 
 def functions(text, name):
-    """The functions of a source, by their names."""
+    """Return the functions of a source, by their names."""
     space = {"np": np, "PART": slice(0, 2)}
     for code in compile(text, name, "exec").co_consts:
         if isinstance(code, CodeType):
@@ -189,7 +189,7 @@ def test_what_is_not_followed_is_unknown(body, unknown):
 
 
 def built_in():
-    """The UDFs of the built-in apps, each by its name and its row's: what is found."""
+    """Return the UDFs of the built-in apps, each by its name and its row's: what is found."""
     apps = [MF(), LDA(optimise=1), LDA(optimise=1, asymmetric=True), WarpLDA(optimise=1)]
     apps += [WarpLDA(optimise=1, asymmetric=True), BlockPG(path=2), DeepWalk(), Walks()]
     out = {}

@@ -48,8 +48,8 @@ def fields(name, start, shift, n=1):
 
 
 def ran(udf, start, shift=(), *, records=True):
-    """A run on rows that record: what it has read and written, what the fields hold then, and the
-    error at which it ended.
+    """Return a run on rows that record: what it has read and written, what the fields hold then,
+    and the error at which it ended.
     """
     record, shift = Recorder(records=records), dict(shift)
     only = {n: rows(record, n, fields(n, start, shift))[0] for n in ("user", "item", "rating")}
@@ -90,8 +90,8 @@ def check(text, start):
 
 
 def kind(found):
-    """The one kind of changes of a field that is not found to be read, "none" of one that is not
-    found at all; "" of others.
+    """Return the one kind of changes of a field that is not found to be read, "none" of one that is
+    not found at all; "" of others.
     """
     one = [*found] if len(found) == 1 else [""]
     return one[0] if found else "none"

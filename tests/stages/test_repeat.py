@@ -24,7 +24,7 @@ LINKS = from_arrays([*LEFT, *range(100, 112)], [*RIGHT, *range(101, 113)], ends=
 
 
 def components(labels, ids):
-    """The sets of ids with one label."""
+    """Return the sets of ids with one label."""
     groups = {}
     for label, each in zip(labels.tolist(), ids.tolist(), strict=True):
         groups.setdefault(label, set()).add(each)
@@ -112,7 +112,7 @@ class Drawing(Program):
         self.make = make or (lambda program: [Repeat(*program.inner(), times="turns")])
 
     def inner(self):
-        """An Apply, a GlobalSync that walks masters, and a mini-batch."""
+        """Return an Apply, a GlobalSync that walks masters, and a mini-batch."""
         return [
             MiniBatch(Exchange(count), Apply("page", add), over="dst", vertices=9),
             GlobalSync(keep, aggregate=watch, over="page"),

@@ -139,7 +139,7 @@ class Pages(Program):
 
 
 def program(*stages, judged=(), **members):
-    """A program of pages with these stages."""
+    """Return a program of pages with these stages."""
     return type("Made", (Pages,), {"made": stages, "judged": judged, **members})()
 
 

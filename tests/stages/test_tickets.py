@@ -43,7 +43,7 @@ def change(values, i):
 
 
 def serial(tiles):
-    """The cells after all tiles in the order of the list."""
+    """Return the cells after all tiles in the order of the list."""
     cells = {}
     for number, members in enumerate(runs_of(tiles)):
         for i in members:
@@ -54,14 +54,14 @@ def serial(tiles):
 
 
 def runs_of(tiles):
-    """The tiles of each run: every third run has up to three that follow each other."""
+    """Return the tiles of each run: every third run has up to three that follow each other."""
     cuts = [at for at in range(len(tiles)) if at % 5 in (0, 1, 2)]
     return [range(lo, hi) for lo, hi in zip(cuts, [*cuts, len(tiles)][1:], strict=True)]
 
 
 def places_of(tile, number):
-    """The cells of a tile: of its row, its column and its run's lane. In a graph of one type, where
-    ranges are given as texts, rows and columns are the same.
+    """Return the cells of a tile: of its row, its column and its run's lane. In a graph of one
+    type, where ranges are given as texts, rows and columns are the same.
     """
     row, column = tile
     if isinstance(row, str):
@@ -182,7 +182,7 @@ def drawn(seed):
 
 
 def fault(seeds, rules):
-    """The first seed at which a run is not what the serial one is; None if there is none."""
+    """Return the first seed at which a run is not what the serial one is; None if there is none."""
     for seed in seeds:
         tiles, count = drawn(seed)
         if run(tiles, count, seed, rules) != serial(tiles):

@@ -42,8 +42,8 @@ def browser():
 
 @pytest.fixture
 def opened(browser):
-    """``opened(folder)``: the page of a run. The test fails for any error in it, and for anything
-    that it asks of others.
+    """Return a function that opens the page of a run, given its folder. The test fails for any
+    error in the page, and for anything that it asks of others.
     """
     servers, contexts, wrong = [], [], []
 

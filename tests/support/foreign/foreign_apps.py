@@ -132,7 +132,7 @@ LIKE = {
 
 
 def train(app: App, data: Any, out: Any, **options: Any) -> Any:
-    """A short run of an app in this process, without compiled functions."""
+    """Return a short run of an app in this process, without compiled functions."""
     how = {"epochs": app.epochs, "seed": 1, "jit": False, "threads": 1, "out": out}
     return tux.run(app.program(), data, progress=False, **how | options)
 
@@ -143,7 +143,7 @@ def need(library: str) -> Any:
 
 
 def columns_of_csv(app: App, path: Any) -> Any:
-    """A CSV file with the columns of an app's data, made at the first call."""
+    """Return a CSV file with the columns of an app's data, made at the first call."""
     if not path.exists():
         rows = zip(*(column.tolist() for column in app.columns.values()), strict=True)
         lines = [app.columns, *rows]

@@ -63,7 +63,7 @@ def _duck(app, at):
 
 
 def columns(app, at):
-    """A dict of arrays of numpy: what the others are compared with."""
+    """Return a dict of arrays of numpy: what the others are compared with."""
     return dict(app.columns), {}
 
 
@@ -259,8 +259,8 @@ MEMORY = 9
 
 
 def expected_ids(form: Form, app: App) -> dict[str, list[Any]]:
-    """The ids of a model of data in this form, by vertex type. Samples are numbered by their rows,
-    from 0 in memory, from 1 in files.
+    """Return the ids of a model of data in this form, by vertex type. Samples are numbered by their
+    rows, from 0 in memory, from 1 in files.
     """
     rows, columns = app.matrix.shape
     first, other = form.ids

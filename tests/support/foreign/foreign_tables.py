@@ -48,7 +48,7 @@ def same(found: Any, column: Any) -> None:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
-    """The columns of a table of any library, as lists."""
+    """Return the columns of a table of any library, as lists."""
     if hasattr(table, "to_pydict"):
         return table.to_pydict()
     if hasattr(table, "to_dict") and hasattr(table, "iloc"):

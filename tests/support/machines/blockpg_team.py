@@ -24,7 +24,7 @@ def fit(
     every=1000,
     **parameters,
 ):
-    """A team that has been trained to a tight tolerance."""
+    """Return a team that has been trained to a tight tolerance."""
     edges = data.edges()
     program = program(**{"tol": 1e-13, **parameters})
     team = Team(

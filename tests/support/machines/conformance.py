@@ -10,7 +10,7 @@ LONG = ("driver-killed", "without-restarts")
 
 
 def promises(*, has_all=False):
-    """A mark: the scenarios of an engine. What the driver does alike on all engines is asked
+    """Return a mark: the scenarios of an engine. What the driver does alike on all engines is asked
     of one in CI, which `has_all`.
     """
     rest = LONG if has_all else [pytest.param(each, marks=pytest.mark.long) for each in LONG]

@@ -61,7 +61,7 @@ class Ending(NamedTuple):
         return self._replace(records=[records[epoch:] for records in self.records])
 
     def differs(self, other):
-        """The names of arrays and of numbers in records that are not the same."""
+        """Return the names of arrays and of numbers in records that are not the same."""
         assert [len(each) for each in self.records] == [len(each) for each in other.records]
         pairs = [*zip(self.arrays, other.arrays, strict=True)]
         for mine, others in zip(self.records, other.records, strict=True):
@@ -180,9 +180,9 @@ def _steps(training, job, records):
 
 
 def all_kept(job, folder):
-    """The files of the checkpoints at all marks of a job, by place, and what the runs that have
-    kept them have ended with. Where the checkpoint before is still being written, one is left out,
-    so there may be several runs.
+    """Return the files of the checkpoints at all marks of a job, by place, and what the runs that
+    have kept them have ended with. Where the checkpoint before is still being written, one is left
+    out, so there may be several runs.
     """
     keeper, places, endings = InFiles(folder), {}, []
     while not endings or len(keeper.kept) < len(places):

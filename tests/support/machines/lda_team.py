@@ -12,7 +12,7 @@ ENDS = ("document", "word")
 
 
 def bags(documents, words, **options):
-    """The edges of a corpus given token by token."""
+    """Return the edges of a corpus given token by token."""
     pairs, counts = np.unique(np.stack([documents, words]), axis=1, return_counts=True)
     return EdgeData.of(ENDS, *pairs, {"count": counts.astype(np.int32)}, **options)
 

@@ -35,7 +35,7 @@ def unharmed(one, other, value=7):
 
 
 def job_in(folder, **changed):
-    """A job of two workers, whose sockets are in a folder."""
+    """Return a job of two workers, whose sockets are in a folder."""
     fields = dict(
         nonce=b"1",
         graph="",

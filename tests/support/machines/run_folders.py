@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def model(out):
-    """The bytes of the model's files, by name."""
+    """Return the bytes of the model's files, by name."""
     return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
 
 

@@ -47,7 +47,7 @@ def ratings(m=45, users=14, items=9):
 
 
 def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
-    """The k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
+    """Return the k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
     assignment = (
         PARTITIONERS[by](edges.src, edges.dst, k, seed, bipartite=len(set(edges.ends)) == 2)
         if isinstance(by, str)
@@ -57,7 +57,7 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
 
 
 def all_dirty(*fields):
-    """A packed message in which all values (r, *shape) of each field are dirty."""
+    """Return a packed message in which all values (r, *shape) of each field are dirty."""
     return pack(
         (values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8))
         for values in map(np.asarray, fields)
@@ -150,7 +150,7 @@ class Team:
         return {name: sum(worker.sent().get(name, 0) for worker in self.workers) for name in names}
 
     def gather(self, vertex, field):
-        """A field of all masters, (n, *shape), by dense index."""
+        """Return a field of all masters, (n, *shape), by dense index."""
         shares = []
         for worker in self.workers:
             held = worker.graph.vertices[vertex]

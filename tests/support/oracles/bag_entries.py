@@ -2,7 +2,7 @@
 
 
 def entries(bags):
-    """The entries as tuples of row id, column id and number, in the order of the file."""
+    """Return the entries as tuples of row id, column id and number, in the order of the file."""
     ids = [bags.edges.ids[end] for end in bags.edges.ends]
     columns = [
         ids[0].decode(bags.edges.src),

@@ -71,7 +71,7 @@ def slopes(data, w, b=0.0):
 
 
 def steepest(data, intercept=False):
-    """The least penalty at which no weight is wanted."""
+    """Return the least penalty at which no weight is wanted."""
     b = 0.0
     if intercept:
         up, down = data.c[data.y > 0].sum(), data.c[data.y < 0].sum()
@@ -117,7 +117,7 @@ def solve(data, l1, l2=0.0, intercept=False):
 
 
 def _direction(hessian, slopes, w, lasso, rounds=300):
-    """The minimiser of the quadratic model with the penalty, by coordinates."""
+    """Return the minimiser of the quadratic model with the penalty, by coordinates."""
     diagonal, penalty = hessian.diagonal().tolist(), lasso.tolist()
     at, q = w.tolist(), slopes.copy()  # q: the model's slopes where `at` is
     for _ in range(rounds):

@@ -16,5 +16,5 @@ def pairs(edges):
 
 
 def once(path, **fields):
-    """The edges of a file, those without a direction once."""
+    """Return the edges of a file, those without a direction once."""
     return pairs(read_edges(path, ONE, fields, undirected="once"))

@@ -25,7 +25,7 @@ def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
 
 
 def edges_of(x, y, weight=None, train=None):
-    """The entries as edges, behind those of training if they are given."""
+    """Return the entries as edges, behind those of training if they are given."""
     sample, feature = np.nonzero(~np.isnan(x))
     n, p = x.shape
     known = {"label": y, "weight": np.ones(n, "f4") if weight is None else weight.astype("f4")}
@@ -55,7 +55,7 @@ def derived(loss, y, m):
 
 
 def units(v):
-    """A power of two for whole numbers, and these."""
+    """Return a power of two for whole numbers, and these."""
     unit = 2.0 ** (math.ceil(math.log2(np.abs(v).max())) - 29)
     return unit, np.floor(v / unit + 0.5).astype(np.int64)
 

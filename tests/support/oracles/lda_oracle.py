@@ -71,7 +71,7 @@ class Tiny:
         return p / p.sum()
 
     def sweep(self):
-        """The matrix of one sweep: each token in its turn is drawn given all others."""
+        """Return the matrix of one sweep: each token in its turn is drawn given all others."""
         p, n = self.posterior(), len(self.words)
         out = np.eye(len(p))
         for i in range(n):

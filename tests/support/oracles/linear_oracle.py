@@ -19,7 +19,7 @@ def numbers(seed=0):
 
 
 def losses(name, y, m, width=WIDTH):
-    """The loss of each sample, (n,)."""
+    """Return the loss of each sample, (n,)."""
     e = m - y
     return {
         "logistic": np.logaddexp(0, -y * m),
@@ -66,7 +66,7 @@ def fit(
     every=1,
     **parameters,
 ):
-    """A team that has been trained."""
+    """Return a team that has been trained."""
     edges = data.edges()
     held = None if test is None else test.edges(edges)
     program = Linear(**parameters)

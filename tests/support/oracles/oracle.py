@@ -7,8 +7,8 @@ import numpy as np
 
 
 def graph(edges):
-    """The networkx graph of edges between vertices of one type, by dense index; all vertices,
-    each edge once per occurrence.
+    """Return the networkx graph of edges between vertices of one type, by dense index; all
+    vertices, each edge once per occurrence.
     """
     (kind, _) = edges.ends
     out = nx.MultiDiGraph()
@@ -30,7 +30,7 @@ def pagerank(edges, damping):
 
 
 def components(edges, labels):
-    """The least of `labels` in each vertex's component, by dense index."""
+    """Return the least of `labels` in each vertex's component, by dense index."""
     out = labels.copy()
     for part in nx.weakly_connected_components(graph(edges)):
         out[list(part)] = labels[list(part)].min()

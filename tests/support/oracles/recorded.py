@@ -21,7 +21,7 @@ class Recorder:
         self._copies = []  # the same of entries that were picked out of fields
 
     def watch(self, at, array):
-        """A copy of an array, as memory of the field `at`."""
+        """Return a copy of an array, as memory of the field `at`."""
         self.held[at] = array = np.array(array)
         if not self._records:
             return array
@@ -36,7 +36,7 @@ class Recorder:
             self._copies.append((*_span(array), at, array))
 
     def _fields(self, thing, *, copies):
-        """The fields in a value."""
+        """Return the fields in a value."""
         if isinstance(thing, tuple | list):
             return {at for each in thing for at in self._fields(each, copies=copies)}
         if not isinstance(thing, Watched) or not thing.size:
@@ -70,7 +70,7 @@ def _span(array):
 
 
 def _plain(thing):
-    """A value, its arrays as plain ones."""
+    """Return a value, its arrays as plain ones."""
     if isinstance(thing, tuple | list):
         return type(thing)(map(_plain, thing))
     return thing.view(np.ndarray) if isinstance(thing, Watched) else thing
@@ -142,7 +142,7 @@ Watched.fill = _filling
 
 
 def rows(record, name, fields, pairs=()):
-    """The rows of a table whose `fields` (n, *shape) are watched as those of the row `name`."""
+    """Return the rows of a table whose `fields` (n, *shape) are watched as those of the row `name`."""
     watched = {field: record.watch((name, field), array) for field, array in fields.items()}
     spec = RowSpec(name, tuple(fields), ", ".join(fields), pairs)
     count = len(next(iter(watched.values())))

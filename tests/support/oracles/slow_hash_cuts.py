@@ -55,7 +55,7 @@ def by_target(pairs, k, seed):
 
 
 def columns(k):
-    """The cells of each column of the grid."""
+    """Return the cells of each column of the grid."""
     rows = math.ceil(k / math.ceil(math.sqrt(k)))
     return [list(range(first, min(first + rows, k))) for first in range(0, k, rows)]
 

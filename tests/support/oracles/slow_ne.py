@@ -6,8 +6,8 @@ import math
 
 
 def slow_ne(src, dst, k, seed=0, cap=1.001, tau=100.0, n=None):
-    """The part of each edge; vertices are the numbers below n, equal ones in `src` and `dst` the
-    same vertex.
+    """Return the part of each edge; vertices are the numbers below n, equal ones in `src` and `dst`
+    the same vertex.
     """
     edges = list(zip(src, dst, strict=True))
     m, n = len(edges), n or max([*src, *dst], default=-1) + 1

@@ -20,7 +20,7 @@ def holders(pairs, parts, bipartite):
 
 
 def balance(loads):
-    """The largest over the mean."""
+    """Return the largest over the mean."""
     return max(loads) * len(loads) / sum(loads) if sum(loads) else 1.0
 
 

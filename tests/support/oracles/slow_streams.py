@@ -42,8 +42,8 @@ class Parts:
 
 
 def best_scored(parts, edge, degree, theta, lam, limit):
-    """The part with the highest score; ties by load, then number. An edge's own degrees are the
-    ones it is scored by.
+    """Return the part with the highest score; ties by load, then number. An edge's own degrees are
+    the ones it is scored by.
     """
     u, v = edge
     high, low = max(parts.load), min(parts.load)

@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 def commands(text: str) -> list[Command]:
-    """The commands of a block: those behind `$ ` if there are any, else its lines."""
+    """Return the commands of a block: those behind `$ ` if there are any, else its lines."""
     lines, found = text.splitlines(), []
     if not any(line.startswith("$ ") for line in lines):
         if "<<" in text or "wait\n" in text:  # its lines belong together
@@ -91,7 +91,9 @@ def _whole(lines: list[str]) -> list[str]:
 
 
 def programs(command: str) -> set[str]:
-    """The programs that a command calls: the first words of its lines and of what follows | ; &."""
+    """Return the programs that a command calls: the first words of its lines and of what follows |
+    ; &.
+    """
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|\s#.*", " ", command)
     return set(re.findall(r"(?:^|[|;&(`])[ \t]*([^\s|;&()<>`]+)", bare, re.MULTILINE))
 
@@ -122,7 +124,7 @@ def run(command: str) -> Outcome:
 
 
 def shape(line: str) -> str:
-    """A line, with 0 for each number, single blanks, and without the prefixes of units."""
+    """Return a line, with 0 for each number, single blanks, and without the prefixes of units."""
     zeros = re.sub(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?|\.\d+", "0", line)
     return re.sub(r"\b[kMG](B|edges/s)\b", r"\1", " ".join(zeros.split()))
 
@@ -159,7 +161,7 @@ def _python(example) -> None:
 
 
 def _comments(document):
-    """The comments that say what becomes of the next block."""
+    """Yield the comments that say what becomes of the next block."""
     for lexed in DirectiveInHTMLCommentLexer("output|file")(document):
         name, said = lexed.lexemes["directive"], lexed.lexemes["arguments"].strip('" ')
         assert said, f"a comment {name} that says nothing"
@@ -226,7 +228,7 @@ def run_page(page: str) -> list[str]:
 
 
 def fences(text: str) -> list[tuple[str, str, str]]:
-    """The blocks of a page: language, text, and the reason why it is not run, or ""."""
+    """Return the blocks of a page: language, text, and the reason why it is not run, or ""."""
     pattern = r'(?:^<!-- skip: next "(.+?)" -->\n\n?)?^```(.*)\n((?:.*\n)*?)^```$'
     return [
         (found[2], found[3], found[1] or "") for found in re.finditer(pattern, text, re.MULTILINE)

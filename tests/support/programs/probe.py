@@ -83,7 +83,7 @@ class Simulation:
         return np.argsort(self.parts[0].types[name].order)
 
     def home(self, name):
-        """The master's worker of each position."""
+        """Return the master's worker of each position."""
         out = np.empty(self.parts[0].types[name].vertices, int)
         for rank, part in enumerate(self.parts):
             out[part.types[name].masters] = rank

@@ -55,7 +55,7 @@ def executed(worker, *stages):
 
 
 def complete(program, edges, epochs, **options):
-    """A worker whose program has been set up and has run for `epochs` epochs."""
+    """Return a worker whose program has been set up and has run for `epochs` epochs."""
     worker = start(program, edges, **options)
     setup, stages = worker.prepare(program.setup()), worker.prepare(program.stages())
     worker.run(setup)
@@ -66,12 +66,12 @@ def complete(program, edges, epochs, **options):
 
 
 def column(worker, vertex, field):
-    """A field in the order of dense indices, (n, *shape), whatever order the rows have."""
+    """Return a field in the order of dense indices, (n, *shape), whatever order the rows have."""
     return worker.tables[vertex].arrays[field][worker.graph.vertices[vertex].row_of]
 
 
 def by_edge(worker, field):
-    """An edge field by the pair of ids that its edge joins."""
+    """Return an edge field by the pair of ids that its edge joins."""
     edges = worker.graph.edges
     ends = []
     for name, rows in zip(edges.declared.ends, (edges.src, edges.dst), strict=True):

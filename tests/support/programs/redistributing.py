@@ -303,7 +303,7 @@ def of_edges(worker, at):
 
 
 def of_context(workers, f, declared):
-    """The master's value with all that is unsent."""
+    """Return the master's value with all that is unsent."""
     shown = [worker.tables["tau"].arrays[f].astype("f8") for worker in workers]
     if declared.kind == "delta":
         for worker in workers:

@@ -10,8 +10,8 @@ from tux.io.samples import read_samples
 
 
 def writer(folder):
-    """A function that writes a file and returns its path; one test's files may be written over
-    each other.
+    """Return a function that writes a file and returns its path; one test's files may be written
+    over each other.
     """
 
     def make(content: str | bytes, name: str = "s.svm") -> Path:
@@ -23,7 +23,7 @@ def writer(folder):
 
 
 def entries(samples):
-    """The entries as a set of row id, feature and value."""
+    """Return the entries as a set of row id, feature and value."""
     edges = samples.edges
     ids = [
         edges.ids[end].decode(code).tolist()

@@ -19,7 +19,7 @@ from support.programs.wrong_programs import (
 
 
 def here(line: str) -> str:
-    """A line that is marked."""
+    """Return a line that is marked."""
     return f"{line}  # here"
 
 

@@ -78,7 +78,7 @@ class Wrong:
 
 
 def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wrong:
-    """A mistake; `changes` of `BASE` are old text, new text, and so on. The mistake needs no
+    """Return a mistake; `changes` of `BASE` are old text, new text, and so on. The mistake needs no
     compiler, unless `flags` say so.
     """
     text = BASE
@@ -94,7 +94,7 @@ def compiled(mistake: str, says: str, *changes: str) -> Wrong:
 
 
 def page(fields: str) -> str:
-    """The vertex type with more fields."""
+    """Return the vertex type with more fields."""
     return PAGE.replace("(", f"({fields}, ", 1)
 
 
