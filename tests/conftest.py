@@ -27,13 +27,13 @@ LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first, so that no process is alone with one of them at the end."""
+    """Put the longest files first, so that no process is alone with one of them at the end."""
     items.sort(key=lambda item: [not item.nodeid.startswith(begin) for begin in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores, as many tests wait for processes."""
+    """Return one process more than there are cores, as many tests wait for processes."""
     return cores() + 1
 
 
@@ -51,8 +51,8 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread_of_blas() -> Iterator[None]:
-    """As several processes of tests share the cores: threads of BLAS that wait for each other would
-    take them from the others.
+    """Use one thread of BLAS. Several processes of tests share the cores, and threads of BLAS that
+    wait for each other would take them from the others.
     """
     with threadpool_limits(1):
         yield
@@ -84,8 +84,8 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[[str], tuple[int, st
 
 @pytest.fixture(scope="session", autouse=True)
 def signals() -> None:
-    """Signals that the suite was told to ignore, as by `nohup` or in the background of a shell,
-    reach the processes that tests start.
+    """Let the processes that tests start get signals that the suite was told to ignore, as by
+    `nohup` or in the background of a shell.
     """
     for each in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP):
         if signal.getsignal(each) == signal.SIG_IGN:
@@ -95,8 +95,8 @@ def signals() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def time_to_be_silent() -> None:
-    """However slow the machine is, a command in this process says nothing on standard error because
-    it takes long; `tests/cli/test_silence.py` has a clock of its own.
+    """Let a command in this process say nothing on standard error because it takes long, however
+    slow the machine is. `tests/cli/test_silence.py` has a clock of its own.
     """
     show.BEAT = 3600.0
 
@@ -109,8 +109,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """However little there is to do, all threads of a worker share it. The list gets the number of
-    threads each time that they do.
+    """Have all threads of a worker share the work, however little there is. The list gets the
+    number of threads each time that they do.
     """
     counts: list[int] = []
     run = Threads.run

@@ -30,7 +30,7 @@ def caught(name, seeds):
 
 
 def main(seeds):
-    """Prints what was run; returns whether all is as it should be."""
+    """Print what was run. Return whether all is as it should be."""
     start, alarms, stalest = time.perf_counter(), [], defaultdict(int)
     for seed in range(seeds):
         scenario = Scenario.drawn(seed)

@@ -91,7 +91,7 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
 
 @cache
 def tree_of(name):
-    """Return the syntax tree of a file. Not made before a test asks for it: each process that
+    """Return the syntax tree of a file. It is not made before a test asks for it: each process that
     collects the tests imports this file, and one of them runs its tests.
     """
     return ast.parse(FILES[name].read_text(encoding="utf-8"))
@@ -132,7 +132,7 @@ def run_time(tree):
 
 
 def imports(tree):
-    """Dotted names that a tree imports when it runs, names taken from packages included, and
+    """Return dotted names that a tree imports when it runs, names taken from packages included, and
     those in functions.
     """
     for node in run_time(tree):
@@ -166,7 +166,7 @@ def reach(name):
 
 
 def arrows(text):
-    """Return the arrows (from, to) of the Mermaid picture in a Markdown text, by names of packages."""
+    """Return the arrows (from, to) of the Mermaid picture in a Markdown text, by package names."""
     picture = text.split("```mermaid\n")[1].split("```")[0]
     lines = re.findall(r"^ +(\w+) --> (\w+(?: & \w+)*)$", picture, re.MULTILINE)
     return {
@@ -178,7 +178,7 @@ def arrows(text):
 
 @cache
 def nodes_of(name):
-    """All nodes of the tree of a file."""
+    """Return all nodes of the tree of a file."""
     return [*ast.walk(tree_of(name))]
 
 

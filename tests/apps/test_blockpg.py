@@ -25,7 +25,9 @@ REAL = {
 
 
 def reaches(team, data, share, l1, l2=0.0, intercept=False):
-    """The model is within `share` of the optimum, and its objective is what the program says."""
+    """Assert that the model is within `share` of the optimum, and that the program reports its
+    objective.
+    """
     best, _, _ = oracle.solve(data, l1, l2, intercept)
     said, w, b = found(team)
     assert said == pytest.approx(oracle.objective(data, w, l1, l2, b), rel=1e-9)
@@ -35,7 +37,7 @@ def reaches(team, data, share, l1, l2=0.0, intercept=False):
 
 
 def falls(team):
-    """The objective never rises; its own rounding apart."""
+    """Assert that the objective never rises, apart from its own rounding."""
     objective = np.array(team.history("objective"))
     return (np.diff(objective) <= 1e-11 * objective[:-1]).all()
 
@@ -93,7 +95,9 @@ def test_real_data_on_two_workers(real_data):
 
 
 def real(path, l1, best, share, **options):
-    """The known optimum of a file is reached, and the objective is that of the weights."""
+    """Assert that the known optimum of a file is reached, and that the objective is that of the
+    weights.
+    """
     samples = read_samples(path)
     team = Team(
         BlockPG(l1=l1, tol=1e-10),

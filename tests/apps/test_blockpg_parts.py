@@ -35,7 +35,7 @@ def test_renew():
 
 
 def entries(values, **samples):
-    """Edges of a feature to samples, given by their fields."""
+    """Return edges of a feature to samples, given by their fields."""
     rows = [
         Row(**dict(zip(samples, each, strict=True))) for each in zip(*samples.values(), strict=True)
     ]

@@ -23,8 +23,8 @@ SELF = Path(__file__)
 
 
 def flat():
-    """Columns that sum to the intercept's: along them the loss is flat, the penalty is not, and
-    searches go far.
+    """Return columns that add up to the intercept's. Along them the loss is flat and the penalty is
+    not, so searches go far.
     """
     rng = np.random.default_rng(1)
     colour, size = rng.integers(0, 3, 300), rng.normal(size=300)

@@ -53,8 +53,8 @@ def tux(capsys):
 
 @pytest.fixture
 def samples(here):
-    """libsvm files of more features than samples, one to train and one to test on; the first has
-    rows of zeros.
+    """Write libsvm files of more features than samples, one to train and one to test on. The first
+    has rows of zeros.
     """
     write_clicks(
         clicks(60, 100, 5, 10, seed=3, test_share=0.3), here / "train.svm", here / "test.svm"

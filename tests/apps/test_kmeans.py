@@ -59,7 +59,7 @@ def squares(x, center):
 
 
 def lloyd(x, center, moves):
-    """(inertia, centers) after so many moves of the centers to the means of their samples."""
+    """Move the centers to the means of their samples so many times. Return (inertia, centers)."""
     for _ in range(moves):
         label = squares(x, center).argmin(axis=1)
         center = np.stack(

@@ -28,8 +28,8 @@ from tux.runs.folder import model_of, read_run
 
 
 def em(words, phi, alpha, passes=fold_in.PASSES):
-    """theta_k = (alpha + sum_i g_ik) / (N + K alpha), g_ik ~ theta_k phi_(w_i)k, from all topics
-    alike.
+    """Solve theta_k = (alpha + sum_i g_ik) / (N + K alpha), g_ik ~ theta_k phi_(w_i)k, from equal
+    shares of all topics.
     """
     k = phi.shape[1]
     theta = [1 / k] * k
@@ -43,7 +43,7 @@ def em(words, phi, alpha, passes=fold_in.PASSES):
 
 
 def shares(by_word, beta):
-    """phi (V, K), V being the number of words that occur."""
+    """Return phi (V, K), where V is the number of words that occur."""
     v = (by_word.sum(1) > 0).sum()
     return (by_word + beta) / (by_word.sum(0) + v * beta)
 
@@ -57,8 +57,8 @@ def by_document(edges):
 
 
 def slow_perplexity(test, by_word, alpha, beta):
-    """exp(- mean log p) of every other word of a held-out document, by the topics of those
-    between.
+    """Return exp(- mean log p) of every other word of a held-out document, by the topics of the
+    words between.
     """
     phi, total, n = shares(by_word, beta), 0.0, 0
     for words in by_document(test).values():
@@ -101,7 +101,9 @@ def settled(program, edges, test=None, jit=False, epochs=3):
 
 
 def held_out(train, seed=5, documents=6):
-    """Held-out documents behind those of `train`; one has no words, and some words are unknown."""
+    """Return held-out documents whose ids follow those of `train`; one has no words, and some words
+    are unknown.
+    """
     new = drawn(seed, documents=documents, words=12)
     ids = {"document": new.ids["document"], "word": train.ids["word"]}
     test = EdgeData.of(

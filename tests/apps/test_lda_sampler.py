@@ -19,7 +19,7 @@ SAMPLES = 1500
 
 
 def tiny(seed):
-    """Program and edges of a corpus of few tokens."""
+    """Return a program and the edges of a corpus of few tokens."""
     rng = np.random.default_rng(seed)
     topics = 2 + seed % 2
     n = int(rng.integers(5, 8 if topics == 2 else 6))
@@ -101,7 +101,7 @@ def test_an_occurrence_moves_within_a_full_list():
 
 
 def counts_own(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its word and topic while it draws."""
+    """Draw as `sample` does, but leave the token in the counts of its word and topic."""
     q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
@@ -123,7 +123,7 @@ def place_of(document, k):
 
 
 def counts_own_in_document(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its document while it draws."""
+    """Draw as `sample` does, but leave the token in the counts of its document."""
     q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:

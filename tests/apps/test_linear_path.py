@@ -13,7 +13,7 @@ from tux.cli.main import main
 
 
 def ends(team):
-    """(penalty, objective) of each penalty's last step, in the order of the run."""
+    """Return (penalty, objective) of each penalty's last step, in the order of the run."""
     penalties, objectives = team.history("penalty_l2"), team.history("objective")
     return list(dict(zip(penalties, objectives, strict=True)).items())
 

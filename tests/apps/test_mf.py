@@ -206,14 +206,14 @@ def test_setup_against_numpy(jit):
 
 
 def norms(f, warm):
-    """Squared norms (n, 2) of the two groups of dimensions."""
+    """Return squared norms (n, 2) of the two groups of dimensions."""
     return np.stack([(f[:, :warm] ** 2).sum(1), (f[:, warm:] ** 2).sum(1)], axis=1)
 
 
 @pytest.fixture(scope="module")
 def plain_run():
-    """Three epochs in plain Python: the worker, and by epoch the edges in the order in which
-    they were visited.
+    """Run three epochs in plain Python. Return the worker, and by epoch the edges in the order in
+    which they were visited.
     """
     visited, sgd = [], mf.sgd
 

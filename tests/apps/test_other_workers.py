@@ -160,7 +160,7 @@ class Moved:
         return [made.state(rank) for rank in range(n)]
 
     def workers(self, states):
-        """Workers that have these states."""
+        """Return workers that have these states."""
         trainings = self.job._replace(k=len(states)).trainings()
         for training, state in zip(trainings, states, strict=True):
             training.resume(state)
@@ -221,5 +221,5 @@ def test_counts_of_a_shuffled_program_are_exact_within_epochs_too(tmp_path):
 
 
 def visits(job, ending):
-    """Of all pages, at the end of a run."""
+    """Return the visits of all pages, at the end of a run."""
     return Counting(job, ending.workers).gather("page", "visits")

@@ -30,7 +30,7 @@ either = pytest.mark.parametrize("kind", KINDS)
 
 
 def rise(prior, n):
-    """psi(prior + n) - psi(prior), as psi(x + 1) = psi(x) + 1 / x."""
+    """Return psi(prior + n) - psi(prior), as psi(x + 1) = psi(x) + 1 / x."""
     return sum(1 / (prior + i) for i in range(int(n)))
 
 
@@ -273,8 +273,8 @@ ALPHA = np.array([2.0, 0.6, 0.2, 0.06])
 
 
 def uneven(documents=300, length=40, vocabulary=80, seed=2):
-    """Documents drawn by ALPHA, and the topics' words (K, V): each topic has some of its own,
-    and a tenth of the others'.
+    """Return documents drawn by ALPHA, and the topics' words (K, V): each topic has some of its
+    own, and a tenth of the others'.
     """
     rng = np.random.default_rng(seed)
     own = np.kron(np.eye(len(ALPHA)), np.ones(vocabulary // len(ALPHA)))

@@ -231,7 +231,7 @@ def test_two_workers(here, command):
 
 
 def edges(label, weight=1.0):
-    """Samples that are edges already."""
+    """Return samples that are edges already."""
     row, column = np.nonzero(X)
     kinds = {"sample": Ids(np.arange(len(X))), "feature": Ids(np.arange(X.shape[1]))}
     known = {

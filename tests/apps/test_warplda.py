@@ -140,8 +140,8 @@ def test_a_document_remembers_what_words_have_counted():
 
 
 def fresh(truth, z, rng, walk):
-    """One sweep: each token is proposed a topic by its document, then by its word, each of which
-    is decided on at once.
+    """Make one sweep: each token is proposed a topic by its document, then by its word. Each
+    proposal is decided on at once.
     """
     p, k = parameters(truth.topics, truth.alpha, truth.beta), truth.topics
     tau = Row(n=np.bincount(z, minlength=k), smooth=(truth.words.max() + 1) * truth.beta)
@@ -157,7 +157,7 @@ def fresh(truth, z, rng, walk):
 
 
 def forgets_itself(edges, bag, n, prior, tau, p, rng):
-    """`walk` that leaves the token in its own counts."""
+    """Walk as `walk` does, but leave the token in its own counts."""
     n[edges[0].z[TOPIC]] += 1
     warplda.walk(edges, bag, n, prior, tau, p, rng)
 

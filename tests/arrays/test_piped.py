@@ -38,8 +38,8 @@ def plain(tmp_path):
 
 @pytest.fixture
 def pipe(tmp_path, monkeypatch):
-    """Makes a pipe through which some bytes come, once; copies of it lie in a folder of the
-    test, and are gone at its end.
+    """Return a function that makes a pipe through which some bytes come, once. Copies of it are in
+    a folder of the test, and are removed at its end.
     """
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))

@@ -80,7 +80,9 @@ def trains(backend, said, **options):
 
 
 def is_that_of_one_machine(out, **options):
-    """The results are those of two workers of this machine that read all rows from one file."""
+    """Assert that the results are those of two workers of this machine that read all rows from one
+    file.
+    """
     chosen = RunOptions(jit=False, threads=1, workers=2, out="whole", **options)
     why_whole.SMALL = 1 << 20
     session.run(MF(rank=2), "train.parquet", "held.parquet", chosen)

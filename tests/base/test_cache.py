@@ -14,7 +14,7 @@ from tux.base import cache
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """Yield a home of its own, without any cache, and no answers from before."""
+    """Yield a home folder for the test, without any cache, and forget answers from before."""
     cache._chosen.cache_clear()
     for name in ("TUX_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)

@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
     def passes(self):
-        """A long time passes, and the watchers look whether they should say something."""
+        """Let a long time pass; the watchers look whether they should say something."""
         self.now += LONG
         for each in list(self.watchers):
             each.tick()

@@ -116,7 +116,7 @@ class Recorder(show.Plain):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """By app: the folder of a run, all that it told its watcher, and its result."""
+    """Return by app the folder of a run, all that it told its watcher, and its result."""
     done = {}
 
     def of(app):

@@ -43,13 +43,13 @@ def join():
 
 @pytest.fixture
 def ipc(tmp_path):
-    """Addresses in a folder of the test's own: ``ipc(n)``."""
+    """Return a function that gives addresses in a folder of the test's own: ``ipc(n)``."""
     return lambda n: [f"ipc://{tmp_path}/{number}" for number in range(n)]
 
 
 @pytest.fixture
 def tcp():
-    """Loopback addresses that are free."""
+    """Return a function that gives loopback addresses that are free."""
 
     def addresses(n):
         held = [socket.socket() for _ in range(n)]

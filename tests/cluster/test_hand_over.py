@@ -92,7 +92,7 @@ def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch
     kept = []
 
     def echo(message):
-        """A server: what comes as TOTALS is sent back as an answer."""
+        """Send back as an answer what comes as TOTALS, as a server."""
         if message.kind is not Kind.TOTALS:
             return False
         kept.append(message)

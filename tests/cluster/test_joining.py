@@ -25,7 +25,9 @@ from tux.engine.shard import Digest
 
 @pytest.fixture
 def machine0():
-    """Machine 0, listening: ``machine0(job)``. All its workers are there, or not."""
+    """Return a function that starts machine 0, which listens: ``machine0(job)``. All its workers
+    are there, or none.
+    """
     threads, warned = [], []
 
     def start(job, *, complete=False):
@@ -314,7 +316,7 @@ TOLD = "machine 1 (here) has ended: no such file: r.csv; it is waited for"
 
 
 def ends_early(place, error):
-    """It ends before it has joined."""
+    """Assert that it ends before it has joined."""
     with pytest.raises(type(error)), joining.telling_machine_0(place):
         raise error
 

@@ -79,7 +79,7 @@ def test_states_at_ends_of_epochs():
 
 
 def without(*prefixes):
-    """States lack some arrays."""
+    """Have states lack some arrays."""
 
     def mutate(patch):
         whole = state.arrays_of

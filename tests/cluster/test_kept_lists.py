@@ -27,7 +27,7 @@ EACH = Every(seconds=1e-6)  # mark
 
 @pytest.fixture
 def files():
-    """Closes files at the end."""
+    """Yield a stack that closes files at the end."""
     with ExitStack() as stack:
         yield stack
 
@@ -175,7 +175,7 @@ class Apart(Led):
         return None
 
     def _next(self, channel):
-        """A message of files arrives; returns it if it is the main thread's."""
+        """Let a message of files arrive. Return it if it is the main thread's."""
         message = self.channels[channel].popleft()
         if not self.channels[channel]:
             del self.channels[channel]

@@ -60,14 +60,14 @@ def start(here):
 
 
 def over(*running, code=0):
-    """All have ended with an exit code, and leave nothing."""
+    """Assert that all have ended with an exit code, and leave nothing."""
     for each in running:
         assert each.wait(HARD) == code, each.output()
         assert each.until(lambda: not each.left()), each.left()  # noqa: B023
 
 
 def whole(**options):
-    """A run of two workers of one machine that loads all."""
+    """Return a run of two workers of one machine that loads all."""
     given = {"workers": 2, "jit": False, "threads": 1, "out": "whole"} | options
     run(MF(rank=2), os.path.abspath("ratings.csv"), "held.csv", RunOptions(**given))
 
@@ -100,7 +100,7 @@ def held(here, running, rank):
 
 
 def goes_on(here, rank):
-    """Loaders of this number are held no longer."""
+    """Let loaders of this number go on."""
     (here / f"hold-{rank}").unlink()
 
 

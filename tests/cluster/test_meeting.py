@@ -65,7 +65,9 @@ def start(tmp_path):
 
 
 def over(running, code):
-    """The run ends with an exit code and leaves nothing; the error that it tells."""
+    """Assert that the run ends with an exit code and leaves nothing. Return the error that it
+    tells.
+    """
     assert running.wait(HARD) == code, running.output()
     err = running.output()[1]
     assert running.until(lambda: not running.left()), running.left()
@@ -190,7 +192,7 @@ def kill(running, rank):
 
 
 def whole(folder, why):
-    """All epochs are there, each once, and why workers were started again is noted."""
+    """Assert that all epochs are there, each once, and that the new start's reason is noted."""
     assert [each["epoch"] for each in read_metrics(folder)] == [*range(1, MANY + 1)]
     (noted,) = read_run(folder).incarnations
     assert re.fullmatch(why, noted.why) and noted.checkpoint == 0

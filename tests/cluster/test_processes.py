@@ -17,8 +17,8 @@ TIMES = ("seconds", "edges_per_second")
 
 @pytest.fixture(scope="module")
 def mf(files, tmp_path_factory):
-    """Folders of runs of matrix factorization on the small ratings, each made once:
-    ``mf("--workers", 2)``.
+    """Return a function that gives folders of runs of matrix factorization on the small ratings,
+    each made once: ``mf("--workers", 2)``.
     """
     done = {}
 

@@ -147,7 +147,7 @@ def led(keeper):
 
 
 def saved_by(keeper, rank):
-    """Return a file that a worker of this machine has written; its digest."""
+    """Write a file as a worker of this machine does. Return its digest."""
     path = keeper.shard_path(rank)
     path.write_bytes(b"x")
     return Digest(1, "")

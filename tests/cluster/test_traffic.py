@@ -48,7 +48,7 @@ def predicted(edges, method, k, rank, rounds=1):
 
 
 def row(rank):
-    """Bytes of the fields that travel: f, G and norm, float32."""
+    """Return the bytes of the fields that travel: f, G and norm, float32."""
     return 4 * (rank + 2 + 2)
 
 

@@ -17,7 +17,7 @@ from tux.protocol.frames import checksum, encode
 
 
 def resident():
-    """Bytes of memory that this process has now."""
+    """Return the bytes of memory that this process has now."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 

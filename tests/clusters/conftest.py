@@ -36,7 +36,7 @@ def kernel_cache(together):
 
 @pytest.fixture(scope="session")
 def whole(together, kernel_cache, helpers):
-    """Small data, and what uninterrupted runs of two local workers leave, for all processes."""
+    """Return small data, and what uninterrupted runs of two local workers leave."""
     folder = together / "whole"
     folder.mkdir(exist_ok=True)
     with alone(folder):
@@ -47,7 +47,7 @@ def whole(together, kernel_cache, helpers):
 
 @pytest.fixture(scope="session")
 def engines(kernel_cache, helpers):
-    """Ends the engines that tests have started."""
+    """Stop at the end the engines that tests have started."""
     yield
     clusters.end()
 

@@ -49,7 +49,7 @@ def same(one, other):
 
 @pytest.fixture
 def ray(on_ray, monkeypatch):
-    """Ray, which has everything back after the test."""
+    """Start Ray, and check that it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
     until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")

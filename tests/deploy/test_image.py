@@ -120,7 +120,7 @@ def carried_out(stage, root, folders):
 
 
 def copy(source, target):
-    """As COPY does: links stay links, and a file keeps its mode."""
+    """Copy as COPY does: links stay links, and a file keeps its mode."""
     skip = shutil.ignore_patterns("__pycache__")
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True, ignore=skip)

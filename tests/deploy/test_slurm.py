@@ -40,7 +40,7 @@ exec {sys.executable} -m tux "$@"
 
 
 def free_job():
-    """Return a number of a job whose port is free."""
+    """Return the number of a job whose port is free."""
     while True:
         with socket.socket() as held:
             held.bind(("127.0.0.1", 0))
@@ -90,7 +90,7 @@ class Submitted:
             )
 
     def pids(self):
-        """Return the tasks, by rank, as soon as they run."""
+        """Return the process numbers of the tasks, by rank, as soon as they run."""
         return [int(word) for word in self.until(self.folder / "pids").read_text().split()]
 
     def until(self, path):
@@ -102,7 +102,7 @@ class Submitted:
         return path
 
     def wait(self):
-        """Its exit code."""
+        """Wait for the end, and return the exit code."""
         return self.process.wait(LIMIT)
 
     def said(self):
@@ -111,7 +111,7 @@ class Submitted:
         return "\n".join(f"{path.name}: {path.read_text()}" for path in tasks)
 
     def kill(self):
-        """Everything of the job at once, as when a node is lost."""
+        """Kill all processes of the job at once, as when a node is lost."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(LIMIT)
 

@@ -28,7 +28,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 
 def bits(worker):
-    """All that the worker's masters hold, as bytes."""
+    """Return all that the worker's masters hold, as bytes."""
     tables = [worker.masters(name) for name in worker.program.vertices] + [worker.tables["tau"]]
     return [array.tobytes() for table in tables for _, array in sorted(table.arrays.items())]
 

@@ -264,7 +264,7 @@ class Pages(Program):
 
 
 def pages(m=900, n=70):
-    """Links, of which some lead from a page to itself."""
+    """Return links, of which some lead from a page to itself."""
     src, dst = random_pairs(n, n, m, seed=5)
     weights = np.random.default_rng(6).normal(size=m).astype("f4")
     return from_arrays(src, dst, ends=("page", "page"), weight=weights)

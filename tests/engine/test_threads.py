@@ -205,7 +205,7 @@ def told(worker, **values):
 
 
 def only_first(numbers):
-    """`Threads.run` in which only threads of these numbers work until one has failed."""
+    """Return a `Threads.run` in which only threads of these numbers work until one has failed."""
     run = Threads.run
 
     def limited(self, work, stop):

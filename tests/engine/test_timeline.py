@@ -56,7 +56,7 @@ def total(samples, field):
 
 @pytest.fixture
 def always(monkeypatch):
-    """A sample after each segment."""
+    """Take a sample after each segment."""
     monkeypatch.setattr(timeline, "until_next", lambda at, elapsed: -1.0)
 
 

@@ -154,7 +154,7 @@ def factorized(epochs=4, program=GradientMF, size=3, **options):
 
 
 def state(team):
-    """All factors, in bytes."""
+    """Return all factors, in bytes."""
     return [team.gather(name, "f").tobytes() for name in ("user", "item")]
 
 

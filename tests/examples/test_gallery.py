@@ -37,7 +37,7 @@ def example(name):
 
 #  Two dense groups, 0-9 and 10-19, that two edges join; a path 20 - 21 - 22; two lone vertices.
 def links():
-    """Different pairs (m, 2) of different vertices, the smaller one first."""
+    """Return different pairs (m, 2) of different vertices, the smaller one first."""
     rng = np.random.default_rng(7)
     groups = [rng.integers(0, 10, (30, 2)), rng.integers(10, 20, (30, 2))]
     pairs = np.concatenate([*groups, [[3, 12], [7, 15]], [[20, 21], [21, 22]]])
@@ -155,7 +155,7 @@ def test_a_single_pair_is_assigned():
 
 
 def lines_of_code(text):
-    """Lines of a program, without blank ones, comments and docstrings; an import is one."""
+    """Count a program's lines without blank ones, comments and docstrings; an import is one."""
     numbers = {line for line, each in enumerate(text.splitlines(), 1) if not _is_blank(each)}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(

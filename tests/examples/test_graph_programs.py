@@ -44,7 +44,7 @@ def example(name):
 #
 #  (dense 0-9) - - (dense 10-19)     20 - 21 - 22     30 (loop)     40   41
 def pairs():
-    """Links (m, 2), of which some stand twice and some are loops."""
+    """Return links (m, 2), of which some occur twice and some are loops."""
     rng = np.random.default_rng(5)
     groups = [rng.integers(0, 10, (30, 2)), rng.integers(10, 20, (30, 2))]
     bridges, path, loops = [[3, 12], [15, 7]], [[20, 21], [21, 22]], [[30, 30], [4, 4]]
@@ -94,7 +94,7 @@ def test_components_from_the_command_line(tmp_path, capsys):
 
 
 def roads(links=None):
-    """With lengths; many of the roads back have other lengths."""
+    """Return roads with lengths; many of the roads back have other lengths."""
     links = pairs() if links is None else links
     links = np.concatenate([links, links[20:, ::-1]])
     return graph("place", links, length=np.random.default_rng(6).uniform(0, 9, len(links)))

@@ -56,8 +56,8 @@ def test_lbfgs_finds_the_optimum(k, by, slack):
 
 
 def textbook(memory, epochs):
-    """w and |g| of each epoch: Nocedal and Wright, Numerical Optimization, algorithm 7.4, with
-    steps of 1, 1/2, 1/4, ...
+    """Return w and |g| of each epoch by Nocedal and Wright, Numerical Optimization, algorithm 7.4,
+    with steps of 1, 1/2, 1/4, ...
     """
     w, pairs, norms, last = np.zeros(DATA.x.shape[1]), [], [], None
     for _ in range(epochs):

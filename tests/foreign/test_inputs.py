@@ -45,8 +45,8 @@ def known(tmp_path_factory):
 
 
 def check(app, form, known, at):
-    """A run on data in a form has the known model, and the ids of the form; or it is refused, and
-    leaves no folder.
+    """Assert that a run on data in a form has the known model, and the ids of the form; or that it
+    is refused, and leaves no folder.
     """
     data, options = form.make(app, at)
     if refusal := form.refusal(app):

@@ -21,7 +21,7 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Each app's run, trained when it is asked for."""
+    """Return a function that gives each app's run, trained when it is first asked for."""
     made = {}
 
     def of(name):

@@ -55,8 +55,8 @@ def column(values, rows, *, gaps):
 
 @st.composite
 def tables(draw, wanted, more):
-    """Columns by name: those `wanted`, each of values of one of several kinds, and perhaps `more`,
-    whose names are drawn, in any order.
+    """Draw columns by name: those `wanted`, each of values of one of several kinds, and perhaps
+    `more`, whose names are drawn, in any order.
     """
     rows = draw(st.integers(2, 9))
     columns = {name: draw(draw(st.sampled_from(kinds))(rows)) for name, kinds in wanted.items()}
@@ -70,7 +70,7 @@ def of(values, *, gaps=True):
 
 
 def some_words(rows):
-    """Words of which one at least is no number, nor stands for a missing one."""
+    """Draw words of which one at least is no number, nor stands for a missing one."""
     plain = ("NA", "null", "None", "?", "1,000", "3,5", "nan", "inf")
     return column(word, rows, gaps=True).filter(
         lambda cells: any(cell is not None and cell not in plain for cell in cells)

@@ -33,13 +33,13 @@ sizes = st.integers(1, 30)
 
 @st.composite
 def cuts(draw, n):
-    """0, some numbers between, n."""
+    """Draw 0, some numbers between, n."""
     return np.array([0, *sorted(draw(st.sets(st.integers(1, max(n - 1, 1)), max_size=5)) - {n}), n])
 
 
 @st.composite
 def bipartite(draw):
-    """Numbers of rows of both ends, and m edges between them."""
+    """Draw numbers of rows of both ends, and m edges between them."""
     a, b, m = draw(sizes), draw(sizes), draw(st.integers(0, 60))
     rows = st.integers(0, 2**31)
     over, other = (

@@ -81,7 +81,7 @@ def test_fields_start_as_the_file_or_their_constant_says():
 
 
 def check_layout(graph, edges, layout):
-    """Whatever order a layout has, edge i's fields are found at index[i]."""
+    """Assert that edge i's fields are found at index[i], whatever order a layout has."""
     at = np.arange(len(edges)) if isinstance(layout.index, tuple) else layout.index
     assert np.array_equal(codes(graph, layout.src, layout.dst), edges.fields["code"][at])
     assert np.array_equal(np.sort(at), np.arange(len(edges)))

@@ -15,7 +15,7 @@ EDGES, USERS, ITEMS = 300_000, 3000, 200
 
 
 def ratings():
-    """Edges of 12 bytes each."""
+    """Return edges of 12 bytes each."""
     rng = np.random.default_rng(3)
     user, item = (rng.integers(n, size=EDGES, dtype=np.int32) for n in (USERS, ITEMS))
     return from_arrays(user, item, ends=("user", "item"), value=rng.random(EDGES, np.float32))

@@ -19,7 +19,7 @@ PAIRS = from_arrays([0, 0, 0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 0, 2, 4], en
 
 
 def boundaries(n):
-    """Boundaries of the blocks of n positions, empty blocks among them."""
+    """Draw boundaries of the blocks of n positions, empty blocks among them."""
     return st.lists(st.integers(0, n), max_size=4).map(
         lambda inner: np.array([0, *sorted(inner), n])
     )

@@ -21,7 +21,7 @@ TEXTS = pytest.mark.parametrize("separator", [",", "\t", ";", " ", "::"])
 
 @pytest.fixture(autouse=True, scope="module")
 def small_pieces():
-    """Pieces of a few bytes, so that small files have as many as there are threads."""
+    """Make pieces of a few bytes, so that small files have as many as there are threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_rows, "BYTES_PER_THREAD", 8)
         yield
@@ -29,7 +29,7 @@ def small_pieces():
 
 @pytest.fixture(params=[1, 2, 3, 8])
 def threads(request, monkeypatch):
-    """So many threads."""
+    """Use so many threads."""
     monkeypatch.setattr("tux.base.parallel._chosen", [request.param])
     return request.param
 

@@ -16,7 +16,9 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tux(capsys):
-    """Runs a command: its exit code, and what it wrote to standard output and to standard error."""
+    """Return a function that runs a command, and gives its exit code and what it wrote to standard
+    output and to standard error.
+    """
 
     def run(*argv):
         code = main([str(word) for word in argv])

@@ -103,8 +103,8 @@ def damaged(rng, message):
 
 
 def load_with(folder, rng, plan, number, sender):
-    """Loaders as those of three machines, of whom one gets damaged messages from another in a
-    round. Whether any was.
+    """Run loaders as those of three machines, of whom one gets damaged messages from another in a
+    round. Return whether any was damaged.
     """
     folder.mkdir()
     m = 120

@@ -19,7 +19,7 @@ SAME, TWO = ("page", "page"), ("user", "item")
 
 
 def ids(rng, kind, numbers):
-    """Ids of some kind, one for each of these numbers."""
+    """Return ids of some kind, one for each of these numbers."""
     if kind == "strings":
         return np.array([f"{number * 7919 % 1000}é{number}" for number in numbers], STRING)
     if kind == "long":
@@ -29,7 +29,7 @@ def ids(rng, kind, numbers):
 
 
 def random_graph(rng, kinds):
-    """Columns of ids and of two fields, of a graph with heavy vertices and repeated edges."""
+    """Return columns of ids and two fields of a graph with heavy vertices and repeated edges."""
     m, n = int(rng.integers(1, 300)), int(rng.integers(1, 60))
     first = (n * rng.random(m) ** 3).astype(np.int64)
     second = rng.integers(0, n, m)

@@ -46,7 +46,7 @@ def skewed(m, n, seed):
 
 
 def two_stars(leaves):
-    """0 -> every leaf -> 0."""
+    """Return two stars, 0 -> every leaf -> 0."""
     leaf = np.arange(1, leaves + 1)
     return np.concatenate([[0 * leaf, leaf], [leaf, 0 * leaf]], axis=1)
 

@@ -13,8 +13,8 @@ from tux.partition.sealed import DIGEST
 
 @pytest.fixture
 def double(tmp_path):
-    """Compiles a function of a file of its own, as a new process does: its value for 21, and how
-    often it was found compiled.
+    """Return a function that compiles a function of a file of its own, as a new process does. It
+    gives the value for 21, and how often the function was found compiled.
     """
     path = tmp_path / "doubles.py"
     path.write_text("def double(x):\n    return 2 * x\n")

@@ -44,8 +44,8 @@ small = st.lists(
 
 
 def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
-    """Return the parts, which are exactly those of the slow implementation, and no more edges in
-    each than there may be.
+    """Return the parts. Assert that they are those of the slow implementation, and that none has
+    more edges than it may have.
     """
     fast, reference, options, same = METHODS[method]
     if cap is not None:

@@ -345,7 +345,7 @@ noise = st.lists(st.binary(max_size=200), max_size=4)
 
 
 def only_refused(parts):
-    """Decoding may succeed or be refused; anything else would end the job."""
+    """Decode frames. This may succeed or be refused; any other error would end the job."""
     try:
         decode(parts, JOB, WORKERS)
     except Refused as error:

@@ -367,7 +367,7 @@ anything = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays_of.arrays(dtype,
 
 @st.composite
 def hostile(draw):
-    """Return the name of a reader, and arrays: accepted ones of which some are replaced, or lack."""
+    """Draw the name of a reader, and accepted arrays of which some are replaced or missing."""
     name = draw(st.sampled_from(sorted(READERS)))
     arrays = list(READERS[name][2])
     for _ in range(draw(st.integers(1, 3))):

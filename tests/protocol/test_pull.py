@@ -14,7 +14,7 @@ def rows(*numbers):
 
 
 def server(workers=1):
-    """Three masters with a field of width 2."""
+    """Return three masters with a field of width 2."""
     return PullServer([np.zeros((3, 2), np.float32)], workers)
 
 

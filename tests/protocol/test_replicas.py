@@ -38,7 +38,7 @@ def install(mirrors, at, down, channel=CHANNEL):
 
 
 def dirty(masters, *values):
-    """Changes of row 0 in all fields of `masters`."""
+    """Return changes of row 0 in all fields of `masters`."""
     packed = all_dirty(
         *(np.array(each, own.dtype) for each, own in zip(values, masters.up, strict=True))
     )

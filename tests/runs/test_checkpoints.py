@@ -260,13 +260,13 @@ WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {
 
 
 def none_in_part(out):
-    """No checkpoint has been removed, or has got its name, in part."""
+    """Assert that no checkpoint has been removed, or has got its name, in part."""
     for path in (out / "checkpoints").glob("0*"):
         assert len(os.listdir(path)) == 1 + WORKERS
 
 
 def outcomes(writer, two, seeds):
-    """For each call that changes files: the process dies there, alone or with the power. Yields the
+    """Let the process die at each call that changes files, alone or with the power. Yield the
     epochs that are found then, and whether the process had ended.
     """
     folder = two.parent

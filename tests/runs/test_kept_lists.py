@@ -58,7 +58,7 @@ def checkpoint(out, number):
 
 
 def as_stopped(whole, out, number):
-    """A run as if it had been killed behind a checkpoint of the `whole` one."""
+    """Make a run look as if it had been killed behind a checkpoint of the `whole` one."""
     shutil.copytree(whole, out)
     for name in ("walks.txt", "model"):
         path = Path(out, name)

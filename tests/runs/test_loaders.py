@@ -28,7 +28,7 @@ LOADS = "load: 2 processes read"
 
 
 def loaders():
-    """Process id of each loader of this process, by number."""
+    """Return the process id of each loader of this process, by number."""
     return running("tux.runs.loader_process")
 
 
@@ -71,7 +71,9 @@ def here(place, monkeypatch):
 
 
 def is_the_same(out, whole):
-    """The model, the records and what is said of the data are those of a run that loads whole."""
+    """Assert that the model, the records and what is said of the data are those of a run that loads
+    whole.
+    """
     assert model(out) == model(whole)
     assert untimed(read_metrics(out)) == untimed(read_metrics(whole))
     one, other = read_run(out), read_run(whole)

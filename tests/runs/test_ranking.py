@@ -12,7 +12,7 @@ from tux.runs.recommend import excluded
 
 
 def oracle(ranked, relevant, k):
-    """Recall, NDCG and average precision of the first k of a list."""
+    """Return recall, NDCG and average precision of the first k of a list."""
     places = [rank for rank, item in enumerate(ranked[:k], 1) if item in relevant]
     most = min(k, len(relevant))
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, most + 1))

@@ -41,7 +41,7 @@ def agree(found, expected):
 
 @pytest.fixture(params=["large blocks", "small blocks", "three threads"])
 def how(request, monkeypatch):
-    """Blocks that hold everything, or several of each kind, on one thread or more."""
+    """Use blocks that hold everything, or several of each kind, on one thread or more."""
     if request.param != "large blocks":
         monkeypatch.setattr(module, "QUERIES", 3)
         monkeypatch.setattr(module, "ITEMS", 64)

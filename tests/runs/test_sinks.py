@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of foreign libraries
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """However loaded the machine is, sinks get the time that they need."""
+    """Give sinks the time that they need, however loaded the machine is."""
     monkeypatch.setattr(sinks, "SINK_END_SECONDS", 600.0)
 
 

@@ -281,7 +281,7 @@ def tally(user, edges):
 
 
 def crown(user, edges):
-    """Its word is wrong: it does once for each share what it means to do once."""
+    """Add at each visit, though the declaration says once: each share of a vertex visits it."""
     user.met += 1
     for edge in edges:
         edge.item.got += len(edges)

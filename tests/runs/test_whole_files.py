@@ -89,7 +89,7 @@ def test_a_damaged_part_is_told_before_training(tmp_path, name):
 
 
 def files(folder):
-    """All files below a folder."""
+    """Return all files below a folder."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 

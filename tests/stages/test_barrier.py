@@ -16,12 +16,12 @@ BLOCKS = 6
 
 
 def bump(user, item):
-    """Every edge raises its item's counter by one."""
+    """Raise the counter of the edge's item by one."""
     item.n += 1
 
 
 def stamp(item):
-    """The master notes what all workers have counted."""
+    """Note on the master what all workers have counted."""
     item.seen = item.n
 
 

@@ -311,7 +311,7 @@ def test_a_written_nan_and_infinities_are_meant(jit):
 
 
 def gymnastics(item, edges, tau, p):
-    """Every form of index and of store that is right, up to both ends."""
+    """Use every form of index and of store that is right, up to both ends."""
     shape = (p.three, 2.5)
     a, b = item.grid, item.hist
     a[-1, -4], a[0, 3] = 1.0, a[-1, 3] + shape[1]

@@ -42,7 +42,7 @@ def loaded(text):
 
 
 def fields(name, start, shift, n=1):
-    """Numbers for the fields of n rows called `name`, by the seed `start`; one field is moved."""
+    """Draw numbers for the fields of n rows called `name`, by seed `start`; one field is moved."""
     rng = np.random.default_rng([start, *name.encode()])
     return {f: rng.integers(0, 6, (n, *s)) + shift.get((name, f), 0) for f, s in SIZES.items()}
 
@@ -98,8 +98,8 @@ def kind(found):
 
 
 def check_alone(udf, start, kinds, left):
-    """Fields that are not found to be read do not influence others, whatever they hold; and they
-    are changed as it was found.
+    """Assert that fields which are not found to be read do not influence others, whatever they
+    hold, and that they are changed as it was found.
     """
     shift = {at: SHIFTS[kind] for at, kind in kinds.items() if kind in SHIFTS}
     _, again, ended = ran(udf, start, shift, records=False)

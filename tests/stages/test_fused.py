@@ -36,8 +36,8 @@ EDGES = from_arrays(
 
 
 def gather(column, edges, rng):
-    """g += x (x + state of the row); the least x. A stream of random numbers stands for what an
-    algorithm may draw.
+    """Add x (x + state of the row) to g, and take the least x. A stream of random numbers stands
+    for what an algorithm may draw.
     """
     for edge in edges:
         column.g += edge.x * (edge.x + edge.row.state)

@@ -29,7 +29,7 @@ SLOTS = 4
 
 
 def step(start, path, topology, rng, round):
-    """A walk of up to four pages from `start` on; every third walk in odd rounds is shorter."""
+    """Walk up to four pages from `start` on; every third walk in odd rounds is shorter."""
     v = start
     for i in range(len(path) - (1 if round % 2 == 1 and start % 3 == 0 else 0)):
         path[i] = v
@@ -137,7 +137,7 @@ def test_nothing_is_compiled_while_it_trains(monkeypatch):
 
 
 def number_places(start, path, more, at):
-    """No random numbers; a second list; each place is made once, in order."""
+    """Make each place once, in order, and a second list, without random numbers."""
     path[at] = at
     more[0] = at if at == more[0] + 1 else -9
 
@@ -174,9 +174,7 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
 
 
 def look(path, tau, p):
-    """The probe: each page counts the steps of each worker; what a step reads is noted, then the
-    step is counted.
-    """
+    """Count on each page the steps of each worker; note what a step reads, then count it."""
     for i in range(len(path)):
         for w in range(SLOTS):
             tau.least[w] = min(tau.least[w], path[i].page.steps[w])

@@ -19,7 +19,7 @@ EDGES = from_arrays(*random_pairs(40, 40, 90, seed=3), ends=("page", "page"))
 
 
 def walk(start, path, topology, rng, round):
-    """A walk of four pages from `start` on, or less."""
+    """Walk four pages from `start` on, or less."""
     v = start
     for i in range(len(path)):
         path[i] = v
@@ -125,7 +125,7 @@ def test_the_plan_says_why_it_is_one_thread_and_what_to_do(program, racing, plan
 
 
 def note(path, tau):
-    """The last walk's length, whichever that is."""
+    """Keep the last walk's length, whichever that is."""
     tau.last = len(path)
 
 

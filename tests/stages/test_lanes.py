@@ -31,7 +31,7 @@ def context(make, **how):
 
 
 def kinds(dtype):
-    """Fields of a dtype that an Exchange may change, and how their lanes combine."""
+    """Yield fields of a dtype that an Exchange may change, and how their lanes combine."""
     yield (lambda *shape, **how: shared(dtype, *shape, **how)), {}
     for combine in ("sum", "min", "max"):
         yield (lambda *shape, **how: total(dtype, *shape, **how)), {"combine": combine}

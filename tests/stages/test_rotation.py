@@ -42,7 +42,7 @@ FEW = {"two items": skewed(40, 2, 200), "two users": skewed(2, 40, 200)}
 
 
 def batches(edges, k, by, slack, udf=touch, **options):
-    """Workers on the parts of a graph, and the mini-batch of each, prepared."""
+    """Return workers on the parts of a graph, and the mini-batch of each, prepared."""
     parts = cut_up(edges, k=k, by=by)
     made = []
     for rank, part in enumerate(parts):

@@ -27,7 +27,7 @@ WAIT = 60_000  # milliseconds
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, without a window."""
+    """Start Chromium, without a window."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
@@ -83,8 +83,8 @@ def opened(browser):
 
 
 def expect(locator):
-    """Playwright's. Imported here, as it takes half a second, and each process that collects the
-    tests imports this file.
+    """Return Playwright's `expect`. It is imported here, as it takes half a second, and each
+    process that collects the tests imports this file.
     """
     return importlib.import_module("playwright.sync_api").expect(locator)
 

@@ -94,7 +94,7 @@ def _network(app, at):
 
 
 def _entries(app):
-    """Row, column and number of each entry, as lists; words for the columns of documents."""
+    """Return row, column and number of each entry, as lists; words for the columns of documents."""
     row, column = np.nonzero(app.matrix)
     names = [WORDS[k] for k in column] if app.of_documents else column.tolist()
     return row.tolist(), names, app.matrix[row, column].tolist()
@@ -105,7 +105,7 @@ def _texts(app, at):
 
 
 def _documents(app):
-    """Rows as texts; those of other data than documents have words, too."""
+    """Return rows as texts; rows of other data than documents have words, too."""
     lines = (np.repeat(np.arange(app.matrix.shape[1]), row) for row in app.matrix)
     return [" ".join(WORDS[k % len(WORDS)] for k in line) or "none at all" for line in lines]
 
@@ -134,7 +134,7 @@ def _lines(path, lines):
 
 
 def _bags(app, first):
-    """Of each row its pairs ``column:number``."""
+    """Yield of each row its pairs ``column:number``."""
     for row in app.matrix:
         (there,) = np.nonzero(row)
         yield [f"{column + first}:{row[column]}" for column in there]

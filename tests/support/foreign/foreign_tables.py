@@ -36,7 +36,7 @@ class Trained(NamedTuple):
 
 
 def same(found: Any, column: Any) -> None:
-    """A column of another library has the values of one of tux."""
+    """Assert that a column of another library has the values of one of tux."""
     rows = [[*row] if np.ndim(row) else row for row in found]
     lists = isinstance(column, Lists) or column.ndim > 1
     own = [column[k].tolist() for k in range(len(column))] if lists else column.tolist()
@@ -65,7 +65,7 @@ def _is(found: Any, table: Any) -> None:
 
 
 def model_files(trained: Trained) -> None:
-    """The model's Parquet files."""
+    """Read the model's Parquet files."""
     pandas, polars, duckdb = map(need, ("pandas", "polars", "duckdb"))
     for name, table in trained.run.vertices.items():
         path = trained.folder / "model" / f"{name}.parquet"
@@ -76,7 +76,7 @@ def model_files(trained: Trained) -> None:
 
 
 def tables(trained: Trained) -> None:
-    """The model and the history in memory."""
+    """Take the model and the history in memory as tables."""
     pandas, polars = map(need, ("pandas", "polars"))
     for table in (*trained.run.vertices.values(), trained.run.history):
         _is(pandas.DataFrame(table), table)
@@ -85,7 +85,7 @@ def tables(trained: Trained) -> None:
 
 
 def records(trained: Trained) -> None:
-    """The records of epochs."""
+    """Read the records of epochs."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, history = trained.folder / "metrics.jsonl", trained.run.history
     for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
@@ -104,7 +104,7 @@ def gantt(trained: Trained) -> None:
 
 
 def told_tables(trained: Trained) -> None:
-    """The tables that a report tells."""
+    """Take the tables that a report tells."""
     pandas, polars = map(need, ("pandas", "polars"))
     for name, table in trained.run.tables.items():
         path = trained.folder / "model" / f"{name}.tsv"
@@ -139,7 +139,7 @@ def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
 
 
 def predicted_text(trained: Trained) -> None:
-    """Predictions as CSV."""
+    """Read predictions as CSV."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".csv")
     for found in (pandas.read_csv(path), polars.read_csv(path)):
@@ -147,7 +147,7 @@ def predicted_text(trained: Trained) -> None:
 
 
 def predicted_parquet(trained: Trained) -> None:
-    """Predictions as Parquet."""
+    """Read predictions as Parquet."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".parquet")
     for found in (pandas.read_parquet(path), polars.read_parquet(path)):
@@ -155,7 +155,9 @@ def predicted_parquet(trained: Trained) -> None:
 
 
 def _close(found: Any, table: Any) -> None:
-    """Columns of several numbers may have a column for each; of CSV, a last one names the most."""
+    """Assert that columns are close. Columns of several numbers may have a column for each; of CSV,
+    a last one names the most.
+    """
     columns = _columns(found)
     for name, column in table.to_dict().items():
         if name in columns:
@@ -166,7 +168,7 @@ def _close(found: Any, table: Any) -> None:
 
 
 def best(trained: Trained) -> None:
-    """The best items of each user."""
+    """Read the best items of each user."""
     pandas, polars = map(need, ("pandas", "polars"))
     table = trained.run.recommend(None, 3)
     for ending in (".csv", ".parquet"):
@@ -185,7 +187,7 @@ def best(trained: Trained) -> None:
 
 
 def arrays(trained: Trained) -> None:
-    """All fields, as numpy and as JSON read them."""
+    """Read all fields, as numpy and as JSON read them."""
     own = {name: np.asarray(array) for name, array in trained.run.export("arrays").items()}
     with np.load(trained.exported("arrays", ".npz")) as found:
         assert set(found.files) == set(own)
@@ -200,7 +202,7 @@ def arrays(trained: Trained) -> None:
 
 
 def vectors(trained: Trained) -> None:
-    """Ids and vectors."""
+    """Read ids and vectors."""
     with np.load(trained.exported("npz", ".npz")) as found:
         node = trained.run.vertices["node"]
         assert found["id"].tolist() == node.ids.tolist()
@@ -208,14 +210,14 @@ def vectors(trained: Trained) -> None:
 
 
 def picture(trained: Trained) -> None:
-    """A picture."""
+    """Read a picture."""
     image = need("matplotlib.image")
     pixels = image.imread(trained.exported("picture", ".png"))
     assert pixels.ndim == 3 and pixels.shape[2] == 4 and len(np.unique(pixels)) > 2
 
 
 def weights(trained: Trained) -> None:
-    """The weights that are not 0, as JSON."""
+    """Read the weights that are not 0, as JSON."""
     pandas = need("pandas")
     found = pandas.read_json(trained.exported("weights", ".json"), precise_float=True)
     feature = trained.run.vertices["feature"]
@@ -225,7 +227,7 @@ def weights(trained: Trained) -> None:
 
 
 def lists(trained: Trained) -> None:
-    """Walks as Parquet, by a run of its own."""
+    """Read walks as Parquet, by a run of its own."""
     pandas, polars = map(need, ("pandas", "polars"))
     out = trained.at / "lists"
     edges = columns_of_csv(trained.app, trained.at / "links.csv")

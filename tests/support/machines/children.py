@@ -21,7 +21,7 @@ def running(module):
 
 
 def _command_of_child(process):
-    """Return the words of the command of a process of /proc, none if it is not a child of this one."""
+    """Return the words of the command of a process of /proc; none if it is no child of this one."""
     while True:
         line = (process / "cmdline").read_bytes().decode().split("\0")
         state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]

@@ -34,7 +34,7 @@ class Job(NamedTuple):
     jit: bool = True
 
     def trainings(self):
-        """Workers that are ready to train, as a run makes them."""
+        """Return workers that are ready to train, as a run makes them."""
         options = {"seed": self.seed, "jit": self.jit}
         inputs = self.inputs
         if self.k == 1:

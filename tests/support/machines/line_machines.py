@@ -88,7 +88,7 @@ def whole(tmp_path, n, partitioner, m=2000):
 
 
 def compare(tmp_path, machines, n, partitioner):
-    """Each machine must have what one machine would have written for it."""
+    """Assert that each machine has what one machine would have written for it."""
     expected, edges = whole(tmp_path, n, partitioner)
     each = n // len(machines)
     for at, machine in enumerate(machines):
@@ -112,7 +112,7 @@ def command(folder, rank, port, path, n=4, restarts=0):
 
 
 def main(folder, rank, port, path, n, restarts):
-    """Be that process; the exit code."""
+    """Be that process; return the exit code."""
     watch = Told()
     watch.say = watch.warn = lambda text: print(text, flush=True)
     place, what = places(int(port))[int(rank)], job(path, int(n))

@@ -95,7 +95,7 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
 
 
 def of_machine(whole, at, plan, each):
-    """Of the files of a whole folder, those that a machine has with `each` loaders."""
+    """Select of the files of a whole folder those that a machine has with `each` loaders."""
     mine = {part for loader in range(at * each, (at + 1) * each) for part in plan.hosted(loader)}
     return {
         name: content

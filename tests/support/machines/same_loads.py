@@ -33,7 +33,7 @@ class Begun(NamedTuple):
 
 
 def side_by_side(graph, job, command, watch):
-    """In place of loader processes: the same loaders in this process."""
+    """Run the loaders in this process, in place of loader processes."""
     return side_by_side_of(graph, [job] * job.plan.loaders)
 
 
@@ -84,7 +84,7 @@ def begun(folder, program, data, test, options, *, in_shares):
 
 
 def without_processes(monkeypatch):
-    """From now on loaders run in this process, however small the data are."""
+    """Have loaders run in this process from now on, however small the data are."""
     monkeypatch.setattr(loading, "_run", side_by_side)
     monkeypatch.setattr(why_whole, "SMALL", 0)
 

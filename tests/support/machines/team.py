@@ -36,8 +36,8 @@ BY = [0, 0, 0, 0, 1]
 
 
 def ratings(m=45, users=14, items=9):
-    """Few ratings, so that held-out ones need rows that no training edge brings; some of their
-    ends are unseen.
+    """Return few ratings, so that held-out ones need rows that no training edge brings. Some of
+    their ends are unseen.
     """
     left, right = random_pairs(users, items, m + 20, seed=1)
     values = np.random.default_rng(2).integers(1, 6, m + 23).astype("f4")
@@ -111,7 +111,7 @@ class Team:
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):
-        """Set-up and `epochs` epochs."""
+        """Run set-up and `epochs` epochs."""
         trainings = [Training(worker) for worker in self.workers]
         self.cluster.finish(
             {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
@@ -141,7 +141,7 @@ class Team:
         return self.workers[0].tau
 
     def history(self, metric, rank=0):
-        """One metric by epoch."""
+        """Return one metric by epoch."""
         return [record[metric] for record in self.records[rank]]
 
     def sent(self):
@@ -174,7 +174,9 @@ class Team:
         return out
 
     def replicas(self, vertex, field):
-        """(dense indices, rows) of the field on each worker, of its rows in the training graph."""
+        """Yield (dense indices, rows) of the field on each worker, of its rows in the training
+        graph.
+        """
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
             yield held.order[: held.n_train], worker.tables[vertex].arrays[field][: held.n_train]
@@ -205,8 +207,8 @@ def walked(worker, exchange, block):
 
 @st.composite
 def graphs(draw, most=25):
-    """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two
-    vertex types, however ill cut.
+    """Draw (edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or
+    two vertex types, however ill cut.
     """
     ends = draw(st.sampled_from([("page", "page"), ("user", "item")]))
     pairs = draw(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=most))

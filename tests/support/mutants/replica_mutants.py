@@ -53,7 +53,7 @@ def deltas_stay_after_a_push(original):
 
 @mutant(Mirrors, "install")
 def stale_copy_after_an_answer(original):
-    """Of each answer, one row keeps what it showed."""
+    """Keep what one row of each answer showed."""
 
     def install(mirrors, channel, down):
         original(mirrors, channel, [_kept(each, np.arange(len(each.rows)) > 0) for each in down])
@@ -63,7 +63,7 @@ def stale_copy_after_an_answer(original):
 
 @mutant(Mirrors, "install")
 def only_asked_rows_are_installed(original):
-    """Rows that others have touched, or of blocks that others are on, stay as they are."""
+    """Leave rows as they are that others have touched, or of blocks that others are on."""
 
     def install(mirrors, channel, down):
         asked = [each.rows for each in mirrors._sent[channel][0]]
@@ -83,7 +83,7 @@ def only_asked_rows_are_installed(original):
 
 @mutant(Mirrors, "install")
 def pending_changes_lost_on_install(original):
-    """Below what has not been sent the master's value alone comes in, without what is on the way
+    """Add to the unsent changes the master's value alone, without the changes that are on the way
     to it.
     """
 
@@ -124,13 +124,13 @@ def answered_changes_stay_pending(original):
 
 @mutant(Masters, "fold")
 def delta_lost(original):
-    """The last worker's contribution is forgotten."""
+    """Forget the last worker's contribution."""
     return lambda masters, contributions: original(masters, list(contributions)[:-1])
 
 
 @mutant(Masters, "fold")
 def delta_doubled(original):
-    """The last worker's contribution is folded twice."""
+    """Fold the last worker's contribution twice."""
 
     def fold(masters, contributions):
         contributions = list(contributions)
@@ -141,7 +141,7 @@ def delta_doubled(original):
 
 @mutant(Masters, "fold")
 def contributions_are_not_dirty(original):
-    """Only what Apply writes is sent back."""
+    """Send back only what Apply writes."""
 
     def fold(masters, contributions):
         original(masters, contributions)
@@ -221,7 +221,7 @@ def masters_add_to_whichever_clock_comes(original):
 
 @mutant(Mirrors, "set_aside")
 def changes_of_a_clock_are_sent_by_another(original):
-    """Deltas are kept apart, changes in place are not."""
+    """Keep deltas of clocks apart, but not changes in place."""
     return lambda mirrors, rows: {}
 
 

@@ -66,7 +66,7 @@ def objective(data, w, l1, l2=0.0, b=0.0):
 
 
 def slopes(data, w, b=0.0):
-    """Of the loss along each weight."""
+    """Return the slope of the loss along each weight."""
     return data.x.T @ (-data.y * data.c / (1 + np.exp(data.y * (data.x @ w + b))))
 
 
@@ -86,8 +86,8 @@ def violation(x, y, c, w, lasso, ridge):
 
 
 def solve(data, l1, l2=0.0, intercept=False):
-    """(F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014); optimality holds to 1e-9
-    of the largest slope there is.
+    """Return (F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014). Optimality holds to
+    1e-9 of the largest slope there is.
     """
     x, y, c = data
     if intercept:
@@ -135,8 +135,8 @@ def _direction(hessian, slopes, w, lasso, rounds=300):
 
 
 def area(margins, y):
-    """Area under the ROC curve: of all pairs of either class the share in the right order, ties
-    counting one half.
+    """Return the area under the ROC curve: of all pairs of either class the share in the right
+    order, ties counting one half.
     """
     up, down = margins[y > 0][:, None], margins[y < 0]
     return float(((up > down) + 0.5 * (up == down)).mean())

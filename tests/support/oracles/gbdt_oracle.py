@@ -61,7 +61,9 @@ def units(v):
 
 
 def best_split(binned, g, h, scale, least_h, l2):
-    """(gain, -code) of the best split of these samples, or None. `binned` (n, p), -1 missing."""
+    """Return (gain, -code) of the best split of these samples, or None. `binned` (n, p), -1
+    missing.
+    """
 
     def fit(G, H):
         return (G * scale[0]) ** 2 / (H * scale[1] + l2)
@@ -82,7 +84,7 @@ def best_split(binned, g, h, scale, least_h, l2):
 
 
 def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1.0, bins=255):
-    """(fields by node, (trees, nodes); scores)."""
+    """Grow trees. Return (fields by node, (trees, nodes); scores)."""
     binned = np.full(x.shape, -1)
     for k in range(x.shape[1]):
         there = ~np.isnan(x[:, k])

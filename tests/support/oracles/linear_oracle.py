@@ -12,7 +12,7 @@ WIDTH = 1.35
 
 
 def numbers(seed=0):
-    """Samples whose labels are numbers, some of them far off."""
+    """Return samples whose labels are numbers, some of them far off."""
     rng = np.random.default_rng(seed)
     y = MADE.x @ rng.normal(size=MADE.x.shape[1]) + rng.standard_t(2, size=len(MADE.y))
     return Data(MADE.x, y.astype("f4").astype("f8"), MADE.c)

@@ -18,13 +18,13 @@ def graph(edges):
 
 
 def degrees(edges):
-    """Edges that leave and that enter each vertex, by dense index."""
+    """Count the edges that leave and that enter each vertex, by dense index."""
     n = len(edges.ids[edges.ends[0]])
     return np.bincount(edges.src, minlength=n), np.bincount(edges.dst, minlength=n)
 
 
 def pagerank(edges, damping):
-    """PageRank by dense index."""
+    """Return the PageRank by dense index."""
     found = nx.pagerank(nx.DiGraph(graph(edges)), alpha=damping, tol=1e-13, max_iter=500)
     return np.array([found[i] for i in range(len(found))])
 
@@ -46,7 +46,7 @@ def pairs_touched(block_of, over, other):
 
 
 def moments(values):
-    """Number, mean and standard deviation."""
+    """Return number, mean and standard deviation."""
     return len(values), np.mean(values, dtype=float), np.std(values, dtype=float)
 
 
@@ -66,7 +66,7 @@ class Factors:
         self.sse = 0.0
 
     def train(self, edges, first_epoch):
-        """One epoch over `edges`, (user, item, value) each, in their order."""
+        """Train one epoch over `edges`, (user, item, value) each, in their order."""
         rank = self.factors[0].shape[1]
         groups = [slice(0, min(self.warm, rank))] + (
             [] if first_epoch or self.warm >= rank else [slice(self.warm, rank)]

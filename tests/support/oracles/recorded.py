@@ -142,7 +142,7 @@ Watched.fill = _filling
 
 
 def rows(record, name, fields, pairs=()):
-    """Return the rows of a table whose `fields` (n, *shape) are watched as those of the row `name`."""
+    """Return the rows of a table whose `fields` (n, *shape) are watched as those of row `name`."""
     watched = {field: record.watch((name, field), array) for field, array in fields.items()}
     spec = RowSpec(name, tuple(fields), ", ".join(fields), pairs)
     count = len(next(iter(watched.values())))
@@ -150,6 +150,6 @@ def rows(record, name, fields, pairs=()):
 
 
 def edges(own, role, others):
-    """Edges, each a row, and the rows of their other ends."""
+    """Return edges, each a row, and the rows of their other ends."""
     made = [Neighbour(edge, role, other) for edge, other in zip(own, others, strict=True)]
     return PlainEdges(len(made), made.__getitem__)

@@ -7,7 +7,7 @@ from collections import Counter
 
 
 def holders(pairs, parts, bipartite):
-    """By vertex, (type, number), the set of parts with an edge of it, and its edges."""
+    """Return by vertex, (type, number), the set of parts with an edge of it, and its edges."""
     where, edges = {}, Counter()
     for (u, v), p in zip(pairs, parts, strict=True):
         for vertex in {
@@ -25,7 +25,7 @@ def balance(loads):
 
 
 def judge(pairs, parts, k, home, bipartite=False, row_bytes=None, syncs=None):
-    """Everything that Quality says of an assignment, by name; `home` maps vertices to their
+    """Return everything that Quality says of an assignment, by name. `home` maps vertices to their
     masters, `row_bytes` types to (up, down).
     """
     where, edges = holders(pairs, parts, bipartite)

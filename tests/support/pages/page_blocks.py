@@ -85,7 +85,7 @@ def commands(text: str) -> list[Command]:
 
 
 def _whole(lines: list[str]) -> list[str]:
-    """Lines with those that continue them, without blank ones and comments."""
+    """Yield lines with those that continue them, without blank ones and comments."""
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines()
     return [line for line in joined if line.strip() and not line.startswith("#")]
 
@@ -130,7 +130,7 @@ def shape(line: str) -> str:
 
 
 def missing(shown: list[str], written: str) -> list[str]:
-    """Lines that a page shows and nothing that was written looks like."""
+    """Return lines that a page shows and nothing that was written looks like."""
     here = f"{Path.cwd()}/"
     shapes = {shape(line) for line in written.replace(here, "").splitlines()}
     return [line for line in shown if line != "..." and shape(line) not in shapes]
@@ -236,7 +236,7 @@ def fences(text: str) -> list[tuple[str, str, str]]:
 
 
 def counts() -> Counter:
-    """Blocks of all pages by language, and whether they are run."""
+    """Count the blocks of all pages by language, and whether they are run."""
     return Counter(
         (language, "skipped" if reason else "run" if language in RUN else "shown")
         for path in PAGES.values()

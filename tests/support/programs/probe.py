@@ -50,7 +50,7 @@ class Simulation:
         self.cuts, self.role = batch.cuts, batch.role
 
     def busy(self, worker):
-        """Some messages arrive while this worker computes: at any server, and for this worker,
+        """Let some messages arrive while this worker computes: at any server, and for this worker,
         but none that would wake another.
         """
         cluster = self.cluster
@@ -79,7 +79,7 @@ class Simulation:
             worker.epoch = number + 1
 
     def positions(self, name):
-        """Position of each vertex of a type in its one order."""
+        """Return the position of each vertex of a type in its one order."""
         return np.argsort(self.parts[0].types[name].order)
 
     def home(self, name):
@@ -90,8 +90,8 @@ class Simulation:
         return out
 
     def books(self, name):
-        """(made, sent): what clocks have changed in each row of a table, and what they have sent
-        to its master.
+        """Return (made, sent): what clocks have changed in each row of a table, and what they have
+        sent to its master.
         """
         log, workers, clocks = self.log, self.scenario.workers, len(self.log.blocks[0])
         changed = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
@@ -113,7 +113,7 @@ class Simulation:
         ]
 
     def rows(self, name, worker, block):
-        """Positions that a worker touches in a block, and those whose changes it then sends."""
+        """Return positions that a worker touches in a block, and those whose changes it sends."""
         if name == "tau":
             return [0], [0]
         ends = [
@@ -145,7 +145,7 @@ class Simulation:
         return out
 
     def check(self):
-        """All assertions, over all reads and masters. Returns how stale the stalest read at a
+        """Check all assertions, over all reads and masters. Return how stale the stalest read at a
         clock's start was.
         """
         stalest = 0

@@ -27,7 +27,9 @@ HELD_UP = 120.0  # seconds after which worker 0 counts as hung
 
 
 def edges():
-    """Every leaf with every hub, so that each block, a range of leaves, touches all hubs."""
+    """Return edges from every leaf to every hub, so that each block, a range of leaves, touches all
+    hubs.
+    """
     return from_arrays(*np.divmod(np.arange(LEAVES * HUBS), HUBS), ends=("leaf", "hub"))
 
 

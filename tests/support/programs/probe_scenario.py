@@ -106,7 +106,7 @@ class Scenario:
         )
 
     def stages(self, program, log, busy):
-        """One epoch of one worker."""
+        """Return the stages of one epoch of one worker."""
         names = list(program.vertices)
 
         def noted(tau):
@@ -145,7 +145,7 @@ class Scenario:
         return stages
 
     def enough(self, watch, log):
-        """`until` of one worker: it looks at all rows, and ends every pass after its epochs."""
+        """Look at all rows as `until` of one worker does, and end every pass after its epochs."""
         asked = []
 
         def enough(tau):

@@ -184,12 +184,12 @@ class PageRank(Program):
 
 
 def index_by_id(edges, vertex):
-    """Dense index of each id of a vertex type."""
+    """Return the dense index of each id of a vertex type."""
     return {id_: i for i, id_ in enumerate(edges.ids[vertex].values.tolist())}
 
 
 def random_pairs(n_left, n_right, m, seed=0):
-    """m pairs of numbers below n_left and n_right, none twice, in random order."""
+    """Draw m pairs of numbers below n_left and n_right, none twice, in random order."""
     rng = np.random.default_rng(seed)
     chosen = rng.choice(n_left * n_right, m, replace=False)
     return chosen // n_right, chosen % n_right

@@ -97,12 +97,12 @@ class Writer(Unusual):
         self.loops = self.blocks = self.depth = self.counts = 0
 
     def one(self, *options):
-        """One of some options: text, or functions that write it."""
+        """Choose one of some options: text, or functions that write it."""
         found = self.random.choice(options)
         return found if isinstance(found, str) else found()
 
     def usual(self, options, wild):
-        """One of the usual options, or, seldom, one of the others."""
+        """Choose one of the usual options, or, seldom, one of the others."""
         return self.one(*(wild if self.random.random() < self.wild else options))
 
     def deep(self):
@@ -372,7 +372,7 @@ def callee(random, name, called, wild):
 
 
 def source(random, wild=0.1):
-    """Return the parameters of a UDF, and the text of a file with the UDF `udf` and what it calls."""
+    """Return the parameters of a UDF, and the text of a file with the UDF `udf` and its callees."""
     parameters = random.choice(sorted(FORMS))
     called, text = [], COMMON
     for at in range(random.randrange(4)):

@@ -159,7 +159,7 @@ MADE = {Meetings: rated, OneType: linked, Away: linked}
 
 
 def trainings_of(program, inputs, k):
-    """Workers that are ready to train, and the team that delivers their messages."""
+    """Return workers that are ready to train, and the team that delivers their messages."""
     options = {"seed": SEED, "jit": False}
     if k == 1:
         graph = Graph.whole(program, inputs.train, inputs.test, SEED)
@@ -229,7 +229,7 @@ def fill_field(worker, name, f, declared, known, rng, *, unsent):
 
 
 def fill_context(workers, rng):
-    """Totals of all workers and servers, also some of clocks that are over."""
+    """Fill the totals of all workers and servers, also some of clocks that are over."""
     for f, declared in workers[0].program.context.fields.items():
         if declared.kind == "delta":
             for worker in workers:
@@ -268,7 +268,7 @@ def knowledge(workers):
 
 
 def of_vertices(workers, name, f, declared):
-    """By dense index: the master's value, all that replicas show, what is unsent."""
+    """Return by dense index the master's value, all that replicas show, and what is unsent."""
     known = {}
     for worker in workers:
         held, table = worker.graph.vertices[name], worker.tables[name]
@@ -294,7 +294,7 @@ def of_vertices(workers, name, f, declared):
 
 
 def of_edges(worker, at):
-    """Ends, data and fields of each edge."""
+    """Return ends, data and fields of each edge."""
     edges = getattr(worker.graph, at)
     ends = [
         worker.graph.of_role(role).order[edges.end(role)].tolist() for role in edges.declared.roles

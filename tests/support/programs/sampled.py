@@ -37,7 +37,7 @@ def told(samples):
 
 
 def fails(says, path, where="", **how):
-    """Reading is refused with these words, at this place; returns what would help."""
+    """Assert that reading is refused with these words, at this place. Return the advice."""
     with pytest.raises(DataError, match=re.escape(says)) as error:
         read_samples(path, **how)
     assert error.value.where == (f"{path}:{where}" if where else error.value.where)
