@@ -162,7 +162,7 @@ SMALL = {"dimensions": 16, "window": 4, "walks": 12, "length": 12, "pool": 60, "
 
 
 def communities(n=40, seed=0):
-    """Return two dense halves of n vertices each with few edges between: (edges, half of each id)."""
+    """Return two dense halves of n vertices with few edges between: (edges, half of each id)."""
     rng = np.random.default_rng(seed)
     half = np.arange(2 * n) // n
     a, b = rng.integers(0, 2 * n, (2, 24 * n))

@@ -25,8 +25,8 @@ from tux.engine.shard import Digest
 
 @pytest.fixture
 def machine0():
-    """Return a function that starts machine 0, which listens: ``machine0(job)``. All its workers
-    are there, or none.
+    """Return a function that starts machine 0, which listens: ``machine0(job)``. `complete`: all
+    its workers are there.
     """
     threads, warned = [], []
 

@@ -53,7 +53,7 @@ def engines(kernel_cache, helpers):
 
 
 def engine_named(name):
-    """Return an engine that runs, or a skipped test."""
+    """Return an engine that runs; skip the test if there is none."""
     if why := clusters.missing(name):
         pytest.skip(why)
     return clusters.started(name)

@@ -49,7 +49,7 @@ def same(one, other):
 
 @pytest.fixture
 def ray(on_ray, monkeypatch):
-    """Start Ray, and check that it has everything back after the test."""
+    """Yield the engine of Ray, and wait until it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
     until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")

@@ -21,7 +21,7 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 
 @pytest.fixture(autouse=True)
 def clean(on_spark):
-    """Check that a run leaves nothing."""
+    """Wait after the test until nothing is left of its run."""
     yield
     left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
     until(lambda: not left(), lambda: f"left: {left()}")

@@ -281,7 +281,7 @@ def tally(user, edges):
 
 
 def crown(user, edges):
-    """Add at each visit, though the declaration says once: each share of a vertex visits it."""
+    """Add 1 for each share of a user, where 1 for each user is meant."""
     user.met += 1
     for edge in edges:
         edge.item.got += len(edges)

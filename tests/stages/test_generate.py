@@ -137,7 +137,7 @@ def test_nothing_is_compiled_while_it_trains(monkeypatch):
 
 
 def number_places(start, path, more, at):
-    """Make each place once, in order, and a second list, without random numbers."""
+    """Write the number of each place. A second list notes that places are made once, in order."""
     path[at] = at
     more[0] = at if at == more[0] + 1 else -9
 
@@ -174,7 +174,7 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
 
 
 def look(path, tau, p):
-    """Count on each page the steps of each worker; note what a step reads, then count it."""
+    """Note the least and the most steps of each worker that the pages show, then count this step."""
     for i in range(len(path)):
         for w in range(SLOTS):
             tau.least[w] = min(tau.least[w], path[i].page.steps[w])

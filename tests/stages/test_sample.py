@@ -20,7 +20,7 @@ EDGES = from_arrays(
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path, monkeypatch):
-    """Forget what has been looked at."""
+    """Use a cache folder of the test's own, so that nothing has been looked at yet."""
     monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
 
 

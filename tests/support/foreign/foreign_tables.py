@@ -65,7 +65,7 @@ def _is(found: Any, table: Any) -> None:
 
 
 def model_files(trained: Trained) -> None:
-    """Read the model's Parquet files."""
+    """Check that other libraries read the model's Parquet files."""
     pandas, polars, duckdb = map(need, ("pandas", "polars", "duckdb"))
     for name, table in trained.run.vertices.items():
         path = trained.folder / "model" / f"{name}.parquet"
@@ -76,7 +76,7 @@ def model_files(trained: Trained) -> None:
 
 
 def tables(trained: Trained) -> None:
-    """Take the model and the history in memory as tables."""
+    """Check that other libraries take the model and the history from memory."""
     pandas, polars = map(need, ("pandas", "polars"))
     for table in (*trained.run.vertices.values(), trained.run.history):
         _is(pandas.DataFrame(table), table)
@@ -85,7 +85,7 @@ def tables(trained: Trained) -> None:
 
 
 def records(trained: Trained) -> None:
-    """Read the records of epochs."""
+    """Check that other libraries read the records of epochs."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, history = trained.folder / "metrics.jsonl", trained.run.history
     for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
@@ -94,7 +94,7 @@ def records(trained: Trained) -> None:
 
 
 def gantt(trained: Trained) -> None:
-    """Read the table of what the workers did at which time, as text."""
+    """Check that other libraries read the table of what the workers did at which time."""
     pandas, polars = map(need, ("pandas", "polars"))
     path = trained.exported("gantt", ".tsv")
     found = pandas.read_csv(path, sep="\t")
@@ -104,7 +104,7 @@ def gantt(trained: Trained) -> None:
 
 
 def told_tables(trained: Trained) -> None:
-    """Take the tables that a report tells."""
+    """Check that other libraries read the tables of a report."""
     pandas, polars = map(need, ("pandas", "polars"))
     for name, table in trained.run.tables.items():
         path = trained.folder / "model" / f"{name}.tsv"
@@ -139,7 +139,7 @@ def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
 
 
 def predicted_text(trained: Trained) -> None:
-    """Read predictions as CSV."""
+    """Check that other libraries read predictions as CSV."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".csv")
     for found in (pandas.read_csv(path), polars.read_csv(path)):
@@ -147,7 +147,7 @@ def predicted_text(trained: Trained) -> None:
 
 
 def predicted_parquet(trained: Trained) -> None:
-    """Read predictions as Parquet."""
+    """Check that other libraries read predictions as Parquet."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".parquet")
     for found in (pandas.read_parquet(path), polars.read_parquet(path)):
@@ -168,7 +168,7 @@ def _close(found: Any, table: Any) -> None:
 
 
 def best(trained: Trained) -> None:
-    """Read the best items of each user."""
+    """Check that other libraries read the best items of each user."""
     pandas, polars = map(need, ("pandas", "polars"))
     table = trained.run.recommend(None, 3)
     for ending in (".csv", ".parquet"):
@@ -187,7 +187,7 @@ def best(trained: Trained) -> None:
 
 
 def arrays(trained: Trained) -> None:
-    """Read all fields, as numpy and as JSON read them."""
+    """Check that numpy and JSON read all fields."""
     own = {name: np.asarray(array) for name, array in trained.run.export("arrays").items()}
     with np.load(trained.exported("arrays", ".npz")) as found:
         assert set(found.files) == set(own)
@@ -202,7 +202,7 @@ def arrays(trained: Trained) -> None:
 
 
 def vectors(trained: Trained) -> None:
-    """Read ids and vectors."""
+    """Check that numpy reads ids and vectors."""
     with np.load(trained.exported("npz", ".npz")) as found:
         node = trained.run.vertices["node"]
         assert found["id"].tolist() == node.ids.tolist()
@@ -210,14 +210,14 @@ def vectors(trained: Trained) -> None:
 
 
 def picture(trained: Trained) -> None:
-    """Read a picture."""
+    """Check that matplotlib reads the picture."""
     image = need("matplotlib.image")
     pixels = image.imread(trained.exported("picture", ".png"))
     assert pixels.ndim == 3 and pixels.shape[2] == 4 and len(np.unique(pixels)) > 2
 
 
 def weights(trained: Trained) -> None:
-    """Read the weights that are not 0, as JSON."""
+    """Check that pandas reads the weights that are not 0 from JSON."""
     pandas = need("pandas")
     found = pandas.read_json(trained.exported("weights", ".json"), precise_float=True)
     feature = trained.run.vertices["feature"]
@@ -227,7 +227,7 @@ def weights(trained: Trained) -> None:
 
 
 def lists(trained: Trained) -> None:
-    """Read walks as Parquet, by a run of its own."""
+    """Check that other libraries read walks as Parquet, by a run of its own."""
     pandas, polars = map(need, ("pandas", "polars"))
     out = trained.at / "lists"
     edges = columns_of_csv(trained.app, trained.at / "links.csv")

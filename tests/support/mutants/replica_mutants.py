@@ -83,9 +83,7 @@ def only_asked_rows_are_installed(original):
 
 @mutant(Mirrors, "install")
 def pending_changes_lost_on_install(original):
-    """Add to the unsent changes the master's value alone, without the changes that are on the way
-    to it.
-    """
+    """Install the master's value without the own changes that are on the way to it."""
 
     def install(mirrors, channel, down):
         original(mirrors, channel, down)
