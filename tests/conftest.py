@@ -103,7 +103,7 @@ def time_to_be_silent() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home folder, which gensim asks for when it is imported."""
+    """Set a home folder, which gensim asks for when it is imported."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
 

@@ -141,7 +141,7 @@ def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, h
 
 
 def shares():
-    """The ratings, half of them in the file of each machine."""
+    """Write the ratings, half of them in the file of each machine."""
     table = pa_csv.read_csv("ratings.csv")
     for rank, half in enumerate((table.slice(0, 40), table.slice(40))):
         write_tables(f"{rank}.parquet", [half], MachineShare(rank, 2).notes)

@@ -175,7 +175,7 @@ def test_machine_sh_goes_on_from_a_checkpoint_and_from_nothing_else(tmp_path, th
 
 
 def flags(folder):
-    """A small job; without compiling, it begins at once."""
+    """Return the flags of a small job; without compiling, it begins at once."""
     rows = "".join(f"{u},{i},{(u * i) % 5 + 1}\n" for u in range(8) for i in range(8))
     (folder / "ratings.csv").write_text(f"user,item,rating\n{rows}")
     return ["mf", folder / "ratings.csv", "--no-jit", "--rank", 2, "--eval-every", 50]

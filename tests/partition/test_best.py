@@ -95,10 +95,10 @@ def test_annealing_knows_its_replicas_and_loads(pairs, k, seed):
 
 
 def slow_gain(pairs, parts, v, p, limit):
-    """The replicas saved when each of v's edges in p goes to a part of v that its other end is in
-    too, or if there is none to any of v's.
+    """Return the replicas saved when each of v's edges in p goes to a part of v that its other end
+    is in too, or if there is none to any of v's.
 
-    Of parts with room for all of them; None if there is none.
+    Only parts with room for all of them count; None if there is none.
     """
     mine = [e for e in range(len(parts)) if v in pairs[:, e] and parts[e] == p]
     of = {

@@ -91,8 +91,8 @@ STEPS = {
 
 
 def step(letter):
-    """E: Exchange. A, B, C: Apply between workers, B without a function, C sees the context;
-    a: of a whole type.
+    """Make the step of a letter. E: Exchange. A, B, C: Apply between workers, B without a function,
+    C sees the context; a: of a whole type.
 
     G, H: GlobalSync between workers, H aggregating; g: of one worker.
     """

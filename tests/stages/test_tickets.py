@@ -101,7 +101,7 @@ def one_type(tiles, rules):
 
 
 def thread(shared, tiles, waits, rules):
-    """The steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
+    """Run the steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
     runs = runs_of(tiles)
     while True:
         number = shared.next
@@ -125,7 +125,7 @@ def thread(shared, tiles, waits, rules):
 
 
 def visit(shared, tile, i, number, waits, rules):
-    """The steps of tile i, of run `number`."""
+    """Run the steps of tile i, of run `number`."""
     for place, need in waits.items():
         while shared.turns.get(place, 0) != need:
             yield False
