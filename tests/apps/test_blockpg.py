@@ -351,8 +351,8 @@ def test_masters_hold_what_mirrors_do_not():
 
 
 def test_slopes_go_up_and_weights_down():
-    """When features are brought together, each replica on another worker than its master sends two
-    numbers, and gets a weight and a mark.
+    """Each replica on another worker than its master sends two numbers when features are brought
+    together, and gets a weight and a mark.
     """
     team = fit(MADE, k=2, blocks=8, epochs=3)
     one, other = team.workers

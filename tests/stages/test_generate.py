@@ -174,7 +174,7 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
 
 
 def look(path, tau, p):
-    """Note the least and the most steps of each worker that the pages show, then count this step."""
+    """Note the least and the most steps of each worker that pages show, then count this step."""
     for i in range(len(path)):
         for w in range(SLOTS):
             tau.least[w] = min(tau.least[w], path[i].page.steps[w])
