@@ -37,7 +37,7 @@ def reaches(team, data, share, l1, l2=0.0, intercept=False):
 
 
 def falls(team):
-    """Assert that the objective never rises, apart from its own rounding."""
+    """Return whether the objective never rises, apart from its own rounding."""
     objective = np.array(team.history("objective"))
     return (np.diff(objective) <= 1e-11 * objective[:-1]).all()
 
