@@ -26,7 +26,7 @@ REAL = {
 
 def reaches(team, data, share, l1, l2=0.0, intercept=False):
     """Assert that the model is within `share` of the optimum, and that the program reports its
-    objective.
+    objective. Return the weights.
     """
     best, _, _ = oracle.solve(data, l1, l2, intercept)
     said, w, b = found(team)

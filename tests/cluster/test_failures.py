@@ -111,7 +111,9 @@ def intact(running, *, model=False):
 
 
 def over(running, code, seconds=SOON):
-    """Assert that the run ends with an exit code, leaves nothing, and says one thing."""
+    """Assert that the run ends with an exit code, leaves nothing, and says one thing. Return what
+    it writes to standard error.
+    """
     assert running.wait(seconds) == code, running.output()
     assert running.until(lambda: not running.left(), SOON), running.left()
     err = unwarned(running.output()[1])

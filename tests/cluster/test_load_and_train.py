@@ -67,7 +67,7 @@ def over(*running, code=0):
 
 
 def whole(**options):
-    """Return a run of two workers of one machine that loads all."""
+    """Train two workers of one machine that load all."""
     given = {"workers": 2, "jit": False, "threads": 1, "out": "whole"} | options
     run(MF(rank=2), os.path.abspath("ratings.csv"), "held.csv", RunOptions(**given))
 

@@ -73,7 +73,7 @@ def ran(udf, start, shift=(), *, records=True):
 
 
 def check(text, start):
-    """Assert that a run does only what was found."""
+    """Assert that a run does only what was found. Return the kind of error at which it ended."""
     try:
         udf = loaded(text)
     except SyntaxError:

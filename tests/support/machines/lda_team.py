@@ -119,7 +119,7 @@ class Sampling(Team):
         return oracle.log_likelihood(by_document, by_word, *priors) / by_word.sum()
 
     def check(self):
-        """Assert that all counts are those of the tokens' topics."""
+        """Assert that all counts are those of the tokens' topics. Return the team."""
         by_document, by_word = counts(self.workers)
         assert by_word.sum() == self.edges.fields["count"].sum()
         assert np.array_equal(
