@@ -1,4 +1,4 @@
-"""What is packed for users: each file once, and a wheel that works outside a checkout."""
+"""The packages for users: each file once, and a wheel that works outside a checkout."""
 
 import os
 import shutil

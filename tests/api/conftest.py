@@ -1,4 +1,4 @@
-"""What tests of the Python face share."""
+"""Fixtures that tests of the Python face share."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What people get wrong at first, and what they are told: in Python's words, with what to do."""
+"""Common first mistakes, and their messages: in Python's words, with the remedy."""
 
 import importlib.util
 import shutil

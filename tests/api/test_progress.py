@@ -1,4 +1,4 @@
-"""Who shows how a run goes on."""
+"""The choice of the watcher that shows how a run goes on."""
 
 import logging
 import sys

@@ -325,7 +325,7 @@ def test_compiled_as_plain(blocks):
     np.testing.assert_allclose(found(compiled)[1], found(plain)[1], atol=1e-4)
 
 
-# What lies where, and what travels.
+# The place of data, and the messages.
 
 
 def test_samples_are_whole_and_features_cut():

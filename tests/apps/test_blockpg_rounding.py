@@ -99,7 +99,7 @@ def test_on_processors_with_fewer_instructions(level):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# When m is made anew.
+# The time when m is made anew.
 
 
 def context(**changed):

@@ -1,4 +1,4 @@
-"""What ``tux partition`` writes, run by the apps: the model is that of the file, labels and
+"""Folders that ``tux partition`` writes, run by the apps: the model is that of the file, labels and
 weights of samples included.
 """
 

@@ -1,4 +1,4 @@
-"""What users of LDA get back: topics of new documents, held-out perplexity, coherence, and lists
+"""Results of LDA for its users: topics of new documents, held-out perplexity, coherence, and lists
 of topics, against their rules.
 """
 

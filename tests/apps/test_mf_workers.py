@@ -45,7 +45,7 @@ def best(shape, k=1, by="bicut", slack=0):
     return min(team.history("test_rmse"))
 
 
-# Where both ends are cut, an epoch has many more clocks: there the larger teams are left out.
+# If both ends are cut, an epoch has many more clocks, so the larger teams are left out.
 WORKERS_AND_SLACK = {
     "bicut": [(2, 0), (2, 4), (4, 2), (8, 0)],
     "random": [(2, 0), (2, 4), (4, 0)],

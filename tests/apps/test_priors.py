@@ -267,7 +267,7 @@ def test_states_are_visited_as_the_posterior_says(udf, right):
     assert chance > 0.001 if right else chance < 1e-6
 
 
-# What it is good for.
+# The use of such priors.
 
 ALPHA = np.array([2.0, 0.6, 0.2, 0.06])
 

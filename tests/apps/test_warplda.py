@@ -250,7 +250,7 @@ def test_known_topics_are_found(k):
     pytest.fail("no chain has found the topics")
 
 
-# How it is chosen.
+# The choice of the sampler.
 
 
 class Said(Silent):

@@ -1,4 +1,4 @@
-"""What the driver decides, on machines that do what a test says."""
+"""Decisions of the driver, on machines that do what a test says."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""What the Ray back-end does without Ray: calls to an actor, and the tables of its rows."""
+"""The parts of the Ray back-end that need no Ray: calls to an actor, and the tables of its rows."""
 
 import socket
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
-"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, the rows
-of a run.
+"""The parts of the Spark back-end that need no Spark: rows to files, reasons out of long reports,
+the rows of a run.
 """
 
 from itertools import pairwise

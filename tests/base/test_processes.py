@@ -1,4 +1,4 @@
-"""What can be found out about another process of this machine."""
+"""Facts about another process of this machine."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What tests of the command line share."""
+"""Fixtures that tests of the command line share."""
 
 import pytest
 from support.programs.tiny_ratings import RATINGS

@@ -1,4 +1,4 @@
-"""What `tux run APP --help` shows, and in which order."""
+"""The text of `tux run APP --help`, and its order."""
 
 from tux.cli.main import main
 

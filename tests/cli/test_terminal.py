@@ -1,4 +1,4 @@
-"""What commands write to terminals of several widths: no line is wider than the terminal, nor than
+"""Output of commands to terminals of several widths: no line is wider than the terminal, nor than
 120 columns; and to a pipe, nothing but plain lines.
 """
 

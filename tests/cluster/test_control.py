@@ -1,5 +1,5 @@
-"""What the launcher and its workers tell each other: it comes back as it was, and what is not of
-it is refused.
+"""Messages between the launcher and its workers: they come back as they were, and any others are
+refused.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""Who uses the sockets: a main thread that waits serves itself, and hands the sockets over before
+"""The use of the sockets: a main thread that waits serves itself, and hands the sockets over before
 it computes for long.
 """
 

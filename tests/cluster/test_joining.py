@@ -1,4 +1,4 @@
-"""How other machines learn the number of a job, and that nothing of an older job disturbs it."""
+"""Other machines learn the number of a job, and nothing of an older job disturbs it."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""When lost workers are started again, and from where: without processes."""
+"""Restarts of lost workers, and the states from which they start: without processes."""
 
 import signal
 from contextlib import nullcontext

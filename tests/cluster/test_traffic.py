@@ -1,6 +1,4 @@
-"""What the quality tool predicts is what workers send: rows of cut types, all values, to the
-byte.
-"""
+"""The quality tool predicts the bytes that workers send, exactly: rows of cut types, all values."""
 
 import os
 from pathlib import Path

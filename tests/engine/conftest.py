@@ -1,4 +1,4 @@
-"""What tests of threads share."""
+"""Fixtures that tests of threads share."""
 
 from functools import partial
 

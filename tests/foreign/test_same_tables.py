@@ -1,4 +1,4 @@
-"""The same table as text, Parquet and in memory: the same data for every kind of program, or
+"""A table as text, Parquet and in memory gives the same data for every kind of program, or is
 refused in every form.
 """
 

@@ -1,4 +1,4 @@
-"""How much of the edges is in memory while a graph is made of them and laid out."""
+"""The memory of edges while a graph is made of them and laid out."""
 
 import tracemalloc
 import weakref

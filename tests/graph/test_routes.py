@@ -135,7 +135,7 @@ class Count(Program):
 
 
 class CountByUser(Count):
-    """The same, user by user; the items are those that a block touches."""
+    """Edges of each item, and of all, user by user; the items are those that a block touches."""
 
     def stages(self):
         return [MiniBatch(Exchange(count_items, over="user"), Apply("item", keep), vertices=1)]

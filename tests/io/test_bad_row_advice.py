@@ -1,4 +1,4 @@
-"""When a message advises to leave bad rows out: not where the file seems to be of another kind."""
+"""Messages advise to leave bad rows out, but not where the file seems to be of another kind."""
 
 import numpy as np
 import pytest

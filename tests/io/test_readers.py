@@ -1,4 +1,4 @@
-"""What a user meets who has files to be read: commands, and what they say."""
+"""Commands on a user's files, and their messages."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""What other loaders tell is checked before it is used: any damage of any message is refused, or
-does no harm.
+"""Messages of other loaders are checked before they are used: any damage of any message is refused,
+or does no harm.
 """
 
 import itertools

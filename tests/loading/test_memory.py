@@ -1,4 +1,4 @@
-"""What a loader holds: bytes for each edge of its share and of its part."""
+"""The memory of a loader: bytes for each edge of its share and of its part."""
 
 import tracemalloc
 

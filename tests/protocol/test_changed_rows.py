@@ -1,4 +1,4 @@
-"""What masters answer about rows that a function has changed, however it is read."""
+"""Answers of masters about rows that a function has changed, however they are read."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""Which marks are passed, when the next word of the launcher comes, and what becomes of the files
-of all workers.
-"""
+"""The marks that are passed, the time of the launcher's next word, and the files of all workers."""
 
 import random
 

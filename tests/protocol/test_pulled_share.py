@@ -1,5 +1,5 @@
-"""What masters take of changes that workers make at once: all of a sum, of a "sqrt_mean" one part
-in the root of their number.
+"""The share that masters take of changes that workers make at once: all of a sum, of a "sqrt_mean"
+one part in the root of their number.
 """
 
 import numpy as np

@@ -256,7 +256,7 @@ def back_to_the_first(out):
 
 
 WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {1}}
-"""What may be found if the new checkpoint, of epoch 3, is not."""
+"""The epochs that may be found if the new checkpoint, of epoch 3, is not."""
 
 
 def none_in_part(out):

@@ -1,6 +1,4 @@
-"""What workers did from when to when: from samples made by hand and of a run, as text and as a
-picture.
-"""
+"""The times of the workers' work: from samples made by hand and of a run; as text and as picture."""
 
 import json
 import shutil

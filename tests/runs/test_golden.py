@@ -1,4 +1,5 @@
-"""What tux 0.1 has written can be read: runs, their models, a partitioned folder, checkpoints.
+"""Files that tux 0.1 has written can be read: runs, their models, a partitioned folder,
+checkpoints.
 
 `tests/golden/README.md` tells how it was made.
 """

@@ -1,4 +1,4 @@
-"""What a program's input and report may return, and arrays that do not lie row after row."""
+"""Values that a program's input and report may return, and arrays that do not lie row after row."""
 
 import numpy as np
 import pytest

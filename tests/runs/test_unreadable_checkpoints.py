@@ -1,5 +1,5 @@
-"""What a reader of checkpoints does where the system does not read a file, or where a manifest asks
-for too much.
+"""A reader of checkpoints, where the system does not read a file, or where a manifest asks for too
+much.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""What tests of stages share: UDFs in files of their own."""
+"""Fixtures that tests of stages share: UDFs in files of their own."""
 
 import importlib.util
 import itertools

@@ -1,5 +1,5 @@
-"""What the analysis claims of a UDF is enforced by types: a field that is claimed unwritten reaches
-the kernel read-only, so a claim that leaves out a write does not compile.
+"""Types enforce what the analysis claims of a UDF: a field that is claimed unwritten reaches the
+kernel read-only, so a claim that leaves out a write does not compile.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""What UDFs do to their rows: small ones as they are written, and those of the built-in apps."""
+"""The effects of UDFs on their rows: small ones as they are written, and those of the built-in
+apps.
+"""
 
 import linecache
 from itertools import count

@@ -65,7 +65,7 @@ class Counted(Program):
 
 
 class Racing(Counted):
-    """The same; counts of visits that are lost do no harm."""
+    """Counts of walks with racing stages; visits that are lost do no harm."""
 
     word = True
 

@@ -1,4 +1,4 @@
-"""How threads share the stages of the built-in apps."""
+"""The plans by which threads share the stages of the built-in apps."""
 
 import re
 from pathlib import Path

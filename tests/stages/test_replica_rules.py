@@ -1,5 +1,5 @@
-"""What depends on the number of workers is refused, on one worker too; what is advised instead is
-the same on 1, 2 and 3 workers.
+"""Stages whose results depend on the number of workers are refused, on one worker too; the advised
+ones give the same on 1, 2 and 3 workers.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""What a page gets of a run's folder: all of it once, in bounded pieces, whatever happens to the
-files meanwhile.
+"""The contents of a run's folder as a page gets them: all of it once, in bounded pieces, whatever
+happens to the files meanwhile.
 """
 
 import os

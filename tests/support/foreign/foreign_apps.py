@@ -128,7 +128,7 @@ LIKE = {
         App("GBDT", lambda: tux.GBDT(trees=2, depth=2), ("sample", "feature"), _SAMPLES, SAMPLES),
     )
 }
-"""Those that read what one of `APPS` with the same vertices reads."""
+"""Apps that read the same as one of `APPS` with the same vertices."""
 
 
 def train(app: App, data: Any, out: Any, **options: Any) -> Any:

@@ -255,7 +255,7 @@ FORMS = {
 """By the name in the table."""
 
 MEMORY = 9
-"""How many of the first ones are in memory."""
+"""The number of the first forms, which are in memory."""
 
 
 def expected_ids(form: Form, app: App) -> dict[str, list[Any]]:

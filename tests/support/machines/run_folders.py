@@ -1,4 +1,4 @@
-"""What two runs that should end alike have in their folders."""
+"""The parts of a run's folder in which two runs that should end alike are compared."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""What Stale Synchronous Parallel promises of reads: the seven assertions, on what each worker
-has read and what clocks have done.
+"""The promises of Stale Synchronous Parallel for reads: seven assertions, on what each worker has
+read and what clocks have done.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a file of bags holds, as plain lists."""
+"""The contents of a file of bags, as plain lists."""
 
 
 def entries(bags):

@@ -1,4 +1,4 @@
-"""What the engine's results must equal, in plain numpy and networkx: slow, and with none of the
+"""The results that the engine must give, in plain numpy and networkx: slow, and with none of the
 engine's machinery.
 """
 

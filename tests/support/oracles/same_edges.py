@@ -1,4 +1,4 @@
-"""Whether edges that were read in two ways are the same."""
+"""A comparison of edges that were read in two ways."""
 
 
 def alike(one, other):

@@ -1,4 +1,4 @@
-"""What `tux.partition.quality` and `masters` must agree with: sets and dictionaries, straight
+"""The numbers that `tux.partition.quality` and `masters` must give: sets and dictionaries, straight
 from the definitions.
 """
 

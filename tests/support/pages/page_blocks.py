@@ -46,10 +46,10 @@ SHOWN = ("text", "mermaid")
 """Languages of blocks that are no commands."""
 
 PROGRAMS = {"awk", "cat", "cut", "echo", "head", "printf", "tux", "wait", "wc", "zcat"}
-"""What pages may call: nothing that installs, or that reaches beyond the page's folder."""
+"""Programs that pages may call: none installs, or reaches beyond the page's folder."""
 
 ADDRESS = "127.0.0.1:29400"
-"""Where machines meet in pages; a free port takes its place."""
+"""The address at which machines meet in pages; a free port takes its place."""
 
 MINUTES = 5
 """After which a command of bash counts as hanging."""

@@ -1,4 +1,4 @@
-"""What the probe notes: every read of every worker, with the place and the clock, and the blocks
+"""The notes of the probe: every read of every worker, with the place and the clock, and the blocks
 that workers ran.
 """
 

@@ -1,4 +1,4 @@
-"""What a seed decides of a probe but the order of events: graph, cut, program and stages."""
+"""All that a seed decides of a probe but the order of events: graph, cut, program and stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of labelled samples share: what was read, and what was refused."""
+"""Helpers that tests of labelled samples share: the samples that were read, and refusals."""
 
 import re
 from pathlib import Path
