@@ -1,4 +1,4 @@
-"""The times of the workers' work: from samples made by hand and of a run; as text and as picture."""
+"""The times of the work of workers: from samples made by hand and of a run, as text and picture."""
 
 import json
 import shutil
