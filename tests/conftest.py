@@ -27,20 +27,20 @@ LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first, so that no process is alone with one of them at the end."""
+    """Put the longest files first, so that no process is alone with one of them at the end."""
     items.sort(key=lambda item: [not item.nodeid.startswith(begin) for begin in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores, as many tests wait for processes."""
+    """Return one process more than there are cores, as many tests wait for processes."""
     return cores() + 1
 
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh cache for the session, so that tests see neither old kernels nor leave any. All its
-    processes share it, and those that they start.
+    """Return a fresh cache for the session, so that tests see neither old kernels nor leave any.
+    All its processes share it, and those that they start.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
@@ -51,8 +51,8 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread_of_blas() -> Iterator[None]:
-    """As several processes of tests share the cores: threads of BLAS that wait for each other would
-    take them from the others.
+    """Use one thread of BLAS. Several processes of tests share the cores, and threads of BLAS that
+    wait for each other would take them from the others.
     """
     with threadpool_limits(1):
         yield
@@ -60,8 +60,8 @@ def one_thread_of_blas() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where it
-    is not set.
+    """Return the folder of real data sets named by TUX_TEST_DATA; skips the test, saying so, where
+    it is not set.
     """
     folder = os.environ.get("TUX_TEST_DATA")
     if not folder or not Path(folder).is_dir():
@@ -84,8 +84,8 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[[str], tuple[int, st
 
 @pytest.fixture(scope="session", autouse=True)
 def signals() -> None:
-    """Signals that the suite was told to ignore, as by `nohup` or in the background of a shell,
-    reach the processes that tests start.
+    """Let the processes that tests start get signals that the suite was told to ignore, as by
+    `nohup` or in the background of a shell.
     """
     for each in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP):
         if signal.getsignal(each) == signal.SIG_IGN:
@@ -95,22 +95,22 @@ def signals() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def time_to_be_silent() -> None:
-    """However slow the machine is, a command in this process says nothing on standard error because
-    it takes long; `tests/cli/test_silence.py` has a clock of its own.
+    """Let a command in this process say nothing on standard error because it takes long, however
+    slow the machine is. `tests/cli/test_silence.py` has a clock of its own.
     """
     show.BEAT = 3600.0
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home folder, which gensim asks for when it is imported."""
+    """Set a home folder, which gensim asks for when it is imported."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
 @pytest.fixture
 def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """However little there is to do, all threads of a worker share it. The list gets the number of
-    threads each time that they do.
+    """Have all threads of a worker share the work, however little there is. The list gets the
+    number of threads each time that they do.
     """
     counts: list[int] = []
     run = Threads.run
@@ -126,8 +126,8 @@ def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture(scope="session", autouse=True)
 def helpers() -> None:
-    """What tests share can be imported by processes that tests start, too: programs in test
-    files need it.
+    """Add the folder of tests to the path of processes that tests start: programs in test files
+    import helpers from it.
     """
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]

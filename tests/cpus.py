@@ -22,7 +22,7 @@ PARALLEL = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile
 
 
 def runs(level):
-    """Whether this processor has the level's instructions."""
+    """Return whether this processor has the instructions of a level."""
     return platform.machine() in (
         "x86_64",
         "AMD64",
@@ -40,8 +40,8 @@ def environment(level):
 
 
 def main(argv):
-    """Exit code 1 if tests fail at any level; levels that this processor does not run are left
-    out, saying so.
+    """Run the tests at each level. Return 1 if some fail. Levels that this processor does not run
+    are left out with a message.
     """
     failed = []
     for level in (*LEVELS, "native"):

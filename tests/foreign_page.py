@@ -70,14 +70,14 @@ END = """
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of Markdown."""
+    """Return a table of Markdown."""
     head = [*head]
     lines = [f"| {' | '.join(line)} |" for line in (head, *rows)]
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
 def cells(of: Callable[[App], str]) -> list[str]:
-    """A cell for each column of apps. ValueError if apps that share one differ."""
+    """Return a cell for each column of apps. ValueError if apps that share one differ."""
     found: list[str] = []
     for name, app in APPS.items():
         if TOGETHER.get(name, name):
@@ -88,7 +88,9 @@ def cells(of: Callable[[App], str]) -> list[str]:
 
 
 def read(form: Form) -> Callable[[App], str]:
-    """Whether an app reads a form of data."""
+    """Return a function that writes the cell of an app: yes if the app reads `form`, else no and
+    why.
+    """
 
     def cell(app: App) -> str:
         refusal = form.refusal(app)
@@ -98,7 +100,9 @@ def read(form: Form) -> Callable[[App], str]:
 
 
 def written(output: Output) -> Callable[[App], str]:
-    """Whether an app has an output."""
+    """Return a function that writes the cell of an app: yes if the app has `output`, else no and
+    why.
+    """
 
     def cell(app: App) -> str:
         if app.name in output.apps:
@@ -109,13 +113,13 @@ def written(output: Output) -> Callable[[App], str]:
 
 
 def ids(form: Form) -> str:
-    """What comes back as ids of rows and columns."""
+    """Return words for the ids of rows and of columns that a form gives back."""
     row, column = (each if each == GIVEN else f"from {each}" for each in form.ids)
     return row if row == column else f"rows {row}, columns {column}"
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     titles = [title for name in APPS if (title := TOGETHER.get(name, name))]
     lines = [[name, *cells(read(form)), ids(form)] for name, form in FORMS.items()]
     memory = table(["in memory", *titles, "ids"], islice(lines, MEMORY))

@@ -17,8 +17,8 @@ MOST = 100  # seeds that a mutant may survive
 
 
 def caught(name, seeds):
-    """The first seed that catches a mutant, as (how many seeds that took, what it was); None if
-    none does.
+    """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
+    if none does.
     """
     for seed in range(seeds):
         try:
@@ -30,7 +30,7 @@ def caught(name, seeds):
 
 
 def main(seeds):
-    """Prints what was run; returns whether all is as it should be."""
+    """Print what was run. Return whether all is as it should be."""
     start, alarms, stalest = time.perf_counter(), [], defaultdict(int)
     for seed in range(seeds):
         scenario = Scenario.drawn(seed)

@@ -17,7 +17,7 @@ LONGEST = 400
 
 
 def collected(environment):
-    """The ids of all tests, as a process with some environment collects them."""
+    """Return the ids of all tests, as a process with some environment collects them."""
     command = [
         sys.executable,
         "-m",

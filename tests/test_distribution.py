@@ -1,4 +1,4 @@
-"""What is packed for users: each file once, and a wheel that works outside a checkout."""
+"""The packages for users: each file once, and a wheel that works outside a checkout."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ PACKED = ("tux", "partition", "stages", "apps")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A folder with the wheel and the sdist of a copy of the checkout."""
+    """Build the wheel and the sdist of a copy of the checkout, and return their folder."""
     folder = tmp_path_factory.mktemp("built")
     copy = folder / "tux source"
     shutil.copytree(
@@ -37,7 +37,7 @@ def built(tmp_path_factory):
 
 
 def sources():
-    """The modules of the checkout, by their names in the package."""
+    """Return the modules of the checkout, by their names in the package."""
     files = (path for name in PACKED for path in (ROOT / name).rglob("*.py"))
     plain = [path for path in files if not any(each.is_symlink() for each in path.parents)]
     names = (path.relative_to(ROOT).as_posix() for path in plain)

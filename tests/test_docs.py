@@ -30,17 +30,17 @@ TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", 
 
 
 def prose(text):
-    """A page without its blocks of code."""
+    """Return a page without its blocks of code."""
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def quoted(text):
-    """What stands between back quotes in a page, outside its blocks of code."""
+    """Return the words between back quotes in a page, outside its blocks of code."""
     return re.findall(r"`([^`\s]+)`", prose(text))
 
 
 def anchors(text):
-    """The headings of a page, as links name them."""
+    """Yield the headings of a page, as links name them."""
     for heading in re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE):
         yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
@@ -110,7 +110,7 @@ def test_each_dependency_has_a_reason():
 
 
 def programs_for_readers():
-    """The Python that pages show, and the programs beside them."""
+    """Yield the Python that pages show, and the programs beside them."""
     for page, text in PAGES.items():
         if page == "README.md" or page.startswith("docs/"):
             for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):

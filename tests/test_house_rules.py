@@ -91,15 +91,15 @@ LARGER: dict[str, str] = {  # file, or file::function, that may be larger than i
 
 @cache
 def tree_of(name):
-    """The syntax tree of a file. Not made before a test asks for it: each process that collects the
-    tests imports this file, and one of them runs its tests.
+    """Return the syntax tree of a file. It is not made before a test asks for it: each process that
+    collects the tests imports this file, and one of them runs its tests.
     """
     return ast.parse(FILES[name].read_text(encoding="utf-8"))
 
 
 def of_each(names):
-    """A test of these files, from one of a file: it tells all that fail. As a test for each, of
-    which there were thousands, most of the time would go to pytest.
+    """Return a test of these files, from one of a file: it tells all that fail. As a test for each,
+    of which there were thousands, most of the time would go to pytest.
     """
 
     def decorate(check):
@@ -119,7 +119,7 @@ def of_each(names):
 
 
 def run_time(tree):
-    """The nodes of a tree but for what type checkers alone read."""
+    """Yield the nodes of a tree but for what type checkers alone read."""
     if (
         isinstance(tree, ast.If)
         and isinstance(tree.test, ast.Name)
@@ -132,7 +132,7 @@ def run_time(tree):
 
 
 def imports(tree):
-    """Dotted names that a tree imports when it runs, names taken from packages included, and
+    """Return dotted names that a tree imports when it runs, names taken from packages included, and
     those in functions.
     """
     for node in run_time(tree):
@@ -145,15 +145,15 @@ def imports(tree):
 
 
 def file_of(dotted):
-    """The file that an imported name is, or is in; None for other people's libraries."""
+    """Return the file that an imported name is, or is in; None for other people's libraries."""
     while dotted and dotted not in MODULES:
         dotted = dotted.rpartition(".")[0]
     return MODULES.get(dotted)
 
 
 def package(name):
-    """The package of a file; the face of all belongs to what users write, `python -m tux` to the
-    command line.
+    """Return the package of a file; the face of all belongs to what users write, `python -m tux` to
+    the command line.
     """
     top, second, *_ = name.split("/")
     faces = {"__init__.py": "program", "__main__.py": "cli"}
@@ -161,12 +161,12 @@ def package(name):
 
 
 def reach(name):
-    """The packages that a package may import."""
+    """Return the packages that a package may import."""
     return {name}.union(*(reach(below) for below in BELOW[name]))
 
 
 def arrows(text):
-    """The arrows (from, to) of the Mermaid picture in a Markdown text, by names of packages."""
+    """Return the arrows (from, to) of the Mermaid picture in a Markdown text, by package names."""
     picture = text.split("```mermaid\n")[1].split("```")[0]
     lines = re.findall(r"^ +(\w+) --> (\w+(?: & \w+)*)$", picture, re.MULTILINE)
     return {
@@ -178,18 +178,18 @@ def arrows(text):
 
 @cache
 def nodes_of(name):
-    """All nodes of the tree of a file."""
+    """Return all nodes of the tree of a file."""
     return [*ast.walk(tree_of(name))]
 
 
 @cache
 def imports_of(name):
-    """What a file imports."""
+    """Return the modules that a file imports."""
     return [*imports(tree_of(name))]
 
 
 def called(name):
-    """Names of the functions that a file calls directly."""
+    """Return the names of the functions that a file calls directly."""
     return {
         node.func.id
         for node in nodes_of(name)
@@ -287,7 +287,7 @@ def test_nothing_unsafe(name):
 
 
 def opens_text(call):
-    """Whether a call opens, reads or writes a file as text by the standard library."""
+    """Return whether a call opens, reads or writes a file as text by the standard library."""
     name = getattr(call.func, "attr", "")
     if getattr(call.func, "id", "") == "open" or name == "fdopen":
         return not any(

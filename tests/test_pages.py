@@ -24,7 +24,7 @@ from support.pages.page_blocks import (
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, kernel_cache):
-    """A folder of small files with the names that pages use."""
+    """Return a folder of small files with the names that pages use."""
     folder = tmp_path_factory.mktemp("files")
     page_files.write(folder)
     return folder

@@ -1,4 +1,4 @@
-"""What a release says of itself: one version everywhere, and what it needs."""
+"""The statements of a release about itself: one version everywhere, and what it needs."""
 
 import re
 import tomllib

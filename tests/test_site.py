@@ -14,7 +14,7 @@ PAGES = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/
 
 
 def listed(menu):
-    """The pages that a menu of mkdocs.yml names."""
+    """Yield the pages that a menu of mkdocs.yml names."""
     if isinstance(menu, str):
         yield menu
     else:
@@ -23,7 +23,7 @@ def listed(menu):
 
 
 def test_each_page_is_in_the_menu():
-    """Those of other folders are brought in by docs/pages_of_site.py."""
+    """Pages of other folders are added by docs/pages_of_site.py."""
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
     apps = {f"apps/{path.parent.name}.md" for path in ROOT.glob("apps/*/README.md")}
     assert set(listed(menu)) == PAGES | apps | {"index.md", "contributing.md"}

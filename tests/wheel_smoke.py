@@ -1,5 +1,5 @@
-"""What a fresh installation must be able to do; run in an empty folder by `tests/wheels.py`, by the
-Python of the installation, with nothing but tux and its dependencies.
+"""The tasks that a fresh installation must be able to do. `tests/wheels.py` runs them in an empty
+folder, by the Python of the installation, with nothing but tux and its dependencies.
 """
 
 import json

@@ -27,7 +27,7 @@ SHOWN = ("numpy", "numba", "llvmlite", "networkx", "pyarrow", "msgspec", "pyzmq"
 
 
 def called(command: list[str], cwd: Path, **how) -> str:
-    """Standard output of a command that must succeed."""
+    """Run a command that must succeed, and return its standard output."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, **how)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
@@ -50,8 +50,8 @@ def build(folder: Path) -> Path:
 
 
 def installed(place: Path, wheel: Path, python: str, resolution: str) -> str:
-    """An environment with the wheel and its dependencies, from wheels alone; returns its python.
-    The smallest versions are those that pyproject.toml names, where they have a wheel.
+    """Make an environment with the wheel and its dependencies, from wheels alone; return its
+    python. The smallest versions are those that pyproject.toml names, where they have a wheel.
     """
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (place.parent / "wanted.txt").write_text("\n".join(wanted["dependencies"]), encoding="utf-8")
@@ -63,13 +63,15 @@ def installed(place: Path, wheel: Path, python: str, resolution: str) -> str:
 
 
 def versions(python: str, cwd: Path) -> list[str]:
-    """The versions of what is shown in the table."""
+    """Return the versions of what is shown in the table."""
     ask = f"from importlib.metadata import version; print(*map(version, {SHOWN}))"
     return called([python, "-c", ask], cwd).split()
 
 
 def tried(wheel: Path, python: str, resolution: str, room: Path) -> tuple[list[str], str]:
-    """A row of the table: what is installed, and what came of it; and the report of an error."""
+    """Try the wheel. Return a row of the table, which names what is installed and what came of it,
+    and the report of an error.
+    """
     head = [python, resolution]
     try:
         own = installed(room / "environment", wheel, python, resolution)

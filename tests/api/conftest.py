@@ -1,4 +1,4 @@
-"""What tests of the Python face share."""
+"""Fixtures that tests of the Python face share."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tux.arrays.edges import EdgeData
 
 @pytest.fixture
 def ratings():
-    """60 ratings of 9 users, who are numbers, and 7 items, which have names."""
+    """Return 60 ratings of 9 users, who are numbers, and 7 items, which have names."""
     rng = np.random.default_rng(0)
     return EdgeData.of(
         ("user", "item"),

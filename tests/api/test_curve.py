@@ -8,7 +8,7 @@ from tux.api.curve import svg
 
 
 def points(picture):
-    """The points of the curve, (n, 2)."""
+    """Return the points of the curve, (n, 2)."""
     root = ElementTree.fromstring(picture)
     (line,) = root.iter("{http://www.w3.org/2000/svg}polyline")
     return np.array([each.split(",") for each in line.get("points").split()], float)

@@ -27,8 +27,8 @@ def as_in_python():
 
 @pytest.fixture
 def late(monkeypatch, tmp_path):
-    """A function that makes `tux.late` a name whose module gets some signals while it is imported;
-    and returns a function that uses it first.
+    """Make `tux.late` a name whose module gets some signals while it is imported. Return a function
+    that uses it first.
     """
 
     def make(times):

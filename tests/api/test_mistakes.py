@@ -1,4 +1,4 @@
-"""What people get wrong at first, and what they are told: in Python's words, with what to do."""
+"""Common first mistakes, and their messages: in Python's words, with the remedy."""
 
 import importlib.util
 import shutil
@@ -13,7 +13,7 @@ from tux.base.errors import DataError, UsageError
 
 
 def mf(data, **options):
-    """A small run of MF."""
+    """Return a small run of MF."""
     return tux.run(tux.MF(rank=4), data, progress=False, jit=False, **{"epochs": 1} | options)
 
 
@@ -23,7 +23,7 @@ def run(ratings):
 
 
 def told(error, call, *parts):
-    """`call` raises such an error, and its message has all parts and no flag."""
+    """Assert that `call` raises such an error, and that its message has all parts and no flag."""
     with pytest.raises(error) as raised:
         call()
     text = str(raised.value)

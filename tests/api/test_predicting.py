@@ -1,4 +1,4 @@
-"""What a run in memory predicts is what ``tux predict`` says of its folder."""
+"""Predictions of a run in memory are those of ``tux predict`` on its folder."""
 
 import logging
 

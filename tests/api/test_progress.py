@@ -1,4 +1,4 @@
-"""Who shows how a run goes on."""
+"""The choice of the watcher that shows how a run goes on."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ RECORD = {"epoch": 3, "clock": 1, "seconds": 1.5, "rmse": 0.87654321, "edges_per
 
 
 def play(progress):
-    """A short run, told to a watcher."""
+    """Return a short run, told to a watcher."""
     with watching(progress) as watch:
         watch.phase("load")
         watch.share(0.5)

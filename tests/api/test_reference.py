@@ -9,7 +9,7 @@ PATH = Path(__file__).parents[2] / "docs" / "make_reference.py"
 
 
 def maker():
-    """The program that makes the page."""
+    """Return the program that makes the page."""
     spec = importlib.util.spec_from_file_location("make_reference", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -15,7 +15,7 @@ from tux.runs.folder import read_metrics
 
 
 def mf(data, **options):
-    """A small run of MF."""
+    """Return a small run of MF."""
     return tux.run(tux.MF(rank=4), data, progress=False, jit=False, **{"epochs": 2} | options)
 
 

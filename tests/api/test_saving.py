@@ -16,7 +16,9 @@ def run(ratings):
 
 
 def same(one, other):
-    """Whether two runs hold the same."""
+    """Assert that two runs hold equal records, results, parameters, vertices and contexts; return
+    True.
+    """
     assert one.history.records == other.history.records
     assert one.results == other.results and repr(one.program) and one.parameters == other.parameters
     assert [*one.vertices] == [*other.vertices] and [*one.context] == [*other.context]

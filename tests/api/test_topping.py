@@ -12,7 +12,7 @@ def run(ratings):
 
 
 def by_user(table):
-    """What a table of recommendations says, by user: items and scores in the order of ranks."""
+    """Return by user the items and the scores of a table of recommendations, by rank."""
     found = {}
     for row in table:
         items, scores = found.setdefault(row["user"], ([], []))

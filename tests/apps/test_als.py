@@ -21,8 +21,8 @@ ALONE = Cluster()
 
 
 def ratings(m=260, users=30, items=24):
-    """Some ratings; a user and an item without any; and held-out ratings, of which some have an
-    end that training has not seen. Some items have few ratings, so one worker has all of them.
+    """Return some ratings, and held-out ratings. A user and an item have no ratings, some items
+    have few; some held-out ratings have an end that training has not seen.
     """
     rng = np.random.default_rng(5)
     pairs = rng.choice(users * items, m + 40, replace=False)
@@ -53,7 +53,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def halves(program, worker, number=4):
-    """The objective after each half of an epoch, and the oracle's."""
+    """Return the objective after each half of an epoch, and the oracle's."""
     drive(worker, *program.setup())
     truth = Factors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
     found, expected = [], []
@@ -129,7 +129,7 @@ def test_vertices_without_ratings_have_no_factors():
 
 
 def history(k=1, by="bicut", slack=0, **how):
-    """Records of a run of k workers, and the predictions of all pairs."""
+    """Return records of a run of k workers, and the predictions of all pairs."""
     team = trained(
         ALS(rank=5, **how), EDGES, 3, HELD, k=k, by=by, slack=slack, delivery=1, jit=True
     )

@@ -25,7 +25,9 @@ DECAY, L1, L2 = 0.5, 0.02, 0.3
 
 
 def epoch(w, b, t, rule):
-    """One epoch by the formulas: (w, b) after it; `t` are the samples of a worker before it."""
+    """Compute one epoch by the formulas. Return (w, b) after it; `t` are the samples of a worker
+    before it.
+    """
     x, entries = FEW.x, FEW.x != 0
     own = np.array([entries[share].sum(0) for share in SHARES])
     rate = math.sqrt(2) / (0.25 * ((x**2).sum(1).mean() + 1))

@@ -25,7 +25,9 @@ REAL = {
 
 
 def reaches(team, data, share, l1, l2=0.0, intercept=False):
-    """The model is within `share` of the optimum, and its objective is what the program says."""
+    """Assert that the model is within `share` of the optimum, and that the program reports its
+    objective. Return the weights.
+    """
     best, _, _ = oracle.solve(data, l1, l2, intercept)
     said, w, b = found(team)
     assert said == pytest.approx(oracle.objective(data, w, l1, l2, b), rel=1e-9)
@@ -35,7 +37,7 @@ def reaches(team, data, share, l1, l2=0.0, intercept=False):
 
 
 def falls(team):
-    """The objective never rises; its own rounding apart."""
+    """Return whether the objective never rises, apart from its own rounding."""
     objective = np.array(team.history("objective"))
     return (np.diff(objective) <= 1e-11 * objective[:-1]).all()
 
@@ -93,7 +95,9 @@ def test_real_data_on_two_workers(real_data):
 
 
 def real(path, l1, best, share, **options):
-    """The known optimum of a file is reached, and the objective is that of the weights."""
+    """Assert that the known optimum of a file is reached, and that the objective is that of the
+    weights.
+    """
     samples = read_samples(path)
     team = Team(
         BlockPG(l1=l1, tol=1e-10),
@@ -133,7 +137,7 @@ def test_intercept(k):
 
 
 def test_an_intercept_alone():
-    """Where no weight is wanted it is the logarithm of the odds."""
+    """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced()
     team = fit(data, l1=1e4, intercept=True)
     said, w, b = found(team)
@@ -321,7 +325,7 @@ def test_compiled_as_plain(blocks):
     np.testing.assert_allclose(found(compiled)[1], found(plain)[1], atol=1e-4)
 
 
-# What lies where, and what travels.
+# The place of data, and the messages.
 
 
 def test_samples_are_whole_and_features_cut():
@@ -347,8 +351,8 @@ def test_masters_hold_what_mirrors_do_not():
 
 
 def test_slopes_go_up_and_weights_down():
-    """When features are brought together, two numbers go up and a weight and a mark down for
-    each replica away from its master.
+    """Each replica on another worker than its master sends two numbers when features are brought
+    together, and gets a weight and a mark.
     """
     team = fit(MADE, k=2, blocks=8, epochs=3)
     one, other = team.workers

@@ -19,7 +19,7 @@ MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """libsvm files to train and to test on, and the run of a model."""
+    """Return libsvm files to train and to test on, and the run of a model."""
     folder = tmp_path_factory.mktemp("clicks")
     write_clicks(MADE, folder / "train.svm", folder / "test.svm")
     argv = [

@@ -85,7 +85,7 @@ def test_a_block_is_a_group(group, blocks):
 
 @pytest.fixture
 def persons(tmp_path):
-    """Samples of words and numbers, and groups of the former."""
+    """Return samples of words and numbers, and groups of the former."""
     rng = np.random.default_rng(1)
     colour, town = (
         rng.choice(["red", "green", "blue"], 200),

@@ -35,7 +35,7 @@ def test_renew():
 
 
 def entries(values, **samples):
-    """Edges of a feature to samples, given by their fields."""
+    """Return edges of a feature to samples, given by their fields."""
     rows = [
         Row(**dict(zip(samples, each, strict=True))) for each in zip(*samples.values(), strict=True)
     ]
@@ -162,7 +162,7 @@ def test_probability():
     )
 
 
-# What comes back.
+# Results.
 
 FIELDS = {"feature": {"w": np.array([0.0, -2.0, 0.5, 0.0, 2.0])}, "tau": {"b": np.array([-0.25])}}
 IDS = {"feature": np.array([30, 7, 2, 9, 1])}

@@ -23,8 +23,8 @@ SELF = Path(__file__)
 
 
 def flat():
-    """Columns that sum to the intercept's: along them the loss is flat, the penalty is not, and
-    searches go far.
+    """Return columns that add up to the intercept's. Along them the loss is flat and the penalty is
+    not, so searches go far.
     """
     rng = np.random.default_rng(1)
     colour, size = rng.integers(0, 3, 300), rng.normal(size=300)
@@ -99,7 +99,7 @@ def test_on_processors_with_fewer_instructions(level):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# When m is made anew.
+# The time when m is made anew.
 
 
 def context(**changed):

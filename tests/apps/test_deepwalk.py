@@ -24,7 +24,7 @@ from tux.runs.session import run
 
 
 def nodes(n, d, seed=0):
-    """Edges to n vertices with rows u and c."""
+    """Return edges to n vertices with rows u and c."""
     rng = np.random.default_rng(seed)
     return [
         Row(node=Row(u=rng.normal(0, 0.4, d).astype("f4"), c=rng.normal(0, 0.4, d).astype("f4")))
@@ -37,8 +37,8 @@ def sigma(x):
 
 
 def expected_centre(u, contexts, negatives, a):
-    """One centre in double precision: all products, then the changes of each row in turn; `u`
-    and the rows are changed.
+    """Compute one centre in double precision: all products, then the changes of each row in turn.
+    `u` and the rows are changed.
     """
     old = u.copy()
     steps = [
@@ -52,7 +52,7 @@ def expected_centre(u, contexts, negatives, a):
 
 
 def exact(edges, field):
-    """Their rows in double precision; those that are one stay one."""
+    """Return rows in double precision; rows that are the same object stay so."""
     known = {}
     return [
         known.setdefault(id(edge.node), getattr(edge.node, field).astype(float)) for edge in edges
@@ -162,7 +162,7 @@ SMALL = {"dimensions": 16, "window": 4, "walks": 12, "length": 12, "pool": 60, "
 
 
 def communities(n=40, seed=0):
-    """Two dense halves of n vertices each, with few edges between: (edges, half of each id)."""
+    """Return two dense halves of n vertices with few edges between: (edges, half of each id)."""
     rng = np.random.default_rng(seed)
     half = np.arange(2 * n) // n
     a, b = rng.integers(0, 2 * n, (2, 24 * n))
@@ -176,7 +176,7 @@ EDGES, HALF = communities()
 
 
 def told_apart(u, edges=EDGES, half=HALF):
-    """The share of vertices whose nearest by angle is of their half."""
+    """Return the share of vertices whose nearest by angle is of their half."""
     half = half[np.asarray(edges.ids["node"].values)]
     u = u / np.linalg.norm(u, axis=1, keepdims=True)
     near = u @ u.T
@@ -208,7 +208,7 @@ def test_untrained_vectors_do_not_tell_them_apart():
 
 
 def single(program, edges, jit=True):
-    """Vectors by dense index, after an epoch on one worker."""
+    """Return vectors by dense index, after an epoch on one worker."""
     team = Team(program, edges, k=1, jit=jit).train(1)
     return team.gather("node", "u"), team.gather("node", "c")
 

@@ -25,7 +25,7 @@ def test_walks_are_the_same_for_any_number_of_threads(parameters, all_threads, t
 
 
 def vectors(worker):
-    """The bytes of all vectors."""
+    """Return the bytes of all vectors."""
     return [worker.tables["node"].arrays[field].tobytes() for field in ("u", "c")]
 
 

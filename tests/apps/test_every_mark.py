@@ -88,7 +88,7 @@ SLOW = [(app, k) for app in APPS for k in (1, 2, 3) if k == 1 or app != "BlockPG
 
 
 def interrupted(app, k, folder, **options):
-    """The places of the marks at which an app was interrupted."""
+    """Interrupt an app at each mark. Return the places of the marks."""
     make, data, epochs = APPS[app]
     job = Job(make(folder), data(), epochs, k=k, **options)
     places = check_every_mark(job, folder)

@@ -1,4 +1,4 @@
-"""What ``tux partition`` writes, run by the apps: the model is that of the file, labels and
+"""Folders that ``tux partition`` writes, run by the apps: the model is that of the file, labels and
 weights of samples included.
 """
 
@@ -30,7 +30,7 @@ TESTED = ("objective", "test_logloss", "test_accuracy", "test_auc")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder of its own, and three methods: as many as there are would only be slow."""
+    """Return a folder of its own, and three methods: as many as there are would only be slow."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         compare_cuts, "PARTITIONERS", {"random": random, "bicut": bicut, "aweto": aweto}
@@ -53,8 +53,8 @@ def tux(capsys):
 
 @pytest.fixture
 def samples(here):
-    """libsvm files of more features than samples, one to train and one to test on; the first has
-    rows of zeros.
+    """Write libsvm files of more features than samples, one to train and one to test on. The first
+    has rows of zeros.
     """
     write_clicks(
         clicks(60, 100, 5, 10, seed=3, test_share=0.3), here / "train.svm", here / "test.svm"
@@ -65,12 +65,12 @@ def samples(here):
 
 
 def fit(program, source, test=None, **how):
-    """A run in plain Python."""
+    """Return a run in plain Python."""
     return run(program, source, test, RunOptions(**{"jit": False, "epochs": 2} | how))
 
 
 def rows(result, kind):
-    """The fields of a type's vertices that are the model, by the dense index of those of
+    """Return the fields of a type's vertices that are the model, by the dense index of those of
     training.
     """
     table, vertices = result.worker.tables[kind], result.worker.graph.vertices[kind]
@@ -81,8 +81,8 @@ def rows(result, kind):
 
 
 def same(one, other, *kinds):
-    """Whether two runs have learned the same, but for the rounding of changes that a single
-    worker does not send to itself.
+    """Assert that two runs have learned the same fields of some vertex types. They may differ by
+    the rounding of changes, which a single worker does not send to itself.
     """
     for kind in kinds:
         mine, others = rows(one, kind), rows(other, kind)
@@ -92,12 +92,12 @@ def same(one, other, *kinds):
 
 
 def known(edges):
-    """What is known of samples."""
+    """Return the fields of samples as lists, by name."""
     return {name: values.tolist() for name, values in edges.vertex_fields["sample"].items()}
 
 
 def told(result):
-    """What is said of the last epoch."""
+    """Return the metrics of the last epoch, which may differ by rounding."""
     return pytest.approx({name: result.records[-1].get(name) for name in TESTED}, rel=1e-6)
 
 

@@ -17,7 +17,7 @@ TREES = ("feature", "cut", "default_left", "weight")
 
 
 def write(path, x, y):
-    """A libsvm file, whose features are numbered from 1."""
+    """Write a libsvm file, whose features are numbered from 1."""
     rows = []
     for values, label in zip(x, y, strict=True):
         there = np.flatnonzero(~np.isnan(values))
@@ -32,7 +32,7 @@ TEST = drawn(n=120, seed=21)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Files to train and to test on, and a run."""
+    """Return files to train and to test on, and a run."""
     folder = tmp_path_factory.mktemp("gbdt")
     write(folder / "train.svm", X, Y)
     write(folder / "test.svm", *TEST)
@@ -43,7 +43,7 @@ def files(tmp_path_factory):
 
 
 def scores(folder, x):
-    """By the trees of a run, whose features are numbered from 1."""
+    """Compute scores by the trees of a run, whose features are numbered from 1."""
     found = tux.load(folder)
     of = found.export("trees")
     columns = x[:, of["features"] - 1]

@@ -20,7 +20,9 @@ KINDS = [SparseKMeans, PointKMeans]
 
 
 def made(n=60, features=5, clusters=4, seed=0, far=0.0):
-    """Points around some centers, a third of whose numbers are 0, as float64 that 32 bits hold."""
+    """Draw points around some centers, a third of whose numbers are 0, as float64 that 32 bits
+    hold.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(clusters, features))[rng.integers(clusters, size=n)] * 4
     x = np.where(rng.uniform(size=x.shape) < 0.3, 0.0, x + rng.normal(size=x.shape)) + far
@@ -35,7 +37,7 @@ def edges_of(x):
 
 
 def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
-    """A team that has been trained."""
+    """Return a team that has been trained."""
     parameters = {"clusters": 4, "tol": 0.0, **parameters}
     if kind is PointKMeans:
         parameters["dims"] = x.shape[1]
@@ -45,7 +47,7 @@ def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
 
 
 def found(team):
-    """The centers, (clusters, features); of empty clusters 0."""
+    """Return the centers, (clusters, features); of empty clusters 0."""
     size = np.asarray(team.tau.size)
     if isinstance(team.program, SparseKMeans):
         return team.gather("feature", "s").T / np.maximum(size, 1)[:, None]
@@ -57,7 +59,7 @@ def squares(x, center):
 
 
 def lloyd(x, center, moves):
-    """(inertia, centers) after so many moves of the centers to the means of their samples."""
+    """Move the centers to the means of their samples so many times. Return (inertia, centers)."""
     for _ in range(moves):
         label = squares(x, center).argmin(axis=1)
         center = np.stack(

@@ -52,7 +52,7 @@ def test_weight_and_weigh():
 
 
 def drawn_topic(document, q, sums, whole, old, own, p, number):
-    """The topic that is drawn by a random number, if the places that come with it are right."""
+    """Return the topic that a random number draws, if the places that come with it are right."""
     topic, at, place = lda.draw(
         document, q, sums, np.empty(p.topics), whole, old, own, p.alpha, p, Fixed(number)
     )

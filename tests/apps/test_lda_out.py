@@ -1,4 +1,4 @@
-"""What users of LDA get back: topics of new documents, held-out perplexity, coherence, and lists
+"""Results of LDA for its users: topics of new documents, held-out perplexity, coherence, and lists
 of topics, against their rules.
 """
 
@@ -28,8 +28,8 @@ from tux.runs.folder import model_of, read_run
 
 
 def em(words, phi, alpha, passes=fold_in.PASSES):
-    """theta_k = (alpha + sum_i g_ik) / (N + K alpha), g_ik ~ theta_k phi_(w_i)k, from all topics
-    alike.
+    """Solve theta_k = (alpha + sum_i g_ik) / (N + K alpha), g_ik ~ theta_k phi_(w_i)k, from equal
+    shares of all topics.
     """
     k = phi.shape[1]
     theta = [1 / k] * k
@@ -43,13 +43,13 @@ def em(words, phi, alpha, passes=fold_in.PASSES):
 
 
 def shares(by_word, beta):
-    """phi (V, K), V being the number of words that occur."""
+    """Return phi (V, K), where V is the number of words that occur."""
     v = (by_word.sum(1) > 0).sum()
     return (by_word + beta) / (by_word.sum(0) + v * beta)
 
 
 def by_document(edges):
-    """The words of each document, as often as they occur, in the order of the edges."""
+    """Return the words of each document, as often as they occur, in the order of the edges."""
     out = {d: [] for d in range(len(edges.ids["document"]))}
     for d, w, n in zip(edges.src, edges.dst, edges.fields["count"], strict=True):
         out[d] += [w] * n
@@ -57,8 +57,8 @@ def by_document(edges):
 
 
 def slow_perplexity(test, by_word, alpha, beta):
-    """exp(- mean log p) of every other word of a held-out document, by the topics of those
-    between.
+    """Return exp(- mean log p) of every other word of a held-out document, by the topics of the
+    words between.
     """
     phi, total, n = shares(by_word, beta), 0.0, 0
     for words in by_document(test).values():
@@ -74,8 +74,8 @@ def slow_perplexity(test, by_word, alpha, beta):
 
 
 def slow_npmi(words, documents):
-    """The mean of log(p(i,j) / p(i) p(j)) / -log p(i,j) over pairs of words; p by `documents`,
-    sets of words.
+    """Return the mean of log(p(i,j) / p(i) p(j)) / -log p(i,j) over pairs of words; p by
+    `documents`, sets of words.
     """
     some = [d for d in documents if d]
     p = lambda *asked: sum(all(w in d for w in asked) for d in some) / len(some)  # noqa: E731
@@ -94,14 +94,16 @@ def slow_npmi(words, documents):
 
 
 def settled(program, edges, test=None, jit=False, epochs=3):
-    """A worker that has trained a little."""
+    """Return a worker that has trained a little."""
     worker = start(program, edges, test, jit=jit)
     list(Training(worker).epochs(epochs, every=epochs))
     return worker
 
 
 def held_out(train, seed=5, documents=6):
-    """Held-out documents behind those of `train`; one has no words, and some words are unknown."""
+    """Return held-out documents whose ids follow those of `train`; one has no words, and some words
+    are unknown.
+    """
     new = drawn(seed, documents=documents, words=12)
     ids = {"document": new.ids["document"], "word": train.ids["word"]}
     test = EdgeData.of(

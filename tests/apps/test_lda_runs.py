@@ -81,8 +81,8 @@ def test_known_topics_are_found(k):
 
 
 def reached(k, slack):
-    """Log-likelihood per token after some epochs: the mean of eight seeds, and of the last four
-    epochs of each.
+    """Return the log-likelihood per token after some epochs: the mean of eight seeds, and of the
+    last four epochs of each.
     """
     edges, found = bags(MANY.documents, MANY.words), []
     for seed in range(8):

@@ -19,7 +19,7 @@ SAMPLES = 1500
 
 
 def tiny(seed):
-    """Program and edges of a corpus of few tokens."""
+    """Return a program and the edges of a corpus of few tokens."""
     rng = np.random.default_rng(seed)
     topics = 2 + seed % 2
     n = int(rng.integers(5, 8 if topics == 2 else 6))
@@ -32,13 +32,13 @@ def tiny(seed):
 
 
 def enumerable(worker):
-    """The corpus that a worker holds, tokens in the order in which one sweep visits them."""
+    """Return the corpus that a worker holds, tokens in the order in which one sweep visits them."""
     program = worker.program
     return oracle.Tiny(*tokens(worker)[:2], program.topics, program.alpha, program.beta)
 
 
 def visits(worker, step, times):
-    """How often each assignment is the state after `step`, in so many calls."""
+    """Count how often each assignment is the state after `step`, in `times` calls of it."""
     truth = enumerable(worker)
     out = np.zeros(truth.topics ** len(truth.words))
     place, topics = (
@@ -52,8 +52,8 @@ def visits(worker, step, times):
 
 
 def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
-    """Chi-square probability of the states that a sampler visits, `times` of them, so far apart
-    that they are independent.
+    """Return the chi-square probability of the states that a sampler visits, `times` of them, so
+    far apart that they are independent.
     """
     program, edges = tiny(seed)
     worker = drive(start(program, edges, jit=jit), *program.setup(Cluster()))
@@ -101,7 +101,7 @@ def test_an_occurrence_moves_within_a_full_list():
 
 
 def counts_own(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its word and topic while it draws."""
+    """Draw as `sample` does, but leave the token in the counts of its word and topic."""
     q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
@@ -115,7 +115,7 @@ def counts_own(word, edges, tau, p, rng):
 
 
 def place_of(document, k):
-    """Where a topic stands in a document's list."""
+    """Return the place of a topic in a document's list."""
     i = 0
     while document.topics[i] != k:
         i += 1
@@ -123,7 +123,7 @@ def place_of(document, k):
 
 
 def counts_own_in_document(word, edges, tau, p, rng):
-    """`sample` that leaves the token in the counts of its document while it draws."""
+    """Draw as `sample` does, but leave the token in the counts of its document."""
     q, sums, shares = room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:

@@ -25,7 +25,7 @@ MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """libsvm files to train and to test on, and the run of a model."""
+    """Return libsvm files to train and to test on, and the run of a model."""
     folder = tmp_path_factory.mktemp("linear")
     write_clicks(MADE, folder / "train.svm", folder / "test.svm")
     data = [str(folder / "train.svm"), "--test", str(folder / "test.svm")]
@@ -35,7 +35,7 @@ def files(tmp_path_factory):
 
 
 def matrix_of(samples):
-    """Samples as a matrix with a column for each of the 80 features, from 1."""
+    """Return samples as a matrix with a column for each of the 80 features, from 1."""
     edges = samples.edges
     column = edges.ids["feature"].decode(edges.dst).astype(int) - 1
     shape = len(samples.label), 80

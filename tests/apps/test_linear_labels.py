@@ -28,7 +28,9 @@ HOW = {"l2": 0.5, "intercept": True, "tol": 1e-9}
 
 
 def least_squares(x, y, l2, c=None):
-    """The weights and the intercept of least squares with a penalty, of samples that weigh c."""
+    """Return the weights and the intercept of least squares with a penalty, of samples that weigh
+    c.
+    """
     design = np.column_stack([x, np.ones(len(x))])
     weighed = design * np.ones(len(x))[:, None] if c is None else design * c[:, None]
     penalty = np.diag([l2] * x.shape[1] + [0.0])
@@ -42,7 +44,7 @@ def trained(data, test=None, loss="squared", parameters=HOW, **options):
 
 
 def weights(run):
-    """The weights of features 1, 2, .. or 0, 1, .., and the intercept."""
+    """Return the weights of features 1, 2, .. or 0, 1, .., and the intercept."""
     feature = run.vertices["feature"]
     return feature["w"][np.argsort(feature.ids)], run.context["b"].item()
 
@@ -183,7 +185,7 @@ def test_made_up_samples_have_a_known_truth():
 
 
 def known(edges):
-    """The labels by the ids of samples."""
+    """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     return dict(zip(samples, edges.vertex_fields["sample"]["label"].tolist(), strict=True))
 

@@ -13,7 +13,7 @@ from tux.cli.main import main
 
 
 def ends(team):
-    """(penalty, objective) of each penalty's last step, in the order of the run."""
+    """Return (penalty, objective) of each penalty's last step, in the order of the run."""
     penalties, objectives = team.history("penalty_l2"), team.history("objective")
     return list(dict(zip(penalties, objectives, strict=True)).items())
 
@@ -61,7 +61,7 @@ def test_where_there_is_no_path(parameters, says):
 
 
 def record(penalty, objective, loss=None):
-    """That of an epoch."""
+    """Return the record of an epoch."""
     of_test = {} if loss is None else {"test_logloss": loss}
     return {"penalty_l2": penalty, "objective": objective, "norm_w": 1.0, **of_test}
 
@@ -84,7 +84,7 @@ def test_the_best_penalty_is_that_of_the_least_test_loss_at_an_end():
 
 
 def metrics(folder):
-    """The numbers of the last record that do not depend on the clock."""
+    """Return the numbers of the last record that do not depend on the clock."""
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
     return {name: last[name] for name in ("epoch", "objective", "penalty_l2", "norm_w")}
 

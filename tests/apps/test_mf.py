@@ -21,7 +21,7 @@ from tux.synthetic.ratings import ratings
 
 
 def made(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
-    """Training and held-out ratings of a planted model, and the noise floor."""
+    """Draw training and held-out ratings of a planted model. Return them, and the noise floor."""
     data = ratings(users, items, n, rank=3, step=0, test_share=test_share, seed=seed, **options)
     train, test = data.split()
     edges = from_arrays(train["user"], train["item"], ends=("user", "item"), value=train["rating"])
@@ -35,7 +35,7 @@ EDGES, HELD, FLOOR = made()
 
 
 def vertex(rng, rank, warm, squares=(0.7, 0.9)):
-    """A vertex as a UDF may meet it, in plain numpy."""
+    """Return a vertex as a UDF may meet it, in plain numpy."""
     f = rng.normal(size=rank)
     norm = np.array([f[:warm] @ f[:warm], f[warm:] @ f[warm:]])
     return SimpleNamespace(f=f, G=np.array(squares), norm=norm)
@@ -181,7 +181,7 @@ PROGRAM = {"rank": 7, "warm": 3, "reg": 0.02}
 
 
 def state(worker, field):
-    """The field of both types, by dense index."""
+    """Return the field of both types, by dense index."""
     return [column(worker, name, field).copy() for name in ("user", "item")]
 
 
@@ -206,14 +206,14 @@ def test_setup_against_numpy(jit):
 
 
 def norms(f, warm):
-    """Squared norms (n, 2) of the two groups of dimensions."""
+    """Return squared norms (n, 2) of the two groups of dimensions."""
     return np.stack([(f[:, :warm] ** 2).sum(1), (f[:, warm:] ** 2).sum(1)], axis=1)
 
 
 @pytest.fixture(scope="module")
 def plain_run():
-    """Three epochs in plain Python: the worker, and by epoch the edges in the order in which
-    they were visited.
+    """Run three epochs in plain Python. Return the worker, and by epoch the edges in the order in
+    which they were visited.
     """
     visited, sgd = [], mf.sgd
 

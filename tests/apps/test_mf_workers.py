@@ -23,7 +23,7 @@ SHAPES = {"wide": (80, 1200), "even": (400, 400), "tall": (1200, 80)}  # users, 
 
 
 def drawn(users, items):
-    """20,000 ratings with a power law at both ends, of which 40% are held out."""
+    """Draw 20,000 ratings with a power law at both ends, of which 40% are held out."""
     return synthetic_ratings.ratings(users, items, 20_000, rank=3, test_share=0.4).split()
 
 
@@ -38,14 +38,14 @@ def ratings(shape):
 
 @cache
 def best(shape, k=1, by="bicut", slack=0):
-    """The best test RMSE of a run with default parameters."""
+    """Return the best test RMSE of a run with default parameters."""
     edges, held = ratings(shape)
     team = trained(MF(), edges, EPOCHS, held, k=k, by=by, slack=slack, delivery=1, jit=True)
     assert all(np.isfinite(team.gather(name, "f")).all() for name in ("user", "item"))
     return min(team.history("test_rmse"))
 
 
-# Where both ends are cut, an epoch has many more clocks: there the larger teams are left out.
+# If both ends are cut, an epoch has many more clocks, so the larger teams are left out.
 WORKERS_AND_SLACK = {
     "bicut": [(2, 0), (2, 4), (4, 2), (8, 0)],
     "random": [(2, 0), (2, 4), (4, 0)],
@@ -60,7 +60,7 @@ SLOW = [("wide", "ne", 4, 0), ("even", "random", 2, 4), ("tall", "bicut", 8, 0)]
 
 
 def marks(case):
-    """Those of a case."""
+    """Return the marks of pytest of a case: none, slow or long."""
     return [] if case in QUICK else [pytest.mark.slow if case in SLOW else pytest.mark.long]
 
 
@@ -117,7 +117,7 @@ def epinions(folder, to):
 
 
 def movielens(folder, to):
-    """The official split 1 of MovieLens 100K."""
+    """Return the official split 1 of MovieLens 100K."""
     folder = folder / "ratings" / "ml-100k"
     return folder / "u1.base.gz", folder / "u1.test.gz"
 

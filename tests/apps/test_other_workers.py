@@ -35,7 +35,7 @@ SMALL = {"topics": 4, "parts": 3}
 
 
 def samplers(kind, program, k):
-    """A team, its counts checked after an epoch."""
+    """Return a team, its counts checked after an epoch."""
     team = kind(program, drawn(), k=k, jit=False)
     team.epoch()
     return team.check()
@@ -62,7 +62,7 @@ def test_topics_are_counted_exactly_on_other_workers(kind, program, k, n):
 
 
 def kept(worker):
-    """The arrays of a worker's state."""
+    """Return copies of the arrays of a worker's state."""
     with without_topic(worker):
         return {name: array.copy() for name, array in arrays_of(worker).items()}
 
@@ -85,7 +85,7 @@ def test_steps_are_damped_as_the_new_workers_need(k, n, tmp_path):
 
 @contextmanager
 def without_topic(worker):
-    """The edges without the field that the team of WarpLDA has added."""
+    """Yield the edges without the field that the team of WarpLDA has added."""
     fields = worker.graph.edges.fields
     added = fields.pop("topic") if "z" in fields else None
     yield
@@ -129,7 +129,9 @@ class Moved:
         self._shares = {}
 
     def shares(self, k, epoch):
-        """What each of k workers holds; `epoch`: the one that has ended before that of clocks."""
+        """Return the share that each of k workers holds at the end of `epoch`, the last one that is
+        over.
+        """
         if (k, epoch) not in self._shares:
             job = self.job
             self._shares[k, epoch] = shares_of(
@@ -144,8 +146,8 @@ class Moved:
         return self._shares[k, epoch]
 
     def states(self, place, n):
-        """The states of a checkpoint on n workers; None if the clocks of its epoch are others
-        there.
+        """Return the states of a checkpoint on n workers; None if the clocks of its epoch are
+        others there.
         """
         epoch, clocks = place
         cuts = [self.shares(k, epoch if clocks else None) for k in (self.job.k, n)]
@@ -158,7 +160,7 @@ class Moved:
         return [made.state(rank) for rank in range(n)]
 
     def workers(self, states):
-        """Workers that have these states."""
+        """Return workers that have these states."""
         trainings = self.job._replace(k=len(states)).trainings()
         for training, state in zip(trainings, states, strict=True):
             training.resume(state)
@@ -219,5 +221,5 @@ def test_counts_of_a_shuffled_program_are_exact_within_epochs_too(tmp_path):
 
 
 def visits(job, ending):
-    """Of all pages, at the end of a run."""
+    """Return the visits of all pages, at the end of a run."""
     return Counting(job, ending.workers).gather("page", "visits")

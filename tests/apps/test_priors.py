@@ -30,12 +30,12 @@ either = pytest.mark.parametrize("kind", KINDS)
 
 
 def rise(prior, n):
-    """psi(prior + n) - psi(prior), as psi(x + 1) = psi(x) + 1 / x."""
+    """Return psi(prior + n) - psi(prior), as psi(x + 1) = psi(x) + 1 / x."""
     return sum(1 / (prior + i) for i in range(int(n)))
 
 
 def slow_step(alpha, by_document):
-    """Equation 55 for counts (D, K)."""
+    """Return the priors after one step of equation 55, for counts (D, K)."""
     below = sum(rise(sum(alpha), row.sum()) for row in by_document)
     return [
         a * sum(rise(a, n) for n in column) / below
@@ -44,7 +44,9 @@ def slow_step(alpha, by_document):
 
 
 def slow_symmetric(prior, counts):
-    """The same where all entries of a row have one prior."""
+    """Return the prior after one step, where all entries of a row have one prior; counts are (D,
+    K).
+    """
     size = counts.shape[1]
     return (
         prior
@@ -54,7 +56,7 @@ def slow_symmetric(prior, counts):
 
 
 def slow_likelihood(by_document, by_word, alpha, beta):
-    """Per token, whatever the alphas."""
+    """Return the log-likelihood per token, whatever the alphas."""
     known = sum(lgamma(sum(alpha)) - lgamma(sum(alpha) + row.sum()) for row in by_document)
     known += sum(
         lgamma(a + n) - lgamma(a) for row in by_document for a, n in zip(alpha, row, strict=True)
@@ -265,14 +267,14 @@ def test_states_are_visited_as_the_posterior_says(udf, right):
     assert chance > 0.001 if right else chance < 1e-6
 
 
-# What it is good for.
+# The use of such priors.
 
 ALPHA = np.array([2.0, 0.6, 0.2, 0.06])
 
 
 def uneven(documents=300, length=40, vocabulary=80, seed=2):
-    """Documents drawn by ALPHA, and the topics' words (K, V): each topic has some of its own,
-    and a tenth of the others'.
+    """Return documents drawn by ALPHA, and the topics' words (K, V): each topic has some of its
+    own, and a tenth of the others'.
     """
     rng = np.random.default_rng(seed)
     own = np.kron(np.eye(len(ALPHA)), np.ones(vocabulary // len(ALPHA)))

@@ -36,7 +36,7 @@ def objective(data, w, b=0.0, l1=0.0, l2=0.0):
 
 
 def least(data, l2, *, intercept):
-    """scikit-learn's optimum."""
+    """Return scikit-learn's optimum."""
     model = LogisticRegression(C=1 / l2, fit_intercept=intercept, tol=1e-10, max_iter=5000)
     model.fit(data.x, data.y, data.c)
     return model, objective(data, model.coef_.T, model.intercept_, l2=l2)

@@ -48,7 +48,7 @@ def trained(data, test=None, parameters=HOW, **options):
 
 
 def shares(run, x):
-    """The probabilities by the weights."""
+    """Return the probabilities by the weights."""
     feature = run.vertices["feature"]
     w = feature["w"][np.argsort(feature.ids)]
     return softmax(x @ w + run.context["b"], axis=1)
@@ -184,7 +184,7 @@ def test_samples_that_are_made_up():
 
 
 def known(edges):
-    """The labels by the ids of samples."""
+    """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     classes = [edges.classes[int(k)] for k in edges.vertex_fields["sample"]["label"]]
     return dict(zip(samples, classes, strict=True))
@@ -231,7 +231,7 @@ def test_two_workers(here, command):
 
 
 def edges(label, weight=1.0):
-    """Samples that are edges already."""
+    """Return samples that are edges already."""
     row, column = np.nonzero(X)
     kinds = {"sample": Ids(np.arange(len(X))), "feature": Ids(np.arange(X.shape[1]))}
     known = {

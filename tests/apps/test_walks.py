@@ -44,7 +44,7 @@ N = 8
 
 
 def matrix(directed, weighted):
-    """Weights of steps, by brute force: A[u, v] of the step from u to v."""
+    """Return the weights of steps, by brute force: A[u, v] of the step from u to v."""
     found = np.zeros((N, N))
     for u, v, w in zip(SRC, DST, WEIGHTS if weighted else np.ones(len(SRC)), strict=True):
         for a, b in [(u, v)] if directed else [(u, v), (v, u)]:
@@ -57,7 +57,7 @@ def asked(p=1.0, q=1.0, weighted=False):
 
 
 def walks(p, *, directed, starts, length):
-    """The walks of `starts` in plain Python, (walks, length), full of -1 behind their ends."""
+    """Return the walks of `starts` in plain Python, (walks, length); -1 follows their ends."""
     topology = Topology.of(SRC, DST, N, directed=directed, weights=WEIGHTS if p.weighted else None)
     step, rng = chosen(p), Stream(np.array([5], np.uint64))
     out = np.full((len(starts), length), -1, np.int32)
@@ -68,8 +68,8 @@ def walks(p, *, directed, starts, length):
 
 
 def fits(counts, shares):
-    """Pearson's test of counts (groups, k) against shares (groups, k): whether p > .001, by
-    Wilson and Hilferty's approximation.
+    """Compare counts (groups, k) with shares (groups, k) by Pearson's test. Return whether p >
+    .001, by Wilson and Hilferty's approximation.
     """
     expected = shares * counts.sum(axis=1, keepdims=True)
     assert not counts[shares == 0].any()

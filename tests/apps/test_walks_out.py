@@ -31,7 +31,7 @@ def graph(tmp_path):
 
 
 def many(path, n=300, m=900):
-    """A file of random edges between numbers."""
+    """Return a file of random edges between numbers."""
     pairs = np.random.default_rng(1).integers(0, n, (m, 2)) * 7
     path.write_text("".join(f"{a} {b}\n" for a, b in pairs))
     return path
@@ -90,7 +90,7 @@ def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     expected = (tmp_path / "one" / "walks.txt").read_bytes()
 
     def plain(name, data=graph, form="text", **more):
-        """In plain Python, which does what compiled code does."""
+        """Run walks in plain Python, which does what compiled code does."""
         how = RunOptions(out=tmp_path / name, jit=False, **more)
         run(Walks(**options, format=form), data, options=how)
 

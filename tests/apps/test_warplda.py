@@ -30,8 +30,9 @@ def parameters(topics=4, alpha=0.5, beta=0.25):
 
 
 def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
-    """The first of some occurrences, of (topic, proposed) each, on a fine grid of numbers: how
-    often it gets and proposes each topic.
+    """Return how often a walk gives the first of some occurrences each topic, and how often it
+    proposes each topic, on a fine grid of random numbers. `topics` has (topic, proposed) of each
+    occurrence.
     """
     k, p = len(n), parameters(topics=len(n))
     got, proposed = np.zeros(k), np.zeros(k)
@@ -105,7 +106,9 @@ def test_the_very_ends_of_random_numbers():
 
 @pytest.mark.parametrize("topics", [3, 200])
 def test_a_word_counts_what_documents_have_changed(topics):
-    """Whether or not its counts are read as a whole."""
+    """A word counts the topics that documents have changed, also where its counts are not read as a
+    whole.
+    """
     n = np.zeros(topics, int)
     n[:3] = 2, 0, 1
     word, tau = Row(n=n, seen=3), Row(n=n + 4, smooth=1.0, beta=0.25)
@@ -137,8 +140,8 @@ def test_a_document_remembers_what_words_have_counted():
 
 
 def fresh(truth, z, rng, walk):
-    """One sweep: each token is proposed a topic by its document, then by its word, each of which
-    is decided on at once.
+    """Make one sweep: each token is proposed a topic by its document, then by its word. Each
+    proposal is decided on at once.
     """
     p, k = parameters(truth.topics, truth.alpha, truth.beta), truth.topics
     tau = Row(n=np.bincount(z, minlength=k), smooth=(truth.words.max() + 1) * truth.beta)
@@ -154,7 +157,7 @@ def fresh(truth, z, rng, walk):
 
 
 def forgets_itself(edges, bag, n, prior, tau, p, rng):
-    """`walk` that leaves the token in its own counts."""
+    """Walk as `walk` does, but leave the token in its own counts."""
     n[edges[0].z[TOPIC]] += 1
     warplda.walk(edges, bag, n, prior, tau, p, rng)
 
@@ -247,7 +250,7 @@ def test_known_topics_are_found(k):
     pytest.fail("no chain has found the topics")
 
 
-# How it is chosen.
+# The choice of the sampler.
 
 
 class Said(Silent):
@@ -261,7 +264,7 @@ class Said(Silent):
 
 
 def corpus_of(tokens):
-    """The edges of two words, in one document."""
+    """Return the edges of two words, in one document."""
     return EdgeData.of(ENDS, [0, 0], [0, 1], {"count": np.array([1, tokens - 1])})
 
 

@@ -10,7 +10,7 @@ ENDS = ("user", "item")
 
 
 def ids_of(edges):
-    """The ids of both ends of each edge."""
+    """Return the ids of both ends of each edge."""
     ends = zip(edges.ends, (edges.src, edges.dst), strict=True)
     return [edges.ids[kind].decode(column).tolist() for kind, column in ends]
 

@@ -11,7 +11,7 @@ KINDS = [None, None, np.dtype("f4")]
 
 
 def columns(data):
-    """The columns of a table of two ids and a number, without a bad row."""
+    """Return the columns of a table of two ids and a number, without a bad row."""
 
     def note(row, why):
         raise AssertionError(f"row {row}: {why}")

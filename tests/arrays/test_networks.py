@@ -10,7 +10,7 @@ from tux.base.errors import DataError
 
 
 def pairs(edges):
-    """The edges as pairs of ids."""
+    """Return the edges as pairs of ids."""
     ids = [edges.ids[end] for end in edges.ends]
     return list(
         zip(ids[0].decode(edges.src).tolist(), ids[1].decode(edges.dst).tolist(), strict=True)

@@ -31,15 +31,15 @@ ENDS, FIELDS = ("user", "item"), {"value": "f4"}
 
 @pytest.fixture
 def plain(tmp_path):
-    """The edges of the plain file."""
+    """Return the edges of the plain file."""
     (tmp_path / "plain.csv").write_text(TEXT)
     return read_edges(tmp_path / "plain.csv", ENDS, FIELDS)
 
 
 @pytest.fixture
 def pipe(tmp_path, monkeypatch):
-    """Makes a pipe through which some bytes come, once; copies of it lie in a folder of the
-    test, and are gone at its end.
+    """Return a function that makes a pipe through which some bytes come, once. Copies of it are in
+    a folder of the test, and are removed at its end.
     """
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))

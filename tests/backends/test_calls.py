@@ -14,7 +14,7 @@ LIMIT = 60.0  # seconds after which a test counts as hung
 
 
 class Command:
-    """What a machine has, as far as it is called here."""
+    """A machine with those methods alone that these tests call."""
 
     def __init__(self):
         self.stays, self.release = 0, threading.Event()
@@ -134,7 +134,7 @@ def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machin
 
 
 def asking(calls, rank, method):
-    """Ask in a thread of its own: the thread, and what comes of it."""
+    """Ask in a thread of its own. Return the thread, and the list of what comes of it."""
     found = []
 
     def ask():

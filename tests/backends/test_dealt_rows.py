@@ -47,7 +47,9 @@ SHARES = [("data.parquet", 35, "0 of 2"), ("data.parquet", 36, "1 of 2")]
 
 
 def dealt(program=None, machines=2, data=None, test=None, **options):
-    """How many rows each machine gets of its own, where rows are dealt out."""
+    """Return the number of rows that each machine gets of its own; an empty list where rows are not
+    dealt out.
+    """
     what = table(ROWS) if data is None else data
     chosen = RunOptions(**options)
     found = remote_run(program or MF(), what, test, chosen, machines, Tables())
@@ -78,7 +80,9 @@ def trains(backend, said, **options):
 
 
 def is_that_of_one_machine(out, **options):
-    """The results are those of two workers of this machine that read all rows from one file."""
+    """Assert that the results are those of two workers of this machine that read all rows from one
+    file.
+    """
     chosen = RunOptions(jit=False, threads=1, workers=2, out="whole", **options)
     why_whole.SMALL = 1 << 20
     session.run(MF(rank=2), "train.parquet", "held.parquet", chosen)

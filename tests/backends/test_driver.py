@@ -1,4 +1,4 @@
-"""What the driver decides, on machines that do what a test says."""
+"""Decisions of the driver, on machines that do what a test says."""
 
 import itertools
 import re
@@ -27,7 +27,7 @@ LOST = [([], None), MachineLost("its actor is gone")]
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Nothing waits long."""
+    """Make all waits short."""
     monkeypatch.setattr(driver, "GRACE", 0.3)
     monkeypatch.setattr(driver, "LEASE", -1.0)
 
@@ -46,7 +46,7 @@ class Said(list):
 
 
 def orders(backend):
-    """By machine, the words of what it was told, in turn."""
+    """Return by machine the words of what it was told, in turn."""
     return [
         (rank, msgspec.msgpack.decode(packed, type=Order).words) for rank, packed in backend.orders
     ]

@@ -60,7 +60,7 @@ def begin(process, folder, text):
 
 
 def ended(process):
-    """Whether the guard ends, and all that has its output."""
+    """Return whether the guard ends in time, and all processes that hold its output."""
     return select.select([process.stdout], [], [], LIMIT)[0] and process.stdout.read() is not None
 
 

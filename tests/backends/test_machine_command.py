@@ -31,7 +31,7 @@ def machine():
 
 
 def ask(machine, method, *arguments):
-    """By way of bytes, as an engine carries it."""
+    """Ask by way of bytes, as an engine carries them."""
     packed = msgspec.msgpack.decode(msgspec.msgpack.encode([method, *arguments]))
     reply = msgspec.msgpack.encode(machine.serve(*packed))
     return answered(msgspec.msgpack.decode(reply))
@@ -44,7 +44,7 @@ def order(words, files=None, **changed):
 
 
 def news(machine):
-    """All lines, and the exit code."""
+    """Return all lines, and the exit code."""
     lines, code = [], None
     while code is None:
         more, code = ask(machine, "news", 1.0)

@@ -1,4 +1,4 @@
-"""What the Ray back-end does without Ray: calls to an actor, and the tables of its rows."""
+"""The parts of the Ray back-end that need no Ray: calls to an actor, and the tables of its rows."""
 
 import socket
 from types import SimpleNamespace
@@ -56,7 +56,7 @@ class Actor:
 
 
 class Looks:
-    """What is called of the module ray."""
+    """A replacement of the module ray with those functions alone that tux calls."""
 
     exceptions = SimpleNamespace(RayError=RayError, GetTimeoutError=GetTimeoutError)
 

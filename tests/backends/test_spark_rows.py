@@ -1,5 +1,5 @@
-"""What the Spark back-end does without Spark: rows to files, reasons out of long reports, the rows
-of a run.
+"""The parts of the Spark back-end that need no Spark: rows to files, reasons out of long reports,
+the rows of a run.
 """
 
 from itertools import pairwise
@@ -157,14 +157,14 @@ def test_a_report_without_words_has_a_reason():
 
 
 def wanted(**frames):
-    """What a run with these DataFrames needs."""
+    """Return the `Wanted` of a run with these DataFrames."""
     kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
     rows = {f"{name}.parquet": Spark().taken(kind()) for name in frames}
     return Wanted(2, 1, 1.0, rows=rows)
 
 
 def test_a_back_end_keeps_no_data_frames():
-    """Those of a run that fails before it starts would reach the next one."""
+    """If a run fails before it starts, its data frames must not reach the next run."""
     backend = Spark(object())
     before = dict(vars(backend))
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()

@@ -15,7 +15,7 @@ LONG = 60.0  # seconds; only guards against a hang
 
 
 def ended(background):
-    """The outcome, when there is one."""
+    """Wait until there is an outcome, and return it."""
     assert background.wait(time.monotonic() + LONG)
     return background.poll()
 

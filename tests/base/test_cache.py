@@ -14,7 +14,7 @@ from tux.base import cache
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home of its own, without any cache, and no answers from before."""
+    """Yield a home folder for the test, without any cache, and forget answers from before."""
     cache._chosen.cache_clear()
     for name in ("TUX_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -28,7 +28,7 @@ def mode(folder):
 
 
 def blocked(path):
-    """A path below which no folder can be made, even by root."""
+    """Return a path below which no folder can be made, even by root."""
     path.write_text("a file")
     return path / "cache"
 
@@ -113,8 +113,8 @@ def test_a_change_of_the_environment_is_seen(home, monkeypatch):
 
 
 def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_the_end(home):
-    """Where no cache can be kept: both processes name the same folder, one of them warns, and
-    the folder goes with its owner.
+    """If no folder can be made for the cache, a process and its child name the same temporary
+    folder, one of them warns, and the folder is removed when its owner ends.
     """
     child = "from tux.base.cache import cache_folder; print(cache_folder())"
     parent = (

@@ -58,7 +58,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What the system is asked to do, in order, by the names of files without what is random."""
+    """Record the calls of the system, in order, by the names of files without random parts."""
     log, fsync, rename, replace = [], os.fsync, os.rename, os.replace
 
     def name(path):
@@ -115,8 +115,8 @@ def test_a_file_system_that_syncs_no_folders_is_no_error(tmp_path, monkeypatch):
 
 
 def limited(folder, argv, size, **environment):
-    """A command none of whose files may be larger than `size` bytes, which to a program is like
-    a full disk.
+    """Run a command whose files must be no larger than `size` bytes, as on a full disk. Return its
+    exit code and what it writes to standard error.
     """
     ran = subprocess.run(
         [sys.executable, "-m", "tux", *argv],

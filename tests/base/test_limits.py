@@ -13,7 +13,7 @@ from tux.base.limits import FILES, FILES_EACH, allow_many_files, check_files
 
 @pytest.fixture
 def files():
-    """Sets the limits of open files, which are put back."""
+    """Yield a function that sets the limits of open files, and restore them afterwards."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def limit(soft, hard):

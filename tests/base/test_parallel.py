@@ -11,7 +11,7 @@ from tux.base.parallel import MANY, cores, granted, slices, spread, threads, use
 
 @pytest.fixture(params=[1, 2, 3, 8])
 def several(request, monkeypatch):
-    """So many threads."""
+    """Use so many threads."""
     monkeypatch.setattr(parallel, "_chosen", [request.param])
     return request.param
 

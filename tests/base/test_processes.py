@@ -1,4 +1,4 @@
-"""What can be found out about another process of this machine."""
+"""Facts about another process of this machine."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from tux.base.processes import Process, is_stopped, lives, this
 
 @pytest.fixture
 def child():
-    """A process that waits, and is not waited for."""
+    """Yield a process that waits, and whose end nobody waits for."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     yield process
     process.kill()

@@ -88,8 +88,8 @@ def told_by(angel, capsys, *flags):
 
 @pytest.fixture
 def made_up(angel, monkeypatch):
-    """Runs that take 1 s an epoch, divided among all threads, and more where workers are late and
-    slack hides nothing.
+    """Return runs that take 1 s an epoch, divided among all threads, and more where workers are
+    late and slack hides nothing.
     """
 
     def records(app, edges, way, epochs, given):

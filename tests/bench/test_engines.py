@@ -1,4 +1,4 @@
-"""What an engine costs: the table of `bench.engines`."""
+"""The cost of an engine: the table of `bench.engines`."""
 
 import pytest
 

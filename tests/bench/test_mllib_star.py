@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def star(monkeypatch, home):
-    """The module."""
+    """Return the module bench.mllib_star."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     return importlib.import_module("bench.mllib_star")
 
@@ -19,7 +19,9 @@ def rows(told):
 
 def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
     def scripted(problem, steps, goal, given):
-        """Distances to the optimum of the mean loss fall by a step of the right size alone."""
+        """Return records whose distances to the optimum of the mean loss fall only with the right
+        step.
+        """
         suits = given["step"] == 1
         reach = {"sgd": 8 if problem.l2 else 90, "averaging": 2}[given["solver"]]
         ends = min(reach if suits else steps, steps)

@@ -27,7 +27,7 @@ def ways(monkeypatch):
 
 
 def drawn(values):
-    """Samples whose entries are all 1, as those of clicks, or random."""
+    """Draw samples whose entries are all 1, as those of clicks, or random."""
     edges = clicks(120, 30, 6, 5).split()[0]
     if values == "random":
         numbers = np.random.default_rng(0).normal(size=len(edges.edges)).astype("f4")
@@ -40,7 +40,7 @@ def trained(program, edges, k=1):
 
 
 def of_way(ways, name, edges, k):
-    """A team of one of the ways, and its weights."""
+    """Return a team of one of the ways, and its weights."""
     more = {"features": len(edges.ids["feature"])} if name == "OnDriver" else {}
     team = trained(getattr(ways, name)(step=STEP, batch=20, **more), edges, k)
     return team, team.tau.w if name == "OnDriver" else team.gather("feature", "w")
@@ -75,7 +75,7 @@ def ps2(monkeypatch):
 
 
 def rows(told, first):
-    """The numbers of the lines that begin with a word, by what stands before them."""
+    """Return the numbers of the lines that begin with a word, by what stands before them."""
     lines = [re.split(r"  +", line.strip()) for line in told.splitlines()]
     return {line[0]: line[1:] for line in lines if line[0].startswith(first)}
 

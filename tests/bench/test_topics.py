@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def topics(monkeypatch):
-    """The module, with corpora that take no time."""
+    """Return the module bench.topics, with corpora that take no time."""
     monkeypatch.syspath_prepend(ROOT)
     found = importlib.import_module("bench.topics")
     tiny = found.Setting(

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def walking(monkeypatch, home, tmp_path):
-    """The module, with a graph of 40 vertices, half of which have one label."""
+    """Return the module bench.walking, with a graph of 40 vertices, half of them labelled."""
     monkeypatch.syspath_prepend(ROOT)
     found = importlib.import_module("bench.walking")
     (tmp_path / "graph.txt").write_text(

@@ -1,4 +1,4 @@
-"""What tests of the command line share."""
+"""Fixtures that tests of the command line share."""
 
 import pytest
 from support.programs.tiny_ratings import RATINGS
@@ -8,7 +8,7 @@ from tux.cli.main import main
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder of the test's own, in which it works."""
+    """Return a folder of the test's own, in which it works."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

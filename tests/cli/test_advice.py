@@ -9,7 +9,9 @@ from tux.cli.main import main
 
 @pytest.fixture
 def told(tmp_path, capsys, monkeypatch):
-    """Run a command in an empty folder; its exit code and all that it says."""
+    """Return a function that runs a command in an empty folder, and gives its exit code and all
+    that it says.
+    """
     monkeypatch.chdir(tmp_path)
 
     def run(*argv):

@@ -10,7 +10,7 @@ COSTS = {f"{what}_s": 0.0123 for what in ("compute", "wait", "apply", "send")}
 
 
 def record(epoch=1, workers=1, metrics=None, **more):
-    """An epoch's record as training makes it."""
+    """Return an epoch's record as training makes it."""
     sent = {"bytes_sent_item": 2_900_000, "bytes_sent_tau": 100} if workers > 1 else {}
     found = {
         "epoch": epoch,

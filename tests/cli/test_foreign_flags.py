@@ -50,7 +50,7 @@ def test_words_without_a_dash_are_no_flags(word):
 
 @pytest.fixture(scope="module")
 def flags():
-    """The flags of `tux run` by app."""
+    """Return the flags of `tux run` by app."""
     return {app: {*run_flags(find(app), app)._option_string_actions} for app in builtin()}
 
 

@@ -1,10 +1,10 @@
-"""What `tux run APP --help` shows, and in which order."""
+"""The text of `tux run APP --help`, and its order."""
 
 from tux.cli.main import main
 
 
 def told(capsys, *argv):
-    """All that a command says."""
+    """Run a command, and return all that it says."""
     main(argv)
     captured = capsys.readouterr()
     return captured.out + captured.err

@@ -14,7 +14,7 @@ SHORT = ("--rank", "2", "--epochs", "1", "--no-jit")
 
 @pytest.fixture
 def home(here, monkeypatch):
-    """A home folder, which is not the one where the test works."""
+    """Return a home folder, which is not the one where the test works."""
     folder = here / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))

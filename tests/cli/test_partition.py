@@ -24,9 +24,7 @@ PAIRS = [
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Every test works in a folder of its own, with two methods: as many as there may be would
-    only be slow.
-    """
+    """Enter a folder of the test's own, with two methods: all methods would only be slow."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(compare_cuts, "PARTITIONERS", {"random": random, "bicut": bicut})
     (tmp_path / "links.txt").write_text("# a comment\n" + "".join(f"{u} {v}\n" for u, v in PAIRS))
@@ -49,7 +47,7 @@ def tux(capsys):
 
 
 def rows(out):
-    """The table's lines by method, in their order, without the mark."""
+    """Return the table's lines by method, in their order, without the mark."""
     lines = out.splitlines()
     begin = next(at for at, line in enumerate(lines) if line.split()[:2] == ["method", "RF"])
     end = next(at for at, line in enumerate(lines) if line.startswith(("x:", "RF:")))

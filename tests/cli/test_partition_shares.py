@@ -13,7 +13,7 @@ ROWS = [(int(u), int(v), int(r)) for u, v, r in RNG.integers(0, 40, (600, 3))]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder of its own, with a folder of two files."""
+    """Return a folder of its own, with a folder of two files."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings").mkdir()
     for name, rows in (("a.csv", ROWS[:350]), ("b.csv", ROWS[350:])):

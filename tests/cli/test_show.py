@@ -1,4 +1,4 @@
-"""What a run shows: signs of life, and a table that grows."""
+"""The output of a run: signs of life, and a table that grows."""
 
 import re
 import time

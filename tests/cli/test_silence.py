@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
     def passes(self):
-        """A long time passes, and the watchers look whether they should say something."""
+        """Let a long time pass; the watchers look whether they should say something."""
         self.now += LONG
         for each in list(self.watchers):
             each.tick()
@@ -32,7 +32,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """What `tux` tells is told by this clock. Real threads keep no time."""
+    """Replace the clock by which `tux` tells the time of its work. The test moves it on by hand."""
     clock = Clock()
 
     class Watching(show.Plain):
@@ -73,7 +73,7 @@ def slow(clock, monkeypatch):
 
 
 def told(text):
-    """What was told of as going on."""
+    """Return the names of the work that progress lines show."""
     return [each[1] for each in re.finditer(r"^\.\.\. ([^,\n]+), ", text, re.MULTILINE)]
 
 

@@ -1,4 +1,4 @@
-"""What commands write to terminals of several widths: no line is wider than the terminal, nor than
+"""Output of commands to terminals of several widths: no line is wider than the terminal, nor than
 120 columns; and to a pipe, nothing but plain lines.
 """
 
@@ -62,14 +62,14 @@ class Screen(io.StringIO):
         return True
 
     def lines(self):
-        """What was in one line at some time."""
+        """Return each text that was on one line of the screen at some time."""
         return [
             line for line in re.split(r"[\r\n]", CONTROL.sub("", self.getvalue())) if line.strip()
         ]
 
 
 def too_wide(lines, columns):
-    """The lines that take too many columns; not those with a path that nobody could cut."""
+    """Return the lines that take too many columns; not those with a path that nobody could cut."""
     most = min(columns, 120)
     return [
         line for line in lines if width(line) > most and max(map(width, line.split())) < most // 2
@@ -78,7 +78,7 @@ def too_wide(lines, columns):
 
 @pytest.fixture
 def screen(monkeypatch):
-    """A function that gives a new terminal of a width."""
+    """Return a function that gives a new terminal of a width."""
     monkeypatch.setenv("TERM", "xterm-256color")
 
     def made(columns):
@@ -116,7 +116,7 @@ class Recorder(show.Plain):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """By app: the folder of a run, all that it told its watcher, and its result."""
+    """Return by app the folder of a run, all that it told its watcher, and its result."""
     done = {}
 
     def of(app):

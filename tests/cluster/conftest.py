@@ -43,13 +43,13 @@ def join():
 
 @pytest.fixture
 def ipc(tmp_path):
-    """Addresses in a folder of the test's own: ``ipc(n)``."""
+    """Return a function that gives addresses in a folder of the test's own: ``ipc(n)``."""
     return lambda n: [f"ipc://{tmp_path}/{number}" for number in range(n)]
 
 
 @pytest.fixture
 def tcp():
-    """Loopback addresses that are free."""
+    """Return a function that gives loopback addresses that are free."""
 
     def addresses(n):
         held = [socket.socket() for _ in range(n)]
@@ -65,7 +65,7 @@ def tcp():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with small ratings, whose ids are words, and a random graph."""
+    """Return a folder with small ratings, whose ids are words, and a random graph."""
     folder = tmp_path_factory.mktemp("files")
     for name, part in zip(
         ("train", "test"), drawn(300, 100, 8000, test_share=0.1).split(), strict=True

@@ -1,4 +1,4 @@
-"""What all machines of a job must have in common, and how a difference is told."""
+"""Settings that all machines of a job must have in common, and the messages about differences."""
 
 from tux import __version__
 from tux.cluster.agreement import differences, traits

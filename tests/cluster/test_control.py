@@ -1,5 +1,5 @@
-"""What the launcher and its workers tell each other: it comes back as it was, and what is not of
-it is refused.
+"""Messages between the launcher and its workers: they come back as they were, and any others are
+refused.
 """
 
 import msgspec
@@ -79,7 +79,7 @@ NOT_UTF_8 = msgspec.msgpack.encode(Bye("text")).replace(b"text", b"t\xffxt")
 
 
 def carrying(content, *more):
-    """A control message with these bytes in it."""
+    """Return a control message with these bytes in it."""
     return Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
 
 

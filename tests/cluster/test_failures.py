@@ -99,8 +99,8 @@ def at_work(running):
 
 
 def intact(running, *, model=False):
-    """The epochs written so far are whole, and in order; there is a model only where one should
-    be.
+    """Assert that the epochs written so far are whole, and in order, and that there is a model only
+    where one should be.
     """
     text = (running.folder / "out" / "metrics.jsonl").read_text()
     assert text.endswith("\n")
@@ -111,7 +111,9 @@ def intact(running, *, model=False):
 
 
 def over(running, code, seconds=SOON):
-    """The run ends with an exit code, leaves nothing, and says one thing."""
+    """Assert that the run ends with an exit code, leaves nothing, and says one thing. Return what
+    it writes to standard error.
+    """
     assert running.wait(seconds) == code, running.output()
     assert running.until(lambda: not running.left(), SOON), running.left()
     err = unwarned(running.output()[1])

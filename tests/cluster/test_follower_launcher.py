@@ -36,8 +36,8 @@ class Ended:
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine with workers 1 and 2: in each incarnation they end as the next of ``ends`` says, an
-    error or an exit code. ``asked`` notes nonces and reasons, ``warned`` warnings.
+    """Yield a machine with workers 1 and 2: in each incarnation they end as the next of ``ends``
+    says, an error or an exit code. ``asked`` notes nonces and reasons, ``warned`` warnings.
     """
     folder = tmp_path / "job"
     folder.mkdir()

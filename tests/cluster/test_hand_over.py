@@ -1,4 +1,4 @@
-"""Who uses the sockets: a main thread that waits serves itself, and hands the sockets over before
+"""The use of the sockets: a main thread that waits serves itself, and hands the sockets over before
 it computes for long.
 """
 
@@ -71,8 +71,8 @@ def test_sockets_that_are_kept_and_not_used_are_taken(monkeypatch):
 
 
 def taking_turns(member, count):
-    """The values of `count` messages, while the main thread serves, computes, and looks what has
-    arrived, in turns.
+    """Return the values of `count` messages, while the main thread serves, computes, and looks what
+    has arrived, in turns.
     """
     out = []
     while len(out) < count:
@@ -92,7 +92,7 @@ def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch
     kept = []
 
     def echo(message):
-        """A server: what comes as TOTALS is sent back as an answer."""
+        """Send back as an answer what comes as TOTALS, as a server."""
         if message.kind is not Kind.TOTALS:
             return False
         kept.append(message)

@@ -26,7 +26,7 @@ ENDLESS = ["--epochs", 1_000_000, "--rank", 4, "--eval-every", 20, "--out", "out
 
 
 def epochs(running):
-    """Epochs that a run has written."""
+    """Return the epochs that a run has written."""
     path = running.folder / "out" / "metrics.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
 

@@ -1,4 +1,4 @@
-"""How other machines learn the number of a job, and that nothing of an older job disturbs it."""
+"""Other machines learn the number of a job, and nothing of an older job disturbs it."""
 
 import socket
 import threading
@@ -25,7 +25,9 @@ from tux.engine.shard import Digest
 
 @pytest.fixture
 def machine0():
-    """Machine 0, listening: ``machine0(job)``. All its workers are there, or not."""
+    """Return a function that starts machine 0, which listens: ``machine0(job)``. `complete`: all
+    its workers are there.
+    """
     threads, warned = [], []
 
     def start(job, *, complete=False):
@@ -210,7 +212,9 @@ def test_a_machine_waits_on_while_machine_0_is_at_work(tmp_path, monkeypatch, li
     ],
 )
 def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, word, error, text):
-    """That the others have loaded, that machine 0 ends, or nothing that helps."""
+    """A machine that asks to load anew hears that the others have loaded, that machine 0 ends, or
+    nothing that helps.
+    """
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
     meeting = Meeting(
         workers=2,
@@ -312,7 +316,7 @@ TOLD = "machine 1 (here) has ended: no such file: r.csv; it is waited for"
 
 
 def ends_early(place, error):
-    """It ends before it has joined."""
+    """Assert that it ends before it has joined."""
     with pytest.raises(type(error)), joining.telling_machine_0(place):
         raise error
 

@@ -79,7 +79,7 @@ def test_states_at_ends_of_epochs():
 
 
 def without(*prefixes):
-    """States lack some arrays."""
+    """Have states lack some arrays."""
 
     def mutate(patch):
         whole = state.arrays_of
@@ -205,7 +205,7 @@ def kept(rank, mark):
 
 
 def led(keeper):
-    """A launcher of two workers: what it is told goes to ``handle``, what it says is in lists."""
+    """Make a launcher of two workers. Messages to it go to ``handle``, its own are in lists."""
     said, warned = [], []
     launcher = Checkpointing(
         2,

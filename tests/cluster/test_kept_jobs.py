@@ -59,7 +59,7 @@ def model(folder, name):
 
 
 def untimed(folder, name):
-    """The records of a job without what was measured."""
+    """Return the records of a job without measured times."""
     measured = ("seconds", "edges_per_second")
     return [
         {k: v for k, v in each.items() if k not in measured and not k.endswith("_s")}
@@ -100,7 +100,7 @@ def test_all_machines_keep_states_alike():
 
 
 def documents(path):
-    """A file of small documents."""
+    """Return a file of small documents."""
     edges = drawn(documents=40, words=20)
     columns = edges.src.tolist(), edges.dst.tolist(), edges.fields["count"].tolist()
     rows = (f"d{d},w{w},{n}\n" for d, w, n in zip(*columns, strict=True))

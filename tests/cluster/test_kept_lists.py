@@ -27,13 +27,13 @@ EACH = Every(seconds=1e-6)  # mark
 
 @pytest.fixture
 def files():
-    """Closes files at the end."""
+    """Yield a stack that closes files at the end."""
     with ExitStack() as stack:
         yield stack
 
 
 class Folder:
-    """Where the workers of one machine write lists; each start to other files."""
+    """The folder where the workers of one machine write lists; each start writes other files."""
 
     def __init__(self, path, files):
         self.path, self.files, self.starts, self.workers = path, files, 0, []
@@ -47,7 +47,7 @@ class Folder:
         self.workers.append(worker)
 
     def lists(self):
-        """The lists of all workers, as the report gets them."""
+        """Return the lists of all workers, as the report gets them."""
         return read([worker.spool.whole() for worker in self.workers], self.workers[0])
 
 
@@ -138,7 +138,9 @@ class Machines:
         return self.leads
 
     def lists(self, states):
-        """The lists at the end of a run that has gone on from `states`, as machine 0 has them."""
+        """Return the lists at the end of a run that has gone on from `states`, as machine 0 has
+        them.
+        """
         for rank in range(1, self.k):
             self.leads.send_lists(rank)
         job, files = self.job(0), []
@@ -173,7 +175,7 @@ class Apart(Led):
         return None
 
     def _next(self, channel):
-        """A message of files arrives; returns it if it is the main thread's."""
+        """Let a message of files arrive. Return it if it is the main thread's."""
         message = self.channels[channel].popleft()
         if not self.channels[channel]:
             del self.channels[channel]

@@ -52,7 +52,7 @@ def machine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(machine, tmp_path_factory):
-    """The folder of a run of two workers that was not interrupted."""
+    """Return the folder of a run of two workers that was not interrupted."""
     out = tmp_path_factory.mktemp("whole") / "out"
     assert ends(machine(None, "--workers", 2, "--out", out)) == 0
     return out

@@ -1,4 +1,4 @@
-"""How long the launcher waits: as long as a worker works."""
+"""The launcher waits as long as a worker works."""
 
 from types import SimpleNamespace
 

@@ -15,7 +15,7 @@ from tux.cluster.left_folders import OWNER, Owner, remove_left, sign
 
 
 def dead():
-    """The number of a process that has ended."""
+    """Return the number of a process that has ended."""
     child = os.fork()
     if not child:
         os._exit(0)
@@ -25,7 +25,9 @@ def dead():
 
 @pytest.fixture
 def left(tmp_path):
-    """Make what a killed job has left: ``left("0123abcd", process=...)``; its folder and parts."""
+    """Return a function that leaves what a killed job leaves, the folder of the job and its parts.
+    It takes the job's name, and fields of the owner that differ.
+    """
 
     def make(name, mode=0o700, **changed):
         folder = tmp_path / f"tux-job-{name}"

@@ -60,14 +60,14 @@ def start(here):
 
 
 def over(*running, code=0):
-    """All have ended with an exit code, and leave nothing."""
+    """Assert that all have ended with an exit code, and leave nothing."""
     for each in running:
         assert each.wait(HARD) == code, each.output()
         assert each.until(lambda: not each.left()), each.left()  # noqa: B023
 
 
 def whole(**options):
-    """A run of two workers of one machine that loads all."""
+    """Train two workers of one machine that load all."""
     given = {"workers": 2, "jit": False, "threads": 1, "out": "whole"} | options
     run(MF(rank=2), os.path.abspath("ratings.csv"), "held.csv", RunOptions(**given))
 
@@ -80,7 +80,7 @@ def is_the_same(out):
 
 
 def loaded_together(running):
-    """Whether the command has loaded its shares with the others."""
+    """Return whether the command has loaded its shares with the others."""
     return TOGETHER in "".join(running.output())
 
 
@@ -93,14 +93,14 @@ def test_two_machines_train_as_two_workers_of_one_do(start):
 
 
 def held(here, running, rank):
-    """The process of the loader of a machine, when it has read its share and is held."""
+    """Return the process number of the loader of a machine, when it has read its share."""
     assert running.until((here / f"holds-{rank}").exists, HARD), running.output()
     (pid,) = (pid for pid, line in running.processes().items() if LOADER[-1] in line)
     return pid
 
 
 def goes_on(here, rank):
-    """Loaders of this number are held no longer."""
+    """Let loaders of this number go on."""
     (here / f"hold-{rank}").unlink()
 
 
@@ -141,7 +141,7 @@ def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, h
 
 
 def shares():
-    """The ratings, half of them in the file of each machine."""
+    """Write the ratings, half of them in the file of each machine."""
     table = pa_csv.read_csv("ratings.csv")
     for rank, half in enumerate((table.slice(0, 40), table.slice(40))):
         write_tables(f"{rank}.parquet", [half], MachineShare(rank, 2).notes)

@@ -27,7 +27,9 @@ LIMIT = 300  # seconds after which a command counts as hung
 
 @pytest.fixture
 def machines():
-    """Two namespaces, 10.77.0.1 and 10.77.0.2, and the name of the first one's end of the cable."""
+    """Yield two namespaces, 10.77.0.1 and 10.77.0.2, and the name of the first one's end of the
+    cable.
+    """
     tag = uuid4().hex[:6]
     spaces, ends = (f"tux-a{tag}", f"tux-b{tag}"), (f"ta{tag}", f"tb{tag}")
     added = subprocess.run(["ip", "netns", "add", spaces[0]], capture_output=True, text=True)

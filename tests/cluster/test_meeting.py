@@ -65,7 +65,9 @@ def start(tmp_path):
 
 
 def over(running, code):
-    """The run ends with an exit code and leaves nothing; the error that it tells."""
+    """Assert that the run ends with an exit code and leaves nothing. Return the error that it
+    tells.
+    """
     assert running.wait(HARD) == code, running.output()
     err = running.output()[1]
     assert running.until(lambda: not running.left()), running.left()
@@ -131,8 +133,8 @@ def test_two_machines_of_one_rank(start):
 
 
 def ended(running):
-    """Whether a run ends: of two that are taken for one, the second may be gone from the
-    launcher's sight.
+    """Return whether a run ends in time. Of two runs that are taken for one, the launcher may no
+    longer know the second.
     """
     return running.wait(HARD / 4) is not None
 
@@ -174,7 +176,7 @@ MANY = 150
 
 
 def two_that_train(start, *flags):
-    """The commands of two machines, when both workers are at work."""
+    """Return the commands of two machines, when both workers are at work."""
     running = [start(rank, "--nnodes", 2, "--epochs", MANY, *flags) for rank in (0, 1)]
     metrics = running[0].folder / "out" / "metrics.jsonl"
     assert running[0].until(
@@ -190,7 +192,7 @@ def kill(running, rank):
 
 
 def whole(folder, why):
-    """All epochs are there, each once, and why workers were started again is noted."""
+    """Assert that all epochs are there, each once, and that the new start's reason is noted."""
     assert [each["epoch"] for each in read_metrics(folder)] == [*range(1, MANY + 1)]
     (noted,) = read_run(folder).incarnations
     assert re.fullmatch(why, noted.why) and noted.checkpoint == 0

@@ -76,7 +76,7 @@ class Machines:
         self.most = max(self.most, sum(each.kind is Kind.PIECE for each in self.under_way))
 
     def deliver(self):
-        """The oldest message arrives; returns it if it is the main thread's."""
+        """Let the oldest message arrive. Return it if it is the main thread's."""
         message = self.under_way.popleft()
         if message.dest == 1:
             return None if self.worker.handle(message) else message
@@ -89,7 +89,7 @@ class Machines:
         return None
 
     def receive(self):
-        """What the main thread of the worker waits for."""
+        """Wait for the next message to the main thread of the worker, and return it."""
         while (message := self.deliver()) is None:
             continue
         return message

@@ -1,4 +1,4 @@
-"""Where a command runs in a job of several machines: flags, environments, keys."""
+"""The place of a command in a job of several machines: flags, environments, keys."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a job tells its workers."""
+"""The job that workers are given."""
 
 import re
 

@@ -17,8 +17,8 @@ TIMES = ("seconds", "edges_per_second")
 
 @pytest.fixture(scope="module")
 def mf(files, tmp_path_factory):
-    """Folders of runs of matrix factorization on the small ratings, each made once:
-    ``mf("--workers", 2)``.
+    """Return a function that gives folders of runs of matrix factorization on the small ratings,
+    each made once: ``mf("--workers", 2)``.
     """
     done = {}
 
@@ -49,17 +49,17 @@ def mf(files, tmp_path_factory):
 
 
 def columns(folder, name):
-    """The columns of a part of a run's model."""
+    """Return the columns of a part of a run's model."""
     return read_parquet(folder / "model" / f"{name}.parquet")
 
 
 def written(folder):
-    """The records of a run as they are written, whole numbers as such."""
+    """Return the records of a run as they are written, whole numbers as such."""
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def untimed(record):
-    """A record without what a clock has measured."""
+    """Return a record without the fields that a clock has measured."""
     return {name: x for name, x in record.items() if name not in TIMES and not name.endswith("_s")}
 
 

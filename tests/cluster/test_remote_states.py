@@ -84,7 +84,7 @@ class Apart(Led):
 
 
 def kept(folder, make, k, slack, seed, **full):
-    """A run whose states are kept; what it ends with, and its keeper."""
+    """Run workers whose states are kept. Return what the run ends with, and its keeper."""
     keeper, every = OnDisk(folder, **full), Every(seconds=0.6)
     return run(make, k=k, slack=slack, seed=seed, every=every, led=Apart, keeper=keeper)[0], keeper
 
@@ -127,7 +127,9 @@ def test_training_goes_on_when_the_launcher_has_no_room(tmp_path):
 
 
 def led(keeper):
-    """A launcher of two workers, the second on another machine; what it says, and warns of."""
+    """Make a launcher of two workers, the second on another machine. Return it, its messages and
+    its warnings.
+    """
     said, warned = [], []
     launcher = Checkpointing(
         2,
@@ -145,7 +147,7 @@ def led(keeper):
 
 
 def saved_by(keeper, rank):
-    """A file that a worker of this machine has written; its digest."""
+    """Write a file as a worker of this machine does. Return its digest."""
     path = keeper.shard_path(rank)
     path.write_bytes(b"x")
     return Digest(1, "")

@@ -1,4 +1,4 @@
-"""When lost workers are started again, and from where: without processes."""
+"""Restarts of lost workers, and the states from which they start: without processes."""
 
 import signal
 from contextlib import nullcontext
@@ -122,8 +122,8 @@ class Points:
 
 @pytest.fixture
 def begin(tmp_path):
-    """A job whose incarnations are scripted: ``begin(restarts, points, *scripts)``; the launchers
-    made so far are in ``begin.made``.
+    """Return a function that makes a job whose incarnations are scripted: ``begin(restarts, points,
+    *scripts)``. The launchers made so far are in ``begin.made``.
     """
     folder = tmp_path / "job"
 

@@ -89,7 +89,7 @@ def test_a_mutant_leaves_nothing_behind():
 
 
 def team(program, data, parts, *, slack=0, test=None, seed=0):
-    """Workers on the parts of a small graph; as many as `parts` names."""
+    """Return workers on the parts of a small graph; as many as `parts` names."""
     parts = np.asarray(parts, np.int16)
     workers = int(parts.max()) + 1
     pieces = cut(data, test, parts, workers, 0)
@@ -104,7 +104,7 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
 
 
 def once(cluster, make):
-    """Every worker prepares and runs ``make()``'s stages once."""
+    """Let every worker prepare and run ``make()``'s stages once."""
     stages = [worker.prepare(make()) for worker in cluster.workers]
     cluster.run(lambda worker: stages[worker.rank])
     return cluster.workers
@@ -133,8 +133,8 @@ class Growing(Program):
 
 
 def evaluated(cluster, degrees, epochs=4):
-    """Train, and after each epoch compare what each held-out edge sees with epochs * degree of
-    its item.
+    """Train. After each epoch, compare what each held-out edge sees with epochs * degree of its
+    item.
     """
 
     def steps(worker):

@@ -21,7 +21,7 @@ SOON = 20.0  # seconds in which everything here has long happened
 
 @pytest.fixture
 def member():
-    """A member that listens on a free port, started: ``member(number, addresses, secret)``."""
+    """Yield a function that starts a listening member: ``member(number, addresses, secret)``."""
     started = []
 
     def start(number=0, addresses=("tcp://127.0.0.1:*", ""), secret=bytes(32)):

@@ -1,6 +1,4 @@
-"""What the quality tool predicts is what workers send: rows of cut types, all values, to the
-byte.
-"""
+"""The quality tool predicts the bytes that workers send, exactly: rows of cut types, all values."""
 
 import os
 from pathlib import Path
@@ -37,8 +35,8 @@ class Count(Program):
 
 
 def predicted(edges, method, k, rank, rounds=1):
-    """Bytes of an epoch of MF, whose workers rotate: a mirror goes up once a round, and comes
-    down after the visit of each worker.
+    """Predict the bytes of an epoch of MF, whose workers rotate: a mirror goes up once a round, and
+    comes down after the visit of each worker.
     """
     row_bytes, syncs = [(row(rank), k * row(rank))] * 2, rounds
     parts = PARTITIONERS[method](edges.src, edges.dst, k, 0, bipartite=True)
@@ -48,7 +46,7 @@ def predicted(edges, method, k, rank, rounds=1):
 
 
 def row(rank):
-    """Bytes of the fields that travel: f, G and norm, float32."""
+    """Return the bytes of the fields that travel: f, G and norm, float32."""
     return 4 * (rank + 2 + 2)
 
 

@@ -17,14 +17,14 @@ from tux.protocol.frames import checksum, encode
 
 
 def resident():
-    """Bytes of memory that this process has now."""
+    """Return the bytes of memory that this process has now."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
 def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=0, total=None):
-    """Frames of a message that claims whatever it is given, with a right checksum unless another
-    is given.
+    """Make frames of a message that claims whatever it is given, with a right checksum unless
+    another is given.
     """
     described = b"".join(struct.pack("<BB4Q", *each) for each in descriptors)
     fixed = (
@@ -48,7 +48,7 @@ def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=
 
 @contextmanager
 def stranger(address, identity=None):
-    """A socket that connects to a member and is none itself."""
+    """Yield a socket that connects to a member and is none itself."""
     context = zmq.Context()
     dealer = context.socket(zmq.DEALER)
     dealer.setsockopt(zmq.LINGER, 1000)

@@ -19,7 +19,7 @@ from tux.protocol.message import BadMessage, Kind, Message
 
 @pytest.fixture
 def peer(tmp_path):
-    """Worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
+    """Yield worker 0 of two, whose server takes what comes up and leaves the rest to the worker."""
     job = job_in(tmp_path)
     job.write(tmp_path)
     process = Peer(tmp_path, 0, Job.read(tmp_path))
@@ -31,7 +31,7 @@ def peer(tmp_path):
 
 
 def arrives(peer, message):
-    """As the socket thread does with a message."""
+    """Pass on a message as the socket thread does."""
     if not peer._handle(message):
         peer.socket_thread.inbox.put(message)
 

@@ -20,14 +20,14 @@ LIMIT = 600.0  # seconds after which a run counts as hung
 
 @pytest.fixture(scope="session")
 def together(tmp_path_factory):
-    """A folder of all processes that the tests run in."""
+    """Return a folder of all processes that the tests run in."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(together):
-    """A fresh cache for the session, which all its processes share."""
+    """Return a fresh cache for the session, which all its processes share."""
     folder = together / "kernels"
     folder.mkdir(exist_ok=True)
     os.environ["TUX_CACHE_DIR"] = str(folder)
@@ -36,7 +36,7 @@ def kernel_cache(together):
 
 @pytest.fixture(scope="session")
 def whole(together, kernel_cache, helpers):
-    """Small data, and what uninterrupted runs of two local workers leave, for all processes."""
+    """Return small data, and what uninterrupted runs of two local workers leave."""
     folder = together / "whole"
     folder.mkdir(exist_ok=True)
     with alone(folder):
@@ -47,13 +47,13 @@ def whole(together, kernel_cache, helpers):
 
 @pytest.fixture(scope="session")
 def engines(kernel_cache, helpers):
-    """Ends the engines that tests have started."""
+    """Stop at the end the engines that tests have started."""
     yield
     clusters.end()
 
 
 def engine_named(name):
-    """An engine that runs, or a skipped test."""
+    """Return an engine that runs; skip the test if there is none."""
     if why := clusters.missing(name):
         pytest.skip(why)
     return clusters.started(name)
@@ -84,7 +84,7 @@ def on_spark(engines):
 
 @pytest.fixture
 def room(tmp_path, whole):
-    """A folder in which nothing may be left of the commands that were run in it."""
+    """Yield a folder in which nothing may be left of the commands that were run in it."""
     with Room(tmp_path / "room", whole, LIMIT, Random(0)) as made:
         yield made
         assert made.remains() == []

@@ -21,7 +21,7 @@ ONE_CORE_EACH = "local-cluster[2,1,1024]"
 
 @pytest.fixture(scope="module")
 def ratings(tmp_path_factory, whole):
-    """What two workers of one machine leave."""
+    """Run two workers on one machine, and return the run with which others are compared."""
     if len(real.files()) < 2:
         return whole
     flags = {"--epochs": 3, "--threads": 1}
@@ -36,7 +36,7 @@ def room(tmp_path, ratings):
 
 
 def placed(room, name, environment):
-    """A run of two machines on an engine."""
+    """Train with two machines on an engine, each with one worker."""
     more = ["--workers", 1, "--on", name, "--nnodes", 2]
     room.expect(room.train(more=more, env=environment), 0)
 

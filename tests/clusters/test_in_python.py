@@ -21,7 +21,7 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 
 
 def ratings(folder):
-    """A file of 400 ratings."""
+    """Return a file of 400 ratings."""
     rows = [
         f"{user},thing {item},{user * item % 5 + 1}\n" for user in range(40) for item in range(10)
     ]
@@ -40,7 +40,7 @@ class Stops(Told):
 
 
 def same(one, other):
-    """Whether two runs have the same model and the same metrics."""
+    """Assert that two runs have the same model and the same metrics."""
     for kind, vertices in other.vertices.items():
         assert one.vertices[kind].ids.tolist() == vertices.ids.tolist()
         assert one.vertices[kind]["f"].tobytes() == vertices["f"].tobytes()
@@ -49,7 +49,7 @@ def same(one, other):
 
 @pytest.fixture
 def ray(on_ray, monkeypatch):
-    """Ray, which has everything back after the test."""
+    """Yield the engine of Ray, and wait until it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
     until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")

@@ -1,4 +1,4 @@
-"""What every back-end promises, on machines that are processes of this one."""
+"""The promises of every back-end, on machines that are processes of this one."""
 
 import pytest
 from support.machines.conformance import promises

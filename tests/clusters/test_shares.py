@@ -36,7 +36,7 @@ def until(true, what):
 
 @pytest.fixture
 def data_set(on_ray, tmp_path, monkeypatch):
-    """Rows in blocks of many sizes, one of them empty; and all of them as a table."""
+    """Return rows in blocks of many sizes, one of them empty; and all of them as a table."""
     pytest.importorskip("ray.data")
     import pyarrow as pa
     import ray

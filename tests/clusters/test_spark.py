@@ -21,7 +21,7 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 
 @pytest.fixture(autouse=True)
 def clean(on_spark):
-    """Nothing is left of a run."""
+    """Wait after the test until nothing is left of its run."""
     yield
     left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
     until(lambda: not left(), lambda: f"left: {left()}")
@@ -57,7 +57,7 @@ def python(engine, folder, text):
 
 
 def written(folder):
-    """Ratings as a Parquet file; a few have none."""
+    """Write ratings as a Parquet file; a few have none."""
     draw = np.random.default_rng(1)
     user, item = (each.ravel() for each in np.mgrid[0:40, 100:130])
     taste = draw.normal(size=(40, 2)), draw.normal(size=(30, 2))

@@ -19,7 +19,7 @@ SECRETS = ("key", "secret", "token", "password", ".env", ".pem")
 
 
 def stages():
-    """The instructions (word, rest) of each stage; the first of a stage is its FROM."""
+    """Return the instructions (word, rest) of each stage; the first of a stage is its FROM."""
     text = re.sub(r"\\\n", " ", FILE.read_text(encoding="utf-8"))
     out = []
     for line in text.splitlines():
@@ -32,7 +32,7 @@ def stages():
 
 
 def of(stage, *words):
-    """What follows some instructions in a stage."""
+    """Return the arguments of some instructions in a stage."""
     return [rest for word, rest in stage if word in words]
 
 
@@ -120,7 +120,7 @@ def carried_out(stage, root, folders):
 
 
 def copy(source, target):
-    """As COPY does: links stay links, and a file keeps its mode."""
+    """Copy as COPY does: links stay links, and a file keeps its mode."""
     skip = shutil.ignore_patterns("__pycache__")
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True, ignore=skip)

@@ -123,7 +123,9 @@ of one kind, or an object; `!` marks what is required, `*` stands for any name.
 
 
 def faults(value, schema, where="manifest"):
-    """What in a document does not fit a schema as above."""
+    """Return the parts of a document that do not fit a schema of the form above, each as a
+    sentence.
+    """
     if isinstance(schema, set):
         return [] if value in schema else [f"{where}: {value!r} is none of {sorted(schema)}"]
     if isinstance(schema, type):

@@ -40,7 +40,7 @@ exec {sys.executable} -m tux "$@"
 
 
 def free_job():
-    """A number of a job whose port is free."""
+    """Return the number of a job whose port is free."""
     while True:
         with socket.socket() as held:
             held.bind(("127.0.0.1", 0))
@@ -90,11 +90,11 @@ class Submitted:
             )
 
     def pids(self):
-        """The tasks, by rank, as soon as they run."""
+        """Return the process numbers of the tasks, by rank, as soon as they run."""
         return [int(word) for word in self.until(self.folder / "pids").read_text().split()]
 
     def until(self, path):
-        """That file, as soon as there is one."""
+        """Wait until there is a file at `path`, and return the path."""
         limit = time.monotonic() + LIMIT
         while not path.exists():
             assert self.process.poll() is None and time.monotonic() < limit, self.said()
@@ -102,16 +102,16 @@ class Submitted:
         return path
 
     def wait(self):
-        """Its exit code."""
+        """Wait for the end, and return the exit code."""
         return self.process.wait(LIMIT)
 
     def said(self):
-        """What the script and its tasks have written."""
+        """Return the text that the script and its tasks have written."""
         tasks = sorted(self.folder.glob("*.out"))
         return "\n".join(f"{path.name}: {path.read_text()}" for path in tasks)
 
     def kill(self):
-        """Everything of the job at once, as when a node is lost."""
+        """Kill all processes of the job at once, as when a node is lost."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(LIMIT)
 
@@ -175,14 +175,14 @@ def test_machine_sh_goes_on_from_a_checkpoint_and_from_nothing_else(tmp_path, th
 
 
 def flags(folder):
-    """A small job; without compiling, it begins at once."""
+    """Return the flags of a small job; without compiling, it begins at once."""
     rows = "".join(f"{u},{i},{(u * i) % 5 + 1}\n" for u in range(8) for i in range(8))
     (folder / "ratings.csv").write_text(f"user,item,rating\n{rows}")
     return ["mf", folder / "ratings.csv", "--no-jit", "--rank", 2, "--eval-every", 50]
 
 
 def alone(folder, *argv):
-    """The model of two workers on one machine."""
+    """Return the model of two workers on one machine."""
     where = folder / "alone"
     where.mkdir()
     with Running(where, "run", *argv, "--workers", 2, "--out", where / "out") as running:

@@ -1,4 +1,4 @@
-"""What tests of threads share."""
+"""Fixtures that tests of threads share."""
 
 from functools import partial
 
@@ -10,8 +10,8 @@ from tux.stages import shared_kernel, tickets
 
 @pytest.fixture
 def shares(monkeypatch):
-    """Small lists are cut into many items and shared; a list of how many items each shared one
-    has.
+    """Cut small lists into many items and share them. Return a list of how many items each shared
+    list has.
     """
     monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
     monkeypatch.setattr(tickets, "WEIGHT", 4)

@@ -173,7 +173,7 @@ def test_only_worker_0_folds_the_context():
 
 @pytest.fixture(scope="module")
 def shares():
-    """The messages of the model of both workers of a run."""
+    """Return the messages of the model of both workers of a run."""
     made = Team(Rated(), RATED[0], k=K)
     made.train(1)
     return [list(model_messages(worker, K)) for worker in made.workers]
@@ -181,7 +181,7 @@ def shares():
 
 @pytest.fixture
 def holder():
-    """A worker that holds every vertex, as the launcher has one."""
+    """Return a worker that holds every vertex, as the launcher has one."""
     none, bare = np.empty(0, np.int32), RATED[0]
     edges = EdgeData(bare.ends, bare.ids, none, none, {"value": np.empty(0, np.float32)})
     return Worker(Rated(), LocalGraph.whole(Rated(), edges, None, 0), jit=False)

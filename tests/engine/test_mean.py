@@ -17,8 +17,8 @@ def add_one(item):
 
 
 def averaged(ends, src, dst, by, *, block=None, combine="mean", **options):
-    """A field that each edge raises by 1 at its second end, folded by the mean over replicas,
-    after one pass.
+    """Run one pass in which each edge raises a field at its second end by 1. Return the field,
+    folded by the mean over replicas.
     """
     name = ends[1]
 

@@ -90,7 +90,7 @@ def model(worker):
 
 
 def holder(program, edges):
-    """A worker without edges, as the launcher has one."""
+    """Return a worker without edges, as the launcher has one."""
     none = np.empty(0, np.int32)
     return Worker(
         program,

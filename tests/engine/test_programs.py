@@ -16,7 +16,7 @@ FIVE = from_networkx(nx.DiGraph([(1, 2), (2, 3), (2, 4), (4, 1)]), ends=("page",
 
 
 def random_graph(kind, n=60, m=150, seed=3):
-    """A random digraph with pages that have no links, loops, and a page without any edge."""
+    """Return a random digraph with pages that have no links, loops, and a page without any edge."""
     graph = nx.gnm_random_graph(n, m, seed=seed, directed=True)
     graph.remove_edges_from([edge for edge in graph.edges if edge[0] % 7 == 0])
     graph.add_edges_from([(3, 3), (8, 8)])

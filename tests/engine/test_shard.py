@@ -40,7 +40,7 @@ HEADS = st.dictionaries(
 
 @st.composite
 def strided(draw):
-    """An array with whatever strides: transposed, reversed, with gaps, or repeated."""
+    """Draw an array with any strides: transposed, reversed, with gaps, or repeated."""
     array = draw(hnp.arrays(draw(DTYPES), draw(SHAPES)))
     array = array.transpose(draw(st.permutations(range(array.ndim))))
     steps = [draw(st.sampled_from([1, 2, -1, -2])) for _ in range(array.ndim)]
@@ -49,12 +49,12 @@ def strided(draw):
 
 
 def same(a, b):
-    """Whether two arrays are of one dtype and shape and have the same bits."""
+    """Return whether two arrays are of one dtype and shape and have the same bits."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def small(folder):
-    """A small file, what is in it, and its digest."""
+    """Return a small file, what is in it, and its digest."""
     arrays = {
         "a": np.arange(5, dtype=np.float16),
         "b": np.array([[True, False]]),
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 @contextmanager
 def flipped(number, bit):
-    """One bit of an open file is another for some time."""
+    """Change one bit of an open file for as long as the context lasts."""
     (before,) = os.pread(number, 1, bit // 8)
     os.pwrite(number, bytes([before ^ 1 << bit % 8]), bit // 8)
     yield

@@ -21,15 +21,15 @@ WIDTHS = {"path": 4, "noise": 2}
 
 
 def lists_of(number, vertices):
-    """The lists of some vertices in a round."""
+    """Return the lists of some vertices in a round."""
     rng = np.random.default_rng([number, 5])
     every = {name: rng.integers(-1, N, (N, width)) for name, width in WIDTHS.items()}
     return {name: rows[vertices].astype(np.int32) for name, rows in every.items()}
 
 
 def written(home, block=5):
-    """A file for each worker, in memory, as workers write them; `home` (N,) is the worker of
-    each vertex.
+    """Write a file for each worker, in memory, as workers do; `home` (N,) is the worker of each
+    vertex.
     """
     files = [io.BytesIO() for _ in range(home.max() + 1)]
     for worker, file in enumerate(files):

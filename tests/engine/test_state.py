@@ -28,13 +28,13 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Repeat
 
 
 def bits(worker):
-    """All that the worker's masters hold, as bytes."""
+    """Return all that the worker's masters hold, as bytes."""
     tables = [worker.masters(name) for name in worker.program.vertices] + [worker.tables["tau"]]
     return [array.tobytes() for table in tables for _, array in sorted(table.arrays.items())]
 
 
 def untimed(records):
-    """The records without what a clock has measured."""
+    """Return the records without the fields that a clock has measured."""
     return [
         {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
         for each in records
@@ -49,7 +49,7 @@ class Keeping:
         self.states, self.marks, self.reached = {}, [], []
 
     def of(self, rank):
-        """What worker `rank` is given."""
+        """Return the object that worker `rank` is given."""
         return OfWorker(self, rank)
 
     def all_have(self, done):

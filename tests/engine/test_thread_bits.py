@@ -39,7 +39,7 @@ from tux.stages import (
 
 
 def bits(worker):
-    """The bytes of all that a worker holds."""
+    """Return the bytes of all that a worker holds."""
     arrays = {
         f"{name}.{f}": array
         for name, table in worker.tables.items()
@@ -52,7 +52,7 @@ def bits(worker):
 
 
 def untimed(records):
-    """Records without what clocks have measured."""
+    """Return records without the fields that clocks have measured."""
     return [
         {
             f: x
@@ -264,7 +264,7 @@ class Pages(Program):
 
 
 def pages(m=900, n=70):
-    """Links, of which some lead from a page to itself."""
+    """Return links, of which some lead from a page to itself."""
     src, dst = random_pairs(n, n, m, seed=5)
     weights = np.random.default_rng(6).normal(size=m).astype("f4")
     return from_arrays(src, dst, ends=("page", "page"), weight=weights)
@@ -340,7 +340,7 @@ def test_lists_are_the_same_for_any_number_of_threads(shares):
 
 
 class Guesses(Ratings):
-    """What is said of held-out ratings, one by one or by user."""
+    """Scores of held-out ratings, one by one or by user."""
 
     def stages(self):
         return []

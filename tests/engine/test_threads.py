@@ -190,7 +190,7 @@ EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=LEFT.astype("f4") 
 
 
 def ready(stage, threads, *, check=False, **values):
-    """A worker, and the steps of a stage that has run once."""
+    """Return a worker, and the steps of a stage that has run once."""
     worker = start(Trouble(), EDGES, threads=threads, check=check)
     steps = worker.prepare([stage])
     worker.run(steps)
@@ -205,7 +205,7 @@ def told(worker, **values):
 
 
 def only_first(numbers):
-    """`Threads.run` in which only threads of these numbers work until one has failed."""
+    """Return a `Threads.run` in which only threads of these numbers work until one has failed."""
     run = Threads.run
 
     def limited(self, work, stop):

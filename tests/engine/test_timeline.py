@@ -41,7 +41,7 @@ class Count(Program):
 
 
 def sampled(team, epochs):
-    """The samples of each worker of a team that has trained."""
+    """Train a team, and return the samples of each worker."""
     told = [[] for _ in team.workers]
     for worker, samples in zip(team.workers, told, strict=True):
         worker.timeline.tell_to(samples.append)
@@ -50,13 +50,13 @@ def sampled(team, epochs):
 
 
 def total(samples, field):
-    """The sum of lists of numbers, place by place."""
+    """Return the sum of lists of numbers, place by place."""
     return [sum(each) for each in zip(*(getattr(s, field) for s in samples), strict=True)]
 
 
 @pytest.fixture
 def always(monkeypatch):
-    """A sample after each segment."""
+    """Take a sample after each segment."""
     monkeypatch.setattr(timeline, "until_next", lambda at, elapsed: -1.0)
 
 

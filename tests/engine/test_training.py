@@ -74,7 +74,7 @@ def step(user):
 
 
 def trained(program, most=20, **options):
-    """The training, its records, and its worker."""
+    """Train a program. Return the training, its records, and its worker."""
     worker = start(program, EDGES, HELD, jit=False)
     training = Training(worker)
     return training, list(training.epochs(most, **options)), worker
@@ -221,7 +221,7 @@ def test_a_metric_that_is_not_monitored_never_stops():
 
 
 def spoil(field, *at, to=np.nan, epoch=2):
-    """A stage that puts a wrong number into a user's field in one epoch."""
+    """Return a stage that puts a wrong number into a user's field in one epoch."""
 
     def put(worker, block):
         if worker.epoch + 1 == epoch:

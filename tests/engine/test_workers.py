@@ -40,7 +40,7 @@ cuts = pytest.mark.parametrize(
 
 
 def digraph(kind, m=120):
-    """A random digraph with pages that have no links, loops, and a page without any edge."""
+    """Return a random digraph with pages that have no links, loops, and a page without any edge."""
     graph = nx.gnm_random_graph(40, m, seed=3, directed=True)
     graph.remove_edges_from([edge for edge in graph.edges if edge[0] % 7 == 0])
     graph.add_edges_from([(3, 3), (8, 8)])
@@ -154,7 +154,7 @@ def factorized(epochs=4, program=GradientMF, size=3, **options):
 
 
 def state(team):
-    """All factors, in bytes."""
+    """Return all factors, in bytes."""
     return [team.gather(name, "f").tobytes() for name in ("user", "item")]
 
 

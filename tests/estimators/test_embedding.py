@@ -11,9 +11,7 @@ from tux.estimators import DeepWalkEmbedding
 
 @pytest.fixture(scope="module")
 def cliques():
-    r"""
-    0..5, all joined  --  6..11, all joined
-    """
+    r"""Return 0..5, all joined -- 6..11, all joined."""
     return nx.barbell_graph(6, 0)
 
 

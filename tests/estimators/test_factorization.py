@@ -21,7 +21,7 @@ USERS, ITEMS = 30, 20
 
 @pytest.fixture(scope="module")
 def ratings():
-    """Users, items and ratings, of which the truth has rank 2; each user has rated 12 items."""
+    """Return users, items and ratings, whose truth has rank 2; each user has rated 12 items."""
     rng = np.random.default_rng(0)
     truth = rng.uniform(0.5, 1.5, (USERS, 2)) @ rng.uniform(0.5, 1.5, (2, ITEMS))
     users = np.repeat(np.arange(USERS), 12)

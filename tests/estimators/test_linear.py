@@ -16,7 +16,7 @@ from tux.estimators import SparseLogisticRegression, matrices
 
 @pytest.fixture(scope="module")
 def clicks():
-    """60 samples of 12 features, of which two decide the class."""
+    """Return 60 samples of 12 features, of which two decide the class."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.5)
     return x, np.where(3 * x[:, 0] - 2 * x[:, 3] + rng.normal(size=60) > 0, "yes", "no")
@@ -27,13 +27,13 @@ def small(**given):
 
 
 def slopes(model, x, sign, weight=1.0):
-    """The slope of the loss along each weight and along the intercept; `sign` (n,) of +-1."""
+    """Return the slopes of the loss along each weight and the intercept; `sign` (n,) is +-1."""
     r = -weight * sign * expit(-sign * (x @ model.coef_[0] + model.intercept_[0]))
     return x.T @ r, r.sum()
 
 
 def is_optimal(model, x, sign, weight=1.0):
-    """The conditions of an optimum under an L1 penalty, to three digits of it."""
+    """Assert the conditions of an optimum under an L1 penalty, to three digits of it."""
     along, of_all = slopes(model, x, sign, weight)
     w, near = model.coef_[0], 1e-3 * model.l1
     assert np.abs(along[w == 0]).max(initial=0) <= model.l1 + near

@@ -19,7 +19,7 @@ ENDS = "document", "word"
 
 @pytest.fixture(scope="module")
 def corpus():
-    """40 documents: words 0 to 4 occur in even ones, 5 to 9 in odd ones, 10 never."""
+    """Return 40 documents: words 0 to 4 occur in even ones, 5 to 9 in odd ones, 10 never."""
     counts = np.random.default_rng(0).poisson(3, (40, 11))
     counts[::2, 5:], counts[1::2, :5], counts[:, 10] = 0, 0, 0
     return counts
@@ -48,7 +48,9 @@ def test_topics_that_are_known(model, corpus):
 
 @pytest.mark.slow
 def test_the_numbers_are_those_of_a_run(corpus):
-    """The same seed gives the same counts; and documents held out the same perplexity."""
+    """A run with the same seed gives the same counts, and the same perplexity of held-out
+    documents.
+    """
 
     def edges(counts, **known):
         documents, words = np.nonzero(counts)

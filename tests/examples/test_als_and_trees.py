@@ -29,8 +29,8 @@ RANK, REG = 3, 0.1
 
 
 def ratings():
-    """60 ratings of 12 users and 8 items; a user and an item without any; and held-out ratings,
-    of which one has a user that training has not seen.
+    """Return 60 ratings of 12 users and 8 items, with a user and an item that have none, and
+    held-out ratings. One held-out rating has a user that training has not seen.
     """
     rng = np.random.default_rng(5)
     pairs = rng.choice(12 * 8, 70, replace=False)
@@ -42,8 +42,8 @@ def ratings():
 
 
 def least_squares(ends, others, y, value, n):
-    """The factors (n, RANK) that minimise the objective for fixed factors `y` of the other ends:
-    to each system of ratings the penalty adds RANK equations.
+    """Return the factors (n, RANK) that minimise the objective for fixed factors `y` of the other
+    ends: to each system of ratings the penalty adds RANK equations.
     """
     x = np.zeros((n, RANK))
     for v in np.unique(ends):
@@ -54,7 +54,7 @@ def least_squares(ends, others, y, value, n):
 
 
 def alternate(train, y, epochs):
-    """Factors of both sides after some epochs, and the objective of each epoch."""
+    """Return the factors of both sides after some epochs, and the objective of each epoch."""
     value, objectives = train.fields["value"].astype("f8"), []
     for _ in range(epochs):
         x = least_squares(train.src, train.dst, y, value, 13)
@@ -105,8 +105,8 @@ CLASSES = "no", "yes"
 
 
 def points():
-    """(x, label, held_out) of 80 points. Features are whole numbers 0 to 7, each of them a bin of
-    its own; the last feature makes the same splits as the first.
+    """Return (x, label, held_out) of 80 points. Features are whole numbers 0 to 7, each of them a
+    bin of its own; the last feature makes the same splits as the first.
     """
     rng = np.random.default_rng(8)
     x = rng.integers(0, 8, (80, 4)).astype("f4")

@@ -31,13 +31,13 @@ WORKERS = pytest.mark.parametrize(
 
 
 def example(name):
-    """The class of a program."""
+    """Return the class of a program."""
     return find(f"docs/examples/{name}.py").program
 
 
 #  Two dense groups, 0-9 and 10-19, that two edges join; a path 20 - 21 - 22; two lone vertices.
 def links():
-    """Different pairs (m, 2) of different vertices, the smaller one first."""
+    """Return different pairs (m, 2) of different vertices, the smaller one first."""
     rng = np.random.default_rng(7)
     groups = [rng.integers(0, 10, (30, 2)), rng.integers(10, 20, (30, 2))]
     pairs = np.concatenate([*groups, [[3, 12], [7, 15]], [[20, 21], [21, 22]]])
@@ -45,7 +45,7 @@ def links():
 
 
 def directed():
-    """Links of which every other one leads back."""
+    """Return links of which every other one leads back."""
     pairs = links()
     pairs[::2] = pairs[::2, ::-1]
     return np.concatenate([pairs, pairs[::3, ::-1]])
@@ -62,7 +62,7 @@ def graph_of(pairs, kind=nx.Graph):
 
 
 def by_id(team, end, field):
-    """A field of all vertices, by id."""
+    """Return a field of all vertices, by id."""
     ids = team.edges.ids[end].values.tolist()
     return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
@@ -144,7 +144,7 @@ def test_assignment(k, slack, jit):
 
 
 def test_a_single_pair_is_assigned():
-    """Who wants only one task bids the least that is possible."""
+    """A person who wants only one task bids the least that is possible."""
     edges = EdgeData.of(("person", "task"), [0], [0], {"benefit": np.array([2.0])})
     team = trained(example("assignment")(), edges, 10)
     assert team.gather("task", "owner").tolist() == [0]
@@ -155,7 +155,7 @@ def test_a_single_pair_is_assigned():
 
 
 def lines_of_code(text):
-    """Lines of a program, without blank ones, comments and docstrings; an import is one."""
+    """Count a program's lines without blank ones, comments and docstrings; an import is one."""
     numbers = {line for line, each in enumerate(text.splitlines(), 1) if not _is_blank(each)}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
@@ -181,7 +181,7 @@ def test_programs_of_the_gallery_are_short(name):
 
 
 def test_the_gallery_shows_each_example():
-    """Those that are longer stand in its second table."""
+    """The page names each file of the folder; longer examples are in its second table."""
     assert set(re.findall(r"examples/(\w+)\.py", PAGE)) == {
         path.stem for path in Path("docs/examples").glob("*.py")
     }

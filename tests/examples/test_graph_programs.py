@@ -36,7 +36,7 @@ SETTINGS = pytest.mark.parametrize(
 
 
 def example(name):
-    """The class of a program."""
+    """Return the class of a program."""
     return find(f"docs/examples/{name}.py").program
 
 
@@ -44,7 +44,7 @@ def example(name):
 #
 #  (dense 0-9) - - (dense 10-19)     20 - 21 - 22     30 (loop)     40   41
 def pairs():
-    """Links (m, 2), of which some stand twice and some are loops."""
+    """Return links (m, 2), of which some occur twice and some are loops."""
     rng = np.random.default_rng(5)
     groups = [rng.integers(0, 10, (30, 2)), rng.integers(10, 20, (30, 2))]
     bridges, path, loops = [[3, 12], [15, 7]], [[20, 21], [21, 22]], [[30, 30], [4, 4]]
@@ -58,7 +58,7 @@ def graph(end, links=None, **fields):
 
 
 def by_id(team, end, field):
-    """A field of all vertices, by id."""
+    """Return a field of all vertices, by id."""
     ids = team.edges.ids[end].values.tolist()
     return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
@@ -94,7 +94,7 @@ def test_components_from_the_command_line(tmp_path, capsys):
 
 
 def roads(links=None):
-    """With lengths; many of the roads back have other lengths."""
+    """Return roads with lengths; many of the roads back have other lengths."""
     links = pairs() if links is None else links
     links = np.concatenate([links, links[20:, ::-1]])
     return graph("place", links, length=np.random.default_rng(6).uniform(0, 9, len(links)))
@@ -128,7 +128,7 @@ def test_lengths_may_be_negative_but_not_those_of_a_cycle():
 
 
 def peeled(links):
-    """Core numbers of links that may stand several times, by the definition."""
+    """Return the core numbers of links, some of which may be repeated, by the definition."""
     links, core = [(u, v) for u, v in links if u != v], Counter()
     for k in range(1, len(links) + 1):
         while True:
@@ -172,14 +172,14 @@ def both_ways():
 
 
 def source_whole(edges, k, by):
-    """The worker of each edge, all that leave a vertex on one."""
+    """Return the worker of each edge, all that leave a vertex on one."""
     if by == "bicut":
         return PARTITIONERS[by](edges.src, edges.dst, k, 0, bipartite=True, favourite="source")
     return PARTITIONERS["source"](edges.src, edges.dst, k, 0)
 
 
 def wanted(edges, label):
-    """What each vertex votes for, given all labels."""
+    """Yield the label that wins the vote of each vertex, given the labels of all vertices."""
     votes = [Counter() for _ in label]
     for u, v in zip(edges.src, edges.dst, strict=True):
         votes[u][label[v]] += 1

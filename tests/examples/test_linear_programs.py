@@ -56,8 +56,8 @@ def test_lbfgs_finds_the_optimum(k, by, slack):
 
 
 def textbook(memory, epochs):
-    """w and |g| of each epoch: Nocedal and Wright, Numerical Optimization, algorithm 7.4, with
-    steps of 1, 1/2, 1/4, ...
+    """Return w and |g| of each epoch by Nocedal and Wright, Numerical Optimization, algorithm 7.4,
+    with steps of 1, 1/2, 1/4, ...
     """
     w, pairs, norms, last = np.zeros(DATA.x.shape[1]), [], [], None
     for _ in range(epochs):
@@ -112,7 +112,7 @@ def test_lbfgs_from_the_command_line(tmp_path):
 
 
 def adam(steps, l2, step, batch):
-    """The weights after some steps along the full gradient."""
+    """Return the weights after some steps along the full gradient."""
     w = m = v = np.zeros(DATA.x.shape[1])
     for t in range(1, steps + 1):
         g = gradient(w) / batch + l2 * w
@@ -160,7 +160,9 @@ def test_adam_judges_held_out_samples():
 
 
 def averaged(parts, epochs, l2, step, decay):
-    """The weights: `parts` are the samples of each worker in the order in which it visits them."""
+    """Compute the weights; `parts` are the samples of each worker in the order in which it visits
+    them.
+    """
     found = (DATA.x != 0).sum(axis=0)
     held = np.array([(DATA.x[samples] != 0).any(axis=0) for samples in parts])
     w = np.zeros(DATA.x.shape[1])
@@ -178,7 +180,7 @@ def averaged(parts, epochs, l2, step, decay):
 
 
 def visited(team):
-    """Samples by worker, in the order of its rows."""
+    """Yield the samples of each worker, in the order of its rows."""
     for worker in team.workers:
         held = worker.graph.vertices["sample"]
         yield held.order[: held.n_train]

@@ -24,7 +24,7 @@ KNOWN = scenarios()
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Small data, and what uninterrupted runs on them leave."""
+    """Return small data, and what uninterrupted runs on them leave."""
     return Whole.small(tmp_path_factory.mktemp("whole"), 400, jit=False)
 
 

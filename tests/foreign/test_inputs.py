@@ -12,8 +12,8 @@ FAST = [name for name in APPS if name != "WarpLDA"]
 
 
 def model(run):
-    """What a run has learned: the fields of all vertices, or the walks, by the places of vertices
-    instead of their ids.
+    """Return what a run has learned: the fields of all vertices, or the walks with places of
+    vertices instead of their ids.
     """
     if run.app == "walks":
         place = {str(id_): at for at, id_ in enumerate(run.vertices["node"].ids.tolist())}
@@ -30,7 +30,9 @@ def model(run):
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """The model of each app whose data are a dict of columns, made when it is asked for."""
+    """Return a function that gives the model of an app whose data are a dict of columns. Each model
+    is trained when it is first asked for.
+    """
     made = {}
 
     def of(app):
@@ -43,8 +45,8 @@ def known(tmp_path_factory):
 
 
 def check(app, form, known, at):
-    """A run on data in a form has the known model, and the ids of the form; or it is refused, and
-    leaves no folder.
+    """Assert that a run on data in a form has the known model, and the ids of the form; or that it
+    is refused, and leaves no folder.
     """
     data, options = form.make(app, at)
     if refusal := form.refusal(app):

@@ -21,7 +21,7 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Each app's run, trained when it is asked for."""
+    """Return a function that gives each app's run, trained when it is first asked for."""
     made = {}
 
     def of(name):
@@ -36,7 +36,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def trained(runs, tmp_path, home):
-    """A run of an app by name, and an empty folder."""
+    """Return a function that gives the run of an app by name, with an empty folder."""
 
     def of(name):
         app, run = runs(name)

@@ -1,4 +1,4 @@
-"""The same table as text, Parquet and in memory: the same data for every kind of program, or
+"""A table as text, Parquet and in memory gives the same data for every kind of program, or is
 refused in every form.
 """
 
@@ -47,7 +47,7 @@ NAMES = ["note", "when", "url", "x", "n of rows", "Unnamed: 0", "a b", "price (â
 
 
 def column(values, rows, *, gaps):
-    """A column of `rows` values, one at least there."""
+    """Return a column of `rows` values, one at least there."""
     cells = st.one_of(st.none(), values) if gaps else values
     there = st.lists(cells, min_size=rows, max_size=rows)
     return there.filter(lambda each: any(cell is not None for cell in each))
@@ -55,8 +55,8 @@ def column(values, rows, *, gaps):
 
 @st.composite
 def tables(draw, wanted, more):
-    """Columns by name: those `wanted`, each of values of one of several kinds, and perhaps `more`,
-    whose names are drawn, in any order.
+    """Draw columns by name: those `wanted`, each of values of one of several kinds, and perhaps
+    `more`, whose names are drawn, in any order.
     """
     rows = draw(st.integers(2, 9))
     columns = {name: draw(draw(st.sampled_from(kinds))(rows)) for name, kinds in wanted.items()}
@@ -70,7 +70,7 @@ def of(values, *, gaps=True):
 
 
 def some_words(rows):
-    """Words of which one at least is no number, nor stands for a missing one."""
+    """Draw words of which one at least is no number, nor stands for a missing one."""
     plain = ("NA", "null", "None", "?", "1,000", "3,5", "nan", "inf")
     return column(word, rows, gaps=True).filter(
         lambda cells: any(cell is not None and cell not in plain for cell in cells)
@@ -78,7 +78,7 @@ def some_words(rows):
 
 
 def text(table, separator):
-    """A table as the csv module of Python writes it."""
+    """Return a table as the csv module of Python writes it."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
     writer.writerow(table)
@@ -90,7 +90,7 @@ def text(table, separator):
 
 
 def forms(table, folder):
-    """The same table in each form, by its name."""
+    """Return a table in each form, by the form's name."""
     arrow = pa.table(table)
     (folder / "t.csv").write_text(text(table, ","), encoding="utf-8")
     (folder / "t.tsv").write_text(text(table, "\t"), encoding="utf-8")
@@ -107,8 +107,8 @@ def forms(table, folder):
 
 
 def seen(program, data):
-    """What a run sees of data: ids, edges, numbers, labels, bad rows; and which columns are not
-    used. Ids that were counted by the reader are counted from 1 in files, from 0 in memory.
+    """Return all that a run reads from data: ids, edges, numbers, labels, bad rows, and the columns
+    that are not used. Ids that the reader has counted begin with 1 in files, with 0 in memory.
     """
     told = []
     try:

@@ -23,7 +23,7 @@ FAULTY = "support.programs.faulty_parsers"
 
 
 def found(name, limit=1.0):
-    """The finds of a faulty parser, and the numbers of the inputs that show its fault."""
+    """Return the finds of a faulty parser, and the numbers of the inputs that show its fault."""
     parser = parsers(None)[name]
     numbers = [n for n in range(COUNT) if parser.input(name, 0, n)[0] % 32 == 7]
     count = numbers[-1]  # the last one ends the list, and inputs stand before it

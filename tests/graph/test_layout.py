@@ -33,13 +33,13 @@ sizes = st.integers(1, 30)
 
 @st.composite
 def cuts(draw, n):
-    """0, some numbers between, n."""
+    """Draw 0, some numbers between, n."""
     return np.array([0, *sorted(draw(st.sets(st.integers(1, max(n - 1, 1)), max_size=5)) - {n}), n])
 
 
 @st.composite
 def bipartite(draw):
-    """Numbers of rows of both ends, and m edges between them."""
+    """Draw numbers of rows of both ends, and m edges between them."""
     a, b, m = draw(sizes), draw(sizes), draw(st.integers(0, 60))
     rows = st.integers(0, 2**31)
     over, other = (
@@ -151,7 +151,7 @@ def test_tiles_come_along_the_diagonals_of_the_grid_or_in_runs(
 
 
 def _group(line, groups):
-    """The number of the group in which each line came first."""
+    """Return the number of the group in which each line came first."""
     _, first = np.unique(line, return_index=True)
     order = line[np.sort(first)]
     parts = np.array_split(order, groups)

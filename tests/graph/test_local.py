@@ -34,7 +34,9 @@ TEST = EdgeData.of(
 
 
 def codes(graph, src, dst):
-    """What the data field of edges between these rows should hold, from the ids of the rows."""
+    """Return the values that the data field of edges between these rows should hold, from the ids
+    of the rows.
+    """
     user, item = graph.vertices["user"], graph.vertices["item"]
     return 1000 * user.ids.decode(user.order[src]) + item.ids.decode(item.order[dst])
 
@@ -79,7 +81,7 @@ def test_fields_start_as_the_file_or_their_constant_says():
 
 
 def check_layout(graph, edges, layout):
-    """Whatever order a layout has, edge i's fields are found at index[i]."""
+    """Assert that edge i's fields are found at index[i], whatever order a layout has."""
     at = np.arange(len(edges)) if isinstance(layout.index, tuple) else layout.index
     assert np.array_equal(codes(graph, layout.src, layout.dst), edges.fields["code"][at])
     assert np.array_equal(np.sort(at), np.arange(len(edges)))

@@ -1,4 +1,4 @@
-"""How much of the edges is in memory while a graph is made of them and laid out."""
+"""The memory of edges while a graph is made of them and laid out."""
 
 import tracemalloc
 import weakref
@@ -15,14 +15,14 @@ EDGES, USERS, ITEMS = 300_000, 3000, 200
 
 
 def ratings():
-    """Edges of 12 bytes each."""
+    """Return edges of 12 bytes each."""
     rng = np.random.default_rng(3)
     user, item = (rng.integers(n, size=EDGES, dtype=np.int32) for n in (USERS, ITEMS))
     return from_arrays(user, item, ends=("user", "item"), value=rng.random(EDGES, np.float32))
 
 
 def laid_out(inputs):
-    """The edges of a graph in tiles, as training walks them."""
+    """Return the edges of a graph in tiles, as training walks them."""
     edges = Graph.whole(MF(), inputs.handed_over(), None, 0).edges
     edges.walk_tiled("item", np.array([0, ITEMS]), USERS, (48, 48))
     return edges
@@ -30,7 +30,7 @@ def laid_out(inputs):
 
 @pytest.fixture
 def traced(monkeypatch):
-    """Memory is counted, of one thread; little of it does not depend on the edges."""
+    """Count the memory of one thread; little of it does not depend on the edges."""
     monkeypatch.setattr("tux.base.parallel._chosen", [1])
     monkeypatch.setattr("tux.arrays.lookup.CHUNK", 1 << 12)
     laid_out(Inputs(ratings()))  # compiles

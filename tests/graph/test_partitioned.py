@@ -24,7 +24,7 @@ from tux.synthetic.ratings import ratings
 
 
 def known(method="bicut", k=2, seed=0, ends=("user", "item"), name="value"):
-    """Small ratings, those held out, and the parts of the former."""
+    """Return small ratings, held-out ratings, and the parts of the former."""
     train, test = ratings(60, 30, 900, test_share=0.1).split()
     edges = EdgeData.of(ends, train["user"] * 7, train["item"], {name: train["rating"]})
     held = EdgeData.of(
@@ -62,7 +62,7 @@ def folder(tmp_path):
 
 
 def same(one, two):
-    """Whether two runs have learned the same bytes."""
+    """Return whether two runs have learned the same bytes."""
     tables = [result.worker.tables for result in (one, two)]
     return all(
         np.array_equal(a, tables[1][name].arrays[f])

@@ -13,19 +13,19 @@ from tux.arrays.networks import from_arrays
 
 
 def build(case):
-    """The parts of a case of `graphs`."""
+    """Return the parts of a case of `graphs`."""
     edges, test, assignment, k, seed = case
     return cut_up(edges, test, k=k, by=assignment, seed=seed)
 
 
 def vertices_of(part, name, rows):
-    """Dense indices of local rows of one type."""
+    """Return dense indices of local rows of one type."""
     each = part.types[name]
     return each.order[each.rows[rows]]
 
 
 def edges_of(part, data, *, held_out=False):
-    """(dense source, dense target, fields) of a part's edges."""
+    """Return (dense source, dense target, fields) of a part's edges."""
     rows = (part.test_src, part.test_dst) if held_out else (part.src, part.dst)
     ends = [vertices_of(part, name, side) for name, side in zip(data.ends, rows, strict=True)]
     return *ends, part.test_fields if held_out else part.fields

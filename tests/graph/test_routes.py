@@ -19,14 +19,16 @@ PAIRS = from_arrays([0, 0, 0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 0, 2, 4], en
 
 
 def boundaries(n):
-    """Boundaries of the blocks of n positions, empty blocks among them."""
+    """Draw boundaries of the blocks of n positions, empty blocks among them."""
     return st.lists(st.integers(0, n), max_size=4).map(
         lambda inner: np.array([0, *sorted(inner), n])
     )
 
 
 def named(types, routes, w, h, blocks):
-    """What worker w and home h call the rows that travel between them: positions, twice."""
+    """Return the positions that worker w has of the rows which travel to home h, and the positions
+    that home h has of them.
+    """
     blocks = np.array(blocks)
     return types[w].rows[routes[w].up(h, blocks)].tolist(), types[h].masters[
         routes[h].down(w, blocks)
@@ -133,14 +135,16 @@ class Count(Program):
 
 
 class CountByUser(Count):
-    """The same, user by user; the items are those that a block touches."""
+    """Edges of each item, and of all, user by user; the items are those that a block touches."""
 
     def stages(self):
         return [MiniBatch(Exchange(count_items, over="user"), Apply("item", keep), vertices=1)]
 
 
 def sent(program, slack=0):
-    """Bytes between the two workers in one epoch, by type; and the same as the records say."""
+    """Return the bytes that the two workers send each other in one epoch, by vertex type. Records
+    must have the same numbers.
+    """
     team = trained(program, SMALL, 1, by=BY, slack=slack, delivery=1)
     assert team.gather("item", "seen").tolist() == [1, 2, 2, 0] and team.agrees("item", "seen")
     records = [each[0] for each in team.records]

@@ -17,7 +17,7 @@ def drawn(ends, n=200, m=1500, seed=0):
 
 
 def named(edges):
-    """Edges by the ids of their ends, with their values."""
+    """Return edges by the ids of their ends, with their values."""
     src, dst = (
         edges.ids[end].values[at]
         for end, at in zip(edges.ends, (edges.src, edges.dst), strict=True)

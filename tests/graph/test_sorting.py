@@ -11,7 +11,7 @@ from tux.graph.sorting import InnerSorting, Sorting, counted, index_dtype
 
 @pytest.fixture(params=[1, 2, 3, 8])
 def threads(request, monkeypatch):
-    """So many threads, and pieces so small that all have some."""
+    """Use so many threads, and pieces so small that all have some."""
     monkeypatch.setattr("tux.base.parallel._chosen", [request.param])
     monkeypatch.setattr("tux.graph.sorting.ENTRIES_PER_THREAD", 1)
     return request.param

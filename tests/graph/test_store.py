@@ -22,7 +22,7 @@ ROUTES = ("up", "down", "peek_up", "peek_down")
 
 @pytest.fixture
 def folder(tmp_path):
-    """A new folder in which two parts of a small graph are saved."""
+    """Return a new folder in which two parts of a small graph are saved."""
     edges = EdgeData.of(
         ("user", "item"), [5, 5, -3, 2**62], ["a", "b", "b", "c"], {"value": np.arange(4.0)}
     )
@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 
 def same(found, part):
-    """Whether two parts are equal in every array, its type included, and in all else."""
+    """Assert that two parts are equal in all arrays with their dtypes, and in all else."""
 
     def equal(one, other):
         assert one.dtype == other.dtype and np.array_equal(one, other)
@@ -65,7 +65,7 @@ def same(found, part):
 
 
 def refused(folder, *, part=0, words="", where=""):
-    """Loading is a DataError in one line, which names the file."""
+    """Return the DataError of loading a part, which is one line and names the file."""
     with pytest.raises(DataError, match=words) as error:
         store.load(folder, part)
     assert where in error.value.where and "\n" not in error.value.what
@@ -259,7 +259,7 @@ def test_an_array_cut_short(folder):
 
 
 def header(text):
-    """A .npy file of which the header is this text, without a number behind it."""
+    """Return a .npy file of which the header is this text, without a number behind it."""
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 

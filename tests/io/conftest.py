@@ -1,4 +1,4 @@
-"""What tests of files share."""
+"""Fixtures that tests of files share."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""When a message advises to leave bad rows out: not where the file seems to be of another kind."""
+"""Messages advise to leave bad rows out, but not where the file seems to be of another kind."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def links(path):
 
 
 def advice(path, content, read=edges):
-    """What a reader advises about a file."""
+    """Return the advice of the error that reading a file raises."""
     path.write_text(content)
     with pytest.raises(DataError) as caught:
         read(path)

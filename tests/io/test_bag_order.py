@@ -19,7 +19,7 @@ def file(tmp_path_factory):
 
 
 def entries(bags):
-    """The entries as tuples of row id, column id and number, in their order."""
+    """Return the entries as tuples of row id, column id and number, in their order."""
     ids = [bags.edges.ids[end] for end in bags.edges.ends]
     columns = [ids[0].decode(bags.edges.src), ids[1].decode(bags.edges.dst)]
     columns += bags.edges.fields.values()

@@ -280,7 +280,7 @@ CASES = [  # what it is read as, its name, its text, and: edges and vertices, po
 
 
 def sizes(kind, path):
-    """Edges and vertices of each type; points and their coordinates."""
+    """Return the numbers of edges and of vertices of each type; points and their coordinates."""
     if kind == "points":
         wanted = [Wanted("x", np.dtype("f8"), 0)]
         return read_vertices(path, "point", wanted, points=True).fields["x"].shape

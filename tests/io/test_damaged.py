@@ -31,7 +31,7 @@ ENDS = ("user", "item")
 
 
 def refused(read, words, where=""):
-    """Reading is a DataError with these words, each part of it one short line."""
+    """Assert that reading raises a DataError with these words, each part of it one short line."""
     with pytest.raises(DataError, match=words) as told:
         read()
     for line in (told.value.what, told.value.where, told.value.do):

@@ -34,7 +34,7 @@ def file(tmp_path):
 
 
 def rows(edges):
-    """The edges as tuples of source id, target id and fields."""
+    """Return the edges as tuples of source id, target id and fields."""
     ids = [edges.ids[end] for end in edges.ends]
     columns = [ids[0].decode(edges.src), ids[1].decode(edges.dst), *edges.fields.values()]
     return list(zip(*(column.tolist() for column in columns), strict=True))

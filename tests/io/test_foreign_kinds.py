@@ -120,7 +120,7 @@ BYTES = [
 
 @pytest.fixture
 def refused(tmp_path):
-    """Write a file and return the message and the advice that detecting it gives."""
+    """Return a function that writes a file, detects its kind, and gives message and advice."""
 
     def of(content: str | bytes, name: str = "data.txt") -> str:
         path = tmp_path / name

@@ -81,7 +81,7 @@ def test_dimacs_that_is_none(file, text, line, says):
 
 
 def gml(body: str) -> str:
-    """GML of a body, with line ends for semicolons."""
+    """Return GML of a body, with line ends for semicolons."""
     return f"graph [\n{body}\n]\n".replace("; ", "\n")
 
 
@@ -119,7 +119,7 @@ def test_gml(file, text, edges):
 
 
 def graphml(body: str, default: str = "undirected") -> str:
-    """GraphML of a body."""
+    """Return GraphML of a body."""
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -129,7 +129,7 @@ def graphml(body: str, default: str = "undirected") -> str:
 
 
 def link(one: str, other: str, weight: str = "") -> str:
-    """An edge of GraphML."""
+    """Return an edge of GraphML."""
     data = f'<data key="d0">{weight}</data>' if weight else ""
     return f'<edge source="{one}" target="{other}">{data}</edge>'
 

@@ -20,7 +20,7 @@ def file(tmp_path_factory):
 
 
 def oracle(text):
-    """FNV-1a and the finaliser of SplitMix64, of 64 bits."""
+    """Return the hash by FNV-1a and the finaliser of SplitMix64, of 64 bits."""
     h = 0xCBF29CE484222325
     for byte in text.encode():
         h = (h ^ byte) * 0x100000001B3 % 2**64
@@ -30,7 +30,7 @@ def oracle(text):
 
 
 def placed(text, bits):
-    """The feature of an id, and its sign."""
+    """Return the feature of an id, and its sign."""
     return oracle(text) % 2**bits, -1 if oracle(text) >> 63 else 1
 
 

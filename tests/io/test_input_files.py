@@ -87,7 +87,7 @@ def test_folders_that_are_no_input(folder):
 
 @pytest.fixture
 def bucket(tmp_path, monkeypatch):
-    """A folder of this machine as the store of all URIs that begin with s3://bucket/."""
+    """Return a folder of this machine as the store of all URIs that begin with s3://bucket/."""
 
     def found(uri):
         base, _ = stores.split_options(uri)

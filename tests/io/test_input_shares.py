@@ -24,7 +24,7 @@ def values(column):
 
 
 def rows_of(data, count, **how):
-    """The rows of all shares, ids as strings, one share after the other."""
+    """Return the rows of all shares, ids as strings, one share after the other."""
     read = [read_share(share, data, ENDS, FIELDS, **how) for share in shares(data, count)]
     assert len(read) == count
     rows = [

@@ -1,4 +1,4 @@
-"""How files of Matrix Market begin: with one % or two, after comments, and with sizes."""
+"""The first lines of files of Matrix Market: with one % or two, after comments, and with sizes."""
 
 import gzip
 

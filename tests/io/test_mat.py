@@ -55,7 +55,7 @@ def header(order="<", version=0x0100, text=b"MATLAB 5.0 MAT-file"):
 
 
 def told(edges):
-    """Pairs of ids, and values if there are any."""
+    """Return pairs of ids in order, with values if there are any."""
     ids = edges.ids["node"].values
     return sorted(
         zip(

@@ -29,7 +29,7 @@ def file(tmp_path):
 
 
 def edges_of(path, ends=ONE, fields=(), **how):
-    """Edges by id, with their values."""
+    """Return edges by id, with their values."""
     data = read_edges(path, ends, {name: "f4" for name in fields}, **how)
     columns = [
         data.ids[ends[0]].decode(data.src),

@@ -12,7 +12,7 @@ FORMS = ["csr", "csc", "coo"]
 
 @pytest.fixture
 def stored(tmp_path):
-    """What writes a matrix, and returns the file's name."""
+    """Return a function that saves a matrix as .npz, and returns the file's name."""
 
     def write(matrix, **how):
         sp.save_npz(tmp_path / "m.npz", matrix, **how)

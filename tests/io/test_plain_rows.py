@@ -21,7 +21,7 @@ TEXTS = pytest.mark.parametrize("separator", [",", "\t", ";", " ", "::"])
 
 @pytest.fixture(autouse=True, scope="module")
 def small_pieces():
-    """Pieces of a few bytes, so that small files have as many as there are threads."""
+    """Make pieces of a few bytes, so that small files have as many as there are threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_rows, "BYTES_PER_THREAD", 8)
         yield
@@ -29,13 +29,13 @@ def small_pieces():
 
 @pytest.fixture(params=[1, 2, 3, 8])
 def threads(request, monkeypatch):
-    """So many threads."""
+    """Use so many threads."""
     monkeypatch.setattr("tux.base.parallel._chosen", [request.param])
     return request.param
 
 
 def read(path, fields=VALUE, *, plain, **options):
-    """The edges of a file; `plain` says whether all rows must be plain, or by Arrow's parser."""
+    """Read the edges of a file. `plain`: all rows must be plain, else Arrow's parser reads all."""
     with pytest.MonkeyPatch.context() as patch:
         if plain:
             patch.setattr("tux.arrays.arrow.parse_text", None)
@@ -45,7 +45,7 @@ def read(path, fields=VALUE, *, plain, **options):
 
 
 def same(one, other):
-    """Whether two readings have the same bytes."""
+    """Return whether two readings have the same bytes."""
     return one.digest() == other.digest() and all(
         a.dtype == b.dtype for a, b in zip(one.fields.values(), other.fields.values(), strict=True)
     )

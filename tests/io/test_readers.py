@@ -1,4 +1,4 @@
-"""What a user meets who has files to be read: commands, and what they say."""
+"""Commands on a user's files, and their messages."""
 
 from pathlib import Path
 
@@ -9,14 +9,16 @@ from tux.cli.main import main
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The folder that commands are given in."""
+    """Return the folder that commands are given in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def tux(capsys):
-    """Runs a command: its exit code, and what it wrote to standard output and to standard error."""
+    """Return a function that runs a command, and gives its exit code and what it wrote to standard
+    output and to standard error.
+    """
 
     def run(*argv):
         code = main([str(word) for word in argv])
@@ -106,7 +108,7 @@ PAIRS = [(user, item) for user in range(1, 9) for item in range(1, 21) if (user 
 
 
 def walked(tux, text, name="g.txt"):
-    """What a run of walks says of a file."""
+    """Run walks on a file with this text. Return the exit code, the output and the messages."""
     Path(name).write_text(text)
     return tux("run", "walks", name, "--epochs", 1, "--walks", 1, "--length", 2, "--no-jit")
 

@@ -1,4 +1,4 @@
-"""What the first row of a table is."""
+"""The kind of the first row of a table: names, or data."""
 
 import numpy as np
 import pytest

@@ -335,7 +335,7 @@ def test_columns_hold_what_they_held_in_training(file):
 
 
 def notes_of(tmp_path, columns):
-    """What is told of the same table as text, as Parquet and in memory."""
+    """Return the notes of readers on a table as text, as Parquet and in memory."""
     table = pa.table(columns)
     rows = zip(*columns.values(), strict=True)
     lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]

@@ -14,7 +14,7 @@ WEIGHTS = "each row begins with its label and its weight, as label:weight"
 
 
 def entries(samples):
-    """The entries of samples by row and feature."""
+    """Return the entries of samples by row and feature."""
     ids = samples.edges.ids
     row, feature = ids["sample"].values, ids["feature"].values
     ends = zip(row[samples.edges.src], feature[samples.edges.dst], strict=True)

@@ -1,4 +1,4 @@
-"""Which lines of a table of text are its rows."""
+"""The choice of the lines of a table of text that are its rows."""
 
 import pandas as pd
 import pytest

@@ -32,7 +32,7 @@ def file(tmp_path, monkeypatch):
 
 
 def told(labels, ids):
-    """Id and label of each assignment."""
+    """Return the id and the label of each assignment."""
     return [
         (
             str(ids.values[i]),

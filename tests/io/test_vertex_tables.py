@@ -70,7 +70,7 @@ def table(tmp_path):
 
 
 def frame(tmp_path):
-    """What pandas and others give: columns by name, text and lists as objects."""
+    """Return a data frame like that of pandas: columns by name, text and lists as objects."""
     columns = arrays(tmp_path)
     x = np.empty(3, object)
     x[:] = [np.array(row) for row in columns["x"]]

@@ -32,7 +32,7 @@ def here(tmp_path, monkeypatch):
 
 
 def read_text(path):
-    """Words, and vectors from decimal numbers."""
+    """Read words, and vectors from decimal numbers."""
     first, *lines = Path(path).read_text(encoding="utf-8").split("\n")
     n, d = map(int, first.split(" "))
     assert lines.pop() == "" and len(lines) == n
@@ -41,7 +41,7 @@ def read_text(path):
 
 
 def read_binary(path):
-    """Words, and vectors from the bytes of float32."""
+    """Read words, and vectors from the bytes of float32."""
     first, rest = Path(path).read_bytes().split(b"\n", 1)
     n, d = map(int, first.split())
     words, found = [], np.empty((n, d), np.float32)

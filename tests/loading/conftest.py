@@ -1,4 +1,4 @@
-"""What tests of several machines need."""
+"""Fixtures that tests of several machines need."""
 
 import socket
 from pathlib import Path

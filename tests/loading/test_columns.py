@@ -1,5 +1,5 @@
-"""What other loaders tell is checked before it is used: any damage of any message is refused, or
-does no harm.
+"""Messages of other loaders are checked before they are used: any damage of any message is refused,
+or does no harm.
 """
 
 import itertools
@@ -78,7 +78,7 @@ def test_damaged_strings_are_refused(damage):
 
 
 def damaged(rng, message):
-    """The same message with some array of it changed."""
+    """Return a message with one array changed at random."""
     at = int(rng.integers(len(message)))
     array = np.array(message[at])
     match int(rng.integers(7)):
@@ -103,8 +103,8 @@ def damaged(rng, message):
 
 
 def load_with(folder, rng, plan, number, sender):
-    """Loaders as those of three machines, of whom one gets damaged messages from another in a
-    round. Whether any was.
+    """Run loaders as those of three machines, of whom one gets damaged messages from another in a
+    round. Return whether any was damaged.
     """
     folder.mkdir()
     m = 120

@@ -19,7 +19,7 @@ SAME, TWO = ("page", "page"), ("user", "item")
 
 
 def ids(rng, kind, numbers):
-    """Ids of some kind, one for each of these numbers."""
+    """Return ids of some kind, one for each of these numbers."""
     if kind == "strings":
         return np.array([f"{number * 7919 % 1000}é{number}" for number in numbers], STRING)
     if kind == "long":
@@ -29,7 +29,7 @@ def ids(rng, kind, numbers):
 
 
 def random_graph(rng, kinds):
-    """Columns of ids and of two fields, of a graph with heavy vertices and repeated edges."""
+    """Return columns of ids and two fields of a graph with heavy vertices and repeated edges."""
     m, n = int(rng.integers(1, 300)), int(rng.integers(1, 60))
     first = (n * rng.random(m) ** 3).astype(np.int64)
     second = rng.integers(0, n, m)
@@ -116,8 +116,8 @@ def test_whole_vertices_of_one_type_have_no_routes(tmp_path):
 
 
 def test_no_loader_gets_more_than_a_few_times_its_share(tmp_path):
-    """What a loader gets in a round is bounded by the largest of its share, its part and its range
-    of ids; and no round brings it the whole graph, whatever the number of loaders.
+    """The bytes that a loader gets in a round have a bound: the largest of its share, its part and
+    its range of ids. No round brings it the whole graph, whatever the number of loaders.
     """
     rng = np.random.default_rng(8)
     m, n = 60_000, 6

@@ -262,7 +262,9 @@ def test_what_is_left_of_an_older_run_disturbs_nobody(tmp_path, port, monkeypatc
 
 
 def asked(job):
-    """What a machine is told that asks for a job."""
+    """Ask for a job as a machine does. Return the answer, or the message of the error that the
+    deadline has passed.
+    """
     try:
         return joining.ask(job)
     except DeadlinePassed as error:

@@ -37,7 +37,7 @@ def meeting(folder, number, n, each, **changed):
 
 
 def lead(folder, n, heard):
-    """The launcher: it tells who is where, and that it is over when all have loaded."""
+    """Lead as the launcher does: tell who is where, and that it is over when all have loaded."""
     where = meeting(folder, 0, n, 1)
     thread = SocketThread(
         n,
@@ -64,14 +64,14 @@ def lead(folder, n, heard):
 
 
 def message(number, source, dest):
-    """What a loader sends another one in a round."""
+    """Return the arrays that one loader sends another in a round."""
     rng = np.random.default_rng([number, source, dest])
     size = SIZES[(number + source + 2 * dest) % len(SIZES)]
     return [rng.integers(0, 256, size).astype(np.uint8), np.arange(number, dtype=np.int32)]
 
 
 def rounds(me, n):
-    """Checks each message of each round; the number of rounds."""
+    """Check each message of each round. Return the number of rounds."""
     for number in range(len(SIZES)):
         inbox = yield [message(number, me, dest) for dest in range(n)]
         for source, got in enumerate(inbox):

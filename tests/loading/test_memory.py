@@ -1,4 +1,4 @@
-"""What a loader holds: bytes for each edge of its share and of its part."""
+"""The memory of a loader: bytes for each edge of its share and of its part."""
 
 import tracemalloc
 
@@ -17,7 +17,7 @@ CONSTANT = 10_000_000
 
 
 def share(users, items, edges=EDGES):
-    """A share as it is read: columns in pieces, 12 bytes an edge."""
+    """Return a share as it is read: columns in pieces, 12 bytes an edge."""
     rng = np.random.default_rng(5)
     columns = [ColumnPieces(kind) for kind in (None, None, np.dtype("f4"))]
     for _ in range(edges // PIECE):

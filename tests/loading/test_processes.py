@@ -118,7 +118,7 @@ def test_refused_before_anything_is_read(tmp_path):
 
 
 def one_round(message):
-    """A loader of one round."""
+    """Yield a loader of one round."""
     return (yield [message])
 
 

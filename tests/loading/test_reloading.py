@@ -32,7 +32,7 @@ from tux.runs.loading_launcher import LoadingLauncher
 
 
 def order(path, word, number):
-    """The loader does it, the next time that it reads the lines at `path`."""
+    """Let the loader do something, the next time that it reads the lines at `path`."""
     path.with_name(f"{path.name}.{word}-{number}").touch()
 
 
@@ -74,7 +74,7 @@ def test_why_a_loader_ends(control, error, words):
 
 @pytest.fixture
 def launcher():
-    """A launcher of the second meeting of a run, for one that has only heads for questions."""
+    """Return a launcher of a run's second meeting, for one that has only heads for questions."""
     heard = []
     return SimpleNamespace(
         meeting=SimpleNamespace(nonce=b"two"),
@@ -196,7 +196,7 @@ def test_more_loaders_and_machines_are_lost(tmp_path, port):
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [300, pytest.param(1700, marks=pytest.mark.long)])
 def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
-    """That which has lost its loader is told when it asks to join again."""
+    """The machine that has lost its loader is told so when it asks to join again."""
     machines = start(tmp_path, port, lines(tmp_path, {line: "die"}))
     first, second = (machine.result() for machine in machines)
     none_left = "was killed by signal 9 (SIGKILL); the 1 restart of --restarts is used up"
@@ -251,7 +251,7 @@ def begin(tmp_path, port):
 
 
 def reads(tmp_path, rank):
-    """Until the loader of this machine reads, when it was told to sleep then."""
+    """Wait until the loader of this machine reads, when it was told to sleep then."""
     until((job_folder(tmp_path / str(rank)) / f"sleeps-{rank}").exists, "the loader to read")
 
 

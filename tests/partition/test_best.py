@@ -95,10 +95,10 @@ def test_annealing_knows_its_replicas_and_loads(pairs, k, seed):
 
 
 def slow_gain(pairs, parts, v, p, limit):
-    """The replicas saved when each of v's edges in p goes to a part of v that its other end is in
-    too, or if there is none to any of v's.
+    """Return the replicas saved when each of v's edges in p goes to a part of v that its other end
+    is in too, or if there is none to any of v's.
 
-    Of parts with room for all of them; None if there is none.
+    Only parts with room for all of them count; None if there is none.
     """
     mine = [e for e in range(len(parts)) if v in pairs[:, e] and parts[e] == p]
     of = {
@@ -169,7 +169,7 @@ def test_repeated_edges_go_together():
 
 
 def swept(placed, k, limit):
-    """The edges that a sweep moves, and where to, of {part: edges}."""
+    """Return the edges that a sweep moves, and where to; `placed` is {part: edges}."""
     pairs = np.array([pair for part in placed.values() for pair in part]).T
     before = np.repeat(np.array(list(placed), np.int16), [len(part) for part in placed.values()])
     graph, after = ends(*pairs), before.copy()
@@ -224,8 +224,8 @@ def test_holders_keep_room_for_every_edge_but_no_more_than_k():
 
 
 def planted(communities, size, inner, outer, seed=0):
-    """Vertices in communities, their numbers mixed; `inner` edges within each, `outer` in all
-    between any.
+    """Draw a graph of communities, whose vertices have mixed numbers: `inner` edges within each
+    community, `outer` in all between any.
     """
     draw = np.random.default_rng(seed)
     src, dst = draw.integers(0, size, (2, communities * inner)) + size * np.repeat(

@@ -12,7 +12,7 @@ BOUNDED = {"ne": 1.001, "best": 1.03, "two_phase": 1.05}  # without a cap of the
 
 
 def graphs(count):
-    """(src, dst, k, bipartite) of graphs of all kinds, the same each time."""
+    """Yield (src, dst, k, bipartite) of graphs of all kinds, the same each time."""
     rng = np.random.default_rng(0)
     for number in range(count):
         n, m = int(rng.integers(1, 25)), int(rng.integers(0, 80))

@@ -41,12 +41,12 @@ edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7)), max_size=50).
 
 
 def skewed(m, n, seed):
-    """Ends of m edges among n vertices, the lower numbers in most of them."""
+    """Draw the ends of m edges among n vertices; low numbers are in most of them."""
     return (n * np.random.default_rng(seed).random((2, m)) ** 3).astype(np.int64)
 
 
 def two_stars(leaves):
-    """0 -> every leaf -> 0."""
+    """Return two stars, 0 -> every leaf -> 0."""
     leaf = np.arange(1, leaves + 1)
     return np.concatenate([[0 * leaf, leaf], [leaf, 0 * leaf]], axis=1)
 

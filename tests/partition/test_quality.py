@@ -22,8 +22,8 @@ def arrays(pairs):
 
 
 def home_of(found, pairs, bipartite):
-    """Masters as a dict by (type, number); sources come first, and are as many as the largest of
-    them says.
+    """Return masters as a dict by (type, number). Sources come first, and are as many as the
+    largest of them says.
     """
     shift = max((u for u, _ in pairs), default=-1) + 1 if bipartite else 0
     one = "source" if bipartite else "vertex"

@@ -13,8 +13,8 @@ from tux.partition.sealed import DIGEST
 
 @pytest.fixture
 def double(tmp_path):
-    """Compiles a function of a file of its own, as a new process does: its value for 21, and how
-    often it was found compiled.
+    """Return a function that compiles a function of a file of its own, as a new process does. It
+    gives the value for 21, and how often the function was found compiled.
     """
     path = tmp_path / "doubles.py"
     path.write_text("def double(x):\n    return 2 * x\n")
@@ -80,7 +80,7 @@ def test_anothers_files_and_links_are_not_loaded(double, tmp_path, monkeypatch):
 
 
 def test_a_user_without_a_home_has_no_folder_named_so(double, tmp_path, monkeypatch):
-    """Where nothing can be written beside the source, and there is no user's folder either."""
+    """The source's folder cannot be written to, and the user has no folder of their own either."""
     from tux.partition import sealed
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

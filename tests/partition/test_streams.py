@@ -44,8 +44,8 @@ small = st.lists(
 
 
 def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
-    """The parts, which are exactly those of the slow implementation, and no more edges in each
-    than there may be.
+    """Return the parts. Assert that they are those of the slow implementation, and that none has
+    more edges than it may have.
     """
     fast, reference, options, same = METHODS[method]
     if cap is not None:
@@ -108,7 +108,7 @@ def test_pieces_of_work_do_not_show(method, monkeypatch):
 
 
 def cut(src, dst, pieces):
-    """A function that reads the edges in so many chunks, some of them empty."""
+    """Return a function that reads the edges in `pieces` chunks, some of them empty."""
     bounds = np.linspace(0, len(src), pieces + 1).astype(int)
     return lambda: ((src[lo:hi], dst[lo:hi]) for lo, hi in zip(bounds, bounds[1:], strict=False))
 

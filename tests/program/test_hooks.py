@@ -7,14 +7,14 @@ from tux.base.errors import ProgramError
 
 
 def declare(base, **members):
-    """A class of users' with these members."""
+    """Return a class of users' with these members."""
     if base is Program:
         members = {"page": Vertex(n=delta("i4")), "link": Edge("page", "page"), **members}
     return type("Mine", (base,), {"__module__": __name__, **members})
 
 
 def refused(base, **members):
-    """The error about such a class, which has a place and a remedy."""
+    """Return the error about such a class, which has a place and a remedy."""
     with pytest.raises(ProgramError) as caught:
         declare(base, **members)
     # A class that is made by a call has no line; a function has.

@@ -14,7 +14,7 @@ from tux.stages import Apply
 
 
 def declared(ends=("user", "item"), **members):
-    """A program with edges between these types."""
+    """Return a program with edges between these types."""
     vertices = {name: members.pop(name, Vertex(n=value("f4"))) for name in ends}
     members = {**vertices, "link": Edge(*ends), "__module__": __name__, **members}
     return type("Declared", (Program,), members)

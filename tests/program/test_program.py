@@ -86,7 +86,7 @@ def test_defaults_are_checked_too():
 
 
 def declare(**members):
-    """A program class with these members."""
+    """Return a program class with these members."""
     return type(
         "Declared",
         (Program,),

@@ -20,7 +20,7 @@ LINKS = "".join(f"{i} {i * k % 31}\n" for i in range(1, 31) for k in (3, 5, 7, 1
 
 
 def each(*tables):
-    """A test for each mistake."""
+    """Return a mark that makes a test for each mistake."""
     programs = [program for table in tables for program in table]
     return pytest.mark.parametrize("program", programs, ids=[one.mistake for one in programs])
 
@@ -44,7 +44,9 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def told(program, err):
-    """Whether an error says what is expected, at the marked line, and what to do."""
+    """Assert that an error says what is expected, at the marked line. Return whether it also says
+    what to do.
+    """
     what, *rest = err.removeprefix("error: ").splitlines()
     assert program.says in what
     if program.line:

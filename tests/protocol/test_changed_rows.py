@@ -1,4 +1,4 @@
-"""What masters answer about rows that a function has changed, however it is read."""
+"""Answers of masters about rows that a function has changed, however they are read."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)
 
 
 def table(fields):
-    """A table of 3 rows of zeros."""
+    """Return a table of 3 rows of zeros."""
     new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, 3)
     for array in new.arrays.values():
         array[...] = 0

@@ -12,8 +12,8 @@ from tux.protocol.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, pack, u
 
 
 def message(count, width, dtype, density, seed):
-    """A field of `count` rows and more, the rows of a message in some order, and dirty of given
-    densities by row and by element.
+    """Return a field of `count` rows and more, the rows of a message in some order, and dirty of
+    given densities by row and by element.
     """
     rng = np.random.default_rng(seed)
     field = np.zeros((count + 3, width), dtype)

@@ -31,14 +31,14 @@ GOOD = Message(
 
 
 def raw(message, job=JOB, inside=0):
-    """The frames as they come from a network: bytes. At most `inside` bytes of arrays are in the
-    first frame.
+    """Return the frames as they come from a network: bytes. At most `inside` bytes of arrays are in
+    the first frame.
     """
     return [bytes(frame) for frame in encode(message, job, inside)]
 
 
 def same(decoded, message):
-    """Whether everything but the arrays is equal, and they in type, shape and bytes."""
+    """Assert that two messages are equal, and their arrays in dtype, shape and bytes."""
     fields = ("kind", "source", "dest", "clock", "sync_id", "sequence")
     assert [getattr(decoded, f) for f in fields] == [getattr(message, f) for f in fields]
     for one, other in zip(decoded.arrays, message.arrays, strict=True):
@@ -46,15 +46,15 @@ def same(decoded, message):
 
 
 def refused(parts, words="refused"):
-    """The frames are refused, in one line that has these words."""
+    """Assert that `decode` refuses the frames, in one line that has these words."""
     with pytest.raises(Refused, match=words) as error:
         decode(parts, JOB, WORKERS)
     assert "\n" not in str(error.value) and error.value.exit_code == 7
 
 
 def forged(fields=(), descriptors=None, buffers=(b"",), *, count=None):
-    """Frames with a right checksum around whatever they claim: `fields` of the header by place,
-    and (code, ndim, lengths) each.
+    """Make frames with a right checksum around any claims: `fields` of the header by place, and
+    (code, ndim, lengths) of each descriptor.
     """
     descriptors = (
         [(9, 1, (len(buffer) // 4,)) for buffer in buffers] if descriptors is None else descriptors
@@ -345,7 +345,7 @@ noise = st.lists(st.binary(max_size=200), max_size=4)
 
 
 def only_refused(parts):
-    """Decoding may succeed or be refused; anything else would end the job."""
+    """Decode frames. This may succeed or be refused; any other error would end the job."""
     try:
         decode(parts, JOB, WORKERS)
     except Refused as error:

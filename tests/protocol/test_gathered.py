@@ -1,5 +1,5 @@
-"""What one block gathers stays with that block, whatever the slack: totals, deltas of cut and of
-whole types, sums and maxima.
+"""Changes that one block gathers stay with that block, whatever the slack: totals, deltas of cut
+and of whole types, sums and maxima.
 """
 
 import numpy as np

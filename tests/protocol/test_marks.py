@@ -1,6 +1,4 @@
-"""Which marks are passed, when the next word of the launcher comes, and what becomes of the files
-of all workers.
-"""
+"""The marks that are passed, the time of the launcher's next word, and the files of all workers."""
 
 import random
 
@@ -65,8 +63,8 @@ def test_a_worker_reports_once_for_each_word():
 
 
 def marched(every, rates, seconds, latency=lambda: 0.002):
-    """Worker 0 passes `rates(now)` marks a second, and hears each word a `latency` after it has
-    asked: words, states with their times, and seconds that it has waited.
+    """Let worker 0 pass `rates(now)` marks a second; it hears each word a `latency` after it has
+    asked. Return words, states with their times, and the seconds that it has waited.
     """
     allowance, pace = Allowance(Every(seconds=every), last=10**9), Pace(every, 0.0)
     now, mark, under_way, words, kept, waited = 0.0, 0, None, 0, [], 0.0

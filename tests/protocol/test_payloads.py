@@ -131,7 +131,9 @@ def read(name, arrays, **numbers):
 
 
 def replaced(name, at, *arrays):
-    """The accepted arrays of `name`, that at `at` replaced by others, or by none."""
+    """Return the accepted arrays of `name`, of which the one at `at` is replaced by others, or by
+    none.
+    """
     good = READERS[name][2]
     return [*good[:at], *arrays, *good[at + 1 :]]
 
@@ -365,7 +367,7 @@ anything = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays_of.arrays(dtype,
 
 @st.composite
 def hostile(draw):
-    """The name of a reader, and arrays: accepted ones of which some are replaced, or lack."""
+    """Draw the name of a reader, and accepted arrays of which some are replaced or missing."""
     name = draw(st.sampled_from(sorted(READERS)))
     arrays = list(READERS[name][2])
     for _ in range(draw(st.integers(1, 3))):

@@ -14,7 +14,7 @@ def rows(*numbers):
 
 
 def server(workers=1):
-    """Three masters with a field of width 2."""
+    """Return three masters with a field of width 2."""
     return PullServer([np.zeros((3, 2), np.float32)], workers)
 
 
@@ -48,7 +48,7 @@ def test_a_request_is_answered_when_enough_steps_are_folded():
     ids=["none", "too few", "narrow", "wide", "flat", "other type", "too many fields"],
 )
 def test_changes_that_do_not_fit_their_request_are_refused(changes):
-    """What folds them looks at no bounds."""
+    """The fold of changes checks no bounds."""
     masters = server()
     masters.pull(0, 0, PullRequest(0, 0, rows(0, 1)))
     with pytest.raises(ValueError, match="pushes for step 0 what was not pulled"):

@@ -1,5 +1,5 @@
-"""What masters take of changes that workers make at once: all of a sum, of a "sqrt_mean" one part
-in the root of their number.
+"""The share that masters take of changes that workers make at once: all of a sum, of a "sqrt_mean"
+one part in the root of their number.
 """
 
 import numpy as np
@@ -61,11 +61,13 @@ def test_what_masters_take(k, part, slack):
 
 
 def test_a_worker_sees_its_own_changes_whole():
-    """What masters have not yet heard of counts in full, what they have by its share."""
+    """Changes that masters have not yet heard of count in full; those that they have count by the
+    worker's share.
+    """
     k, slack, seen = 4, 2, []
 
     class Looking(Generate):
-        """Notes what a step reads; its worker has added its own starts before."""
+        """Walks that note what a step reads; the worker has added its own starts before."""
 
         def prepared(self, worker, batch):
             generated = super().prepared(worker, batch)

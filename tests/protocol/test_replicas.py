@@ -21,7 +21,7 @@ CHANNEL = (0, 0)
 
 
 def table(count, /, **fields):
-    """A table whose fields all start at 0, or at their identities."""
+    """Return a table whose fields all start at 0, or at their identities."""
     new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
     for name, field in new.declared.items():
         new.arrays[name][...] = field.identity if field.kind == "delta" else 0
@@ -38,7 +38,7 @@ def install(mirrors, at, down, channel=CHANNEL):
 
 
 def dirty(masters, *values):
-    """Changes of row 0 in all fields of `masters`."""
+    """Return changes of row 0 in all fields of `masters`."""
     packed = all_dirty(
         *(np.array(each, own.dtype) for each, own in zip(values, masters.up, strict=True))
     )
@@ -46,8 +46,8 @@ def dirty(masters, *values):
 
 
 class Model:
-    """What replicas must show, from first principles: the answered value of the master plus all own
-    changes it does not contain.
+    """The values that replicas must show, from first principles: the answered value of the master
+    plus all own changes it does not contain.
 
     Every worker holds all rows and one home masters them. A worker's n-th send belongs to round n;
     the home serves a round when it has heard from all, and answers for the rows that anyone sent.

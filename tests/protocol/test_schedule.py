@@ -91,8 +91,8 @@ STEPS = {
 
 
 def step(letter):
-    """E: Exchange. A, B, C: Apply between workers, B without a function, C sees the context;
-    a: of a whole type.
+    """Make the step of a letter. E: Exchange. A, B, C: Apply between workers, B without a function,
+    C sees the context; a: of a whole type.
 
     G, H: GlobalSync between workers, H aggregating; g: of one worker.
     """
@@ -100,7 +100,7 @@ def step(letter):
 
 
 def read(segments_of_clock):
-    """Segments as text: stages that run here, a colon, and what ends them."""
+    """Return segments as text: stages that run here, a colon, and what ends them."""
     return " | ".join(
         "".join(s.letter for s in each.here) + ":" + "".join(s.letter for s in each.syncs)
         for each in segments_of_clock
@@ -221,14 +221,14 @@ def keep(v):
 
 
 def letter(each):
-    """The letter of a step, and of an Apply its type's."""
+    """Return the letter of a step, and of an Apply its type's."""
     if each.is_apply:
         return "A" + (each.table if isinstance(each, Fold) else each.over)[0]
     return "G" if isinstance(each, Fold | LocalGlobalSync) else "E" + each.walk.role[0]
 
 
 def shape(k, by):
-    """The labels of one worker's clocks, and those clocks' blocks."""
+    """Return the labels of one worker's clocks, and those clocks' blocks."""
     edges = from_arrays(*random_pairs(20, 9, 60), ends=("user", "item"))
     worker = Team(Both(), edges, k=k, by=by).workers[-1]
     tasks = list(clocks(worker.prepare(worker.program.stages())))

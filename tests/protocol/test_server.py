@@ -51,7 +51,7 @@ FOLD, PULL, NEITHER = 0, 1, 2
 
 @pytest.fixture
 def server():
-    """The server of worker 0 of two; `sent` are the messages that it has sent."""
+    """Return the server of worker 0 of two; `sent` are the messages that it has sent."""
     sent = []
     tables = (Table.allocate("tau", {}, 1), Table.allocate("tau", {}, 1))
     server = Server(0, 2, {}, tables, sent.append)
@@ -74,7 +74,7 @@ def test_contributions_are_answered_when_all_are_there(server):
 
 
 class AnswersInPlace(Sum):
-    """What the own worker gets is no message's arrays."""
+    """A fold whose answer to the own worker has no message's arrays."""
 
     def serve(self, server, clock, contributions):
         return [Answer([]), *super().serve(server, clock, contributions)[1:]]

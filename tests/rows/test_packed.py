@@ -12,7 +12,7 @@ both = pytest.mark.parametrize("compiled", [True, False], ids=["jit", "plain"])
 
 
 def named(name, compiled):
-    """The function, compiled or as it is."""
+    """Return the function of this name, compiled or as it is."""
     f = getattr(packed, name)
     return numba.njit(f) if compiled else f
 

@@ -35,7 +35,7 @@ SETTINGS = Manifest(
 
 
 def state(epoch, rank):
-    """What worker `rank` has after an epoch."""
+    """Return the arrays of worker `rank` after an epoch."""
     return {"x": np.full(3, 10.0 * epoch + rank), "y": np.array([epoch % 2 == 0])}
 
 
@@ -45,7 +45,7 @@ def checkpoint(checkpoints, epoch):
 
 
 def written(draft, epoch):
-    """The same in a draft."""
+    """Write the checkpoint of an epoch into a draft."""
     digests = [
         write(draft.shard_path(rank), {"epoch": epoch}, state(epoch, rank))
         for rank in range(WORKERS)
@@ -54,7 +54,9 @@ def written(draft, epoch):
 
 
 def found(out):
-    """The epoch of the newest checkpoint, None if there is none; all of it is of that epoch."""
+    """Return the epoch of the newest checkpoint, None if there is none. Assert that all of it is of
+    that epoch.
+    """
     newer, _ = newest(out)
     if newer is None:
         return None
@@ -72,7 +74,7 @@ def names(out):
 
 @pytest.fixture
 def two(tmp_path):
-    """The folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
+    """Return the folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
     for epoch in (1, 2):
         checkpoint(Checkpoints(tmp_path / "out", newest(tmp_path / "out")), epoch)
     return tmp_path / "out"
@@ -254,17 +256,17 @@ def back_to_the_first(out):
 
 
 WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {1}}
-"""What may be found if the new checkpoint, of epoch 3, is not."""
+"""The epochs that may be found if the new checkpoint, of epoch 3, is not."""
 
 
 def none_in_part(out):
-    """No checkpoint has been removed, or has got its name, in part."""
+    """Assert that no checkpoint has been removed, or has got its name, in part."""
     for path in (out / "checkpoints").glob("0*"):
         assert len(os.listdir(path)) == 1 + WORKERS
 
 
 def outcomes(writer, two, seeds):
-    """For each call that changes files: the process dies there, alone or with the power. Yields the
+    """Let the process die at each call that changes files, alone or with the power. Yield the
     epochs that are found then, and whether the process had ended.
     """
     folder = two.parent

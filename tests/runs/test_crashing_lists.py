@@ -61,7 +61,9 @@ def train(out, start, last, told):
 
 
 def epoch_in(out):
-    """The epoch of the newest checkpoint, 0 if there is none; all lists up to it are there."""
+    """Return the epoch of the newest checkpoint, 0 if there is none. Assert that all lists up to it
+    are there.
+    """
     checkpoint = newest(out).checkpoint
     if checkpoint is None:
         return 0

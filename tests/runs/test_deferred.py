@@ -19,7 +19,9 @@ def edges():
 
 
 class Looking(Told):
-    """Which of the columns that `make` has made are there when an epoch has ended."""
+    """A watcher that notes at the end of an epoch which of the columns that `make` has made still
+    exist.
+    """
 
     def __init__(self):
         super().__init__()

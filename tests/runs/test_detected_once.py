@@ -18,7 +18,7 @@ SAMPLES = "+1 1:1 2:1 3:1\n-1 2:1 4:1\n+1 1:1\n"
 
 @pytest.fixture
 def heads(monkeypatch):
-    """How often the first bytes of each file are looked at to detect its format."""
+    """Count by file how often its first bytes are read to detect its format."""
     counts: Counter[str] = Counter()
     head_of = detect.head_of
 

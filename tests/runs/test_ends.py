@@ -1,4 +1,4 @@
-"""What the end of a run keeps, also where the user does not wait; and what is told of the rest."""
+"""The end of a run keeps its results, also where the user does not wait, and tells of the rest."""
 
 import os
 import signal

@@ -231,8 +231,8 @@ def test_a_model_of_topics(here, workers):
 
 @pytest.fixture(params=["numbers", "words"])
 def vectors(here, request):
-    """A run whose vertices 0 to 11 have labels by third, but for the last; called by number, or
-    by a word.
+    """Return a run whose vertices 0 to 11 have labels by third, but for the last; called by number,
+    or by a word.
     """
     word = str if request.param == "numbers" else "v{}".format
     pairs = [(v, (v + step) % 12) for v in range(12) for step in (1, 3)]

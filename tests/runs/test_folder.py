@@ -28,7 +28,7 @@ USERS = ["ann", "bob", "cid", "dot", "eve"]
 
 @pytest.fixture
 def trained(tmp_path):
-    """A small model on 5 users (strings) and 4 items (integers), in a folder."""
+    """Train a small model on 5 users (strings) and 4 items (integers), in a folder."""
     rows = [
         (user, item, (i * k) % 5 + 1)
         for i, user in enumerate(USERS)
@@ -205,7 +205,7 @@ def test_a_changed_source_is_told_and_a_changed_field_refused(trained, tmp_path)
 
 
 def rewritten(folder, old, new):
-    """`run.json` with one text in the place of another."""
+    """Replace one text by another in `run.json`."""
     text = (folder / "run.json").read_text()
     assert old in text
     (folder / "run.json").write_text(text.replace(old, new))

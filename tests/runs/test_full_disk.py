@@ -35,7 +35,7 @@ def here(tmp_path, monkeypatch):
 
 
 def full(monkeypatch, times, number=errno.ENOSPC):
-    """The disk does not take the model so often."""
+    """Let the disk refuse the model so often."""
     write, left = run_folder.write_columns, [times]
 
     def columns(*given):

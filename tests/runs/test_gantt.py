@@ -1,6 +1,4 @@
-"""What workers did from when to when: from samples made by hand and of a run, as text and as a
-picture.
-"""
+"""The times of the work of workers: from samples made by hand and of a run, as text and picture."""
 
 import json
 import shutil
@@ -23,7 +21,7 @@ COMPUTE, APPLY, SEND, WAIT, SERVE = range(5)
 
 
 def told(at, seconds, main=(), sockets=(), worker=0, **spent):
-    """A sample that ends at `at`, with spans (kind, begin, end) in seconds since it began."""
+    """Return a sample that ends at `at`; spans are (kind, begin, end) in seconds since it began."""
 
     def numbers(spans):
         return [
@@ -40,7 +38,7 @@ def told(at, seconds, main=(), sockets=(), worker=0, **spent):
 
 
 def of(entry, start=None):
-    """The intervals of one sample: state, from and to since it began, rounded."""
+    """Return the intervals of one sample: state, from and to since it began, rounded."""
     made = entry.sample
     begin = made.at - made.seconds
     parts = parts_of(entry.worker, made, begin if start is None else start)
@@ -51,7 +49,7 @@ def of(entry, start=None):
 
 
 def folder_of(folder, *entries):
-    """A run's folder whose timeline has these entries."""
+    """Return a run's folder whose timeline has these entries."""
     write(folder)
     (folder / FILE).write_bytes(b"".join(map(line, entries)))
     return folder
@@ -222,7 +220,7 @@ def test_runs_without_records_say_so(tmp_path):
 
 
 def hours(folder, workers, *, marks=()):
-    """A run of some hours, of which only sums are known."""
+    """Return a run of some hours, of which only sums are known."""
     turns = [
         told(1000.0 + 60 * turn, 60.0, worker=w, compute=40.0 - w, send=5.0, wait=10.0, serve=2.0)
         for turn in range(1, 200)
@@ -296,7 +294,7 @@ def test_names_in_the_title_may_be_anything(tmp_path):
 
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
-    """The folder of a run on one worker."""
+    """Train on one worker, and return the folder of the run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings.csv").write_text(RATINGS)
     assert main("run mf ratings.csv --rank 2 --epochs 3 --no-jit --out out".split()) == 0

@@ -1,4 +1,5 @@
-"""What tux 0.1 has written can be read: runs, their models, a partitioned folder, checkpoints.
+"""Files that tux 0.1 has written can be read: runs, their models, a partitioned folder,
+checkpoints.
 
 `tests/golden/README.md` tells how it was made.
 """
@@ -36,8 +37,8 @@ FORMATS = {
 
 @pytest.fixture
 def old(tmp_path, monkeypatch):
-    """A copy of the folder, in which the test works: paths in it lead there, and models are read
-    without a compiler.
+    """Return a copy of the folder, in which the test works: paths in it lead there, and models are
+    read without a compiler.
     """
     folder = tmp_path / "old"
     shutil.copytree(GOLDEN, folder)
@@ -64,7 +65,7 @@ def tux(capsys):
 
 
 def columns(path):
-    """The columns of a table in a text file, as words."""
+    """Return the columns of a table in a text file, as words."""
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     return dict(zip(header, zip(*rows, strict=True), strict=True))

@@ -39,7 +39,7 @@ def edges(group=GROUP):
 
 
 def runs(values):
-    """How many runs of equal values there are."""
+    """Return the number of runs of equal values."""
     return 1 + np.count_nonzero(np.diff(values))
 
 
@@ -80,7 +80,7 @@ def test_the_order_is_that_of_any_number_of_workers(tmp_path):
 
 
 def blocks_of(worker, **options):
-    """The members (dense indices) of each block."""
+    """Return the members (dense indices) of each block."""
     batch = MiniBatch(Spy(lambda *_: None), over="feature", keep_groups=True, **options)
     batch = batch.prepare(worker)
     order = worker.graph.vertices["feature"].order
@@ -163,7 +163,9 @@ def named(ids):
 
 
 def read(path, ids):
-    """The group of each id by the names of the file, and what is said about it."""
+    """Read a file of groups. Return the group of each id by the names of the file, and the
+    messages.
+    """
     told = []
     known = named(ids)
     together = with_groups(known, "feature", path, told.append).vertex_fields["feature"]["together"]

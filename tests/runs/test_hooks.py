@@ -1,4 +1,4 @@
-"""What a program's input and report may return, and arrays that do not lie row after row."""
+"""Values that a program's input and report may return, and arrays that do not lie row after row."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_what_an_input_may_not_return(methods, message):
 
 
 def with_report(**methods):
-    """The program with hooks of a report."""
+    """Return the program with hooks of a report."""
     report = type("Own", (Report,), methods)()
     return type("Pages", (Pages,), {"report": report, "input": with_input().input})()
 

@@ -104,7 +104,7 @@ def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
 
 
 def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
-    """What is read of a packed file is more than its size."""
+    """A packed file gives more text than it has bytes, so its size says nothing."""
     folder = here / "many"
     folder.mkdir()
     (folder / "a.csv").write_text(HEADER + lines(ROWS[:300]))
@@ -154,7 +154,7 @@ def test_bad_rows_are_skipped_and_counted(here, workers):
 
 
 def faults(here, data, options, program=None):
-    """The errors of a run that loads whole, and of one that loads in shares."""
+    """Return the errors of a run that loads whole, and of one that loads in shares."""
     told = []
     for in_shares in (False, True):
         with pytest.raises((DataError, UsageError)) as caught:

@@ -1,4 +1,4 @@
-"""How a run goes on, as lines of JSON: what is written is what is told again."""
+"""The progress of a run as lines of JSON: a reader tells again all that was written."""
 
 import json
 

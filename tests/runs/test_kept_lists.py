@@ -52,13 +52,13 @@ def numbers(out):
 
 
 def checkpoint(out, number):
-    """A checkpoint of a run, by its number."""
+    """Return a checkpoint of a run, by its number."""
     path = Path(out, "checkpoints", number)
     return Checkpoint(path, checkpoints._manifest(path / checkpoints.MANIFEST))
 
 
 def as_stopped(whole, out, number):
-    """A run as if it had been killed behind a checkpoint of the `whole` one."""
+    """Make a run look as if it had been killed behind a checkpoint of the `whole` one."""
     shutil.copytree(whole, out)
     for name in ("walks.txt", "model"):
         path = Path(out, name)

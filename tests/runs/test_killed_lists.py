@@ -47,7 +47,7 @@ def start(place):
 
 @pytest.fixture(scope="module")
 def whole(start, place):
-    """The walks of a run without checkpoints."""
+    """Return the walks of a run without checkpoints."""
     assert ends(start("--out", place / "whole")) == 0
     return (place / "whole" / "walks.txt").read_bytes()
 

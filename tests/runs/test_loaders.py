@@ -28,7 +28,7 @@ LOADS = "load: 2 processes read"
 
 
 def loaders():
-    """Process id of each loader of this process, by number."""
+    """Return the process id of each loader of this process, by number."""
     return running("tux.runs.loader_process")
 
 
@@ -53,7 +53,7 @@ def train(out, watch=None, **options):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with data, and ``whole``, a run that has loaded them whole."""
+    """Return a folder with data, and ``whole``, a run that has loaded them whole."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -71,7 +71,9 @@ def here(place, monkeypatch):
 
 
 def is_the_same(out, whole):
-    """The model, the records and what is said of the data are those of a run that loads whole."""
+    """Assert that the model, the records and what is said of the data are those of a run that loads
+    whole.
+    """
     assert model(out) == model(whole)
     assert untimed(read_metrics(out)) == untimed(read_metrics(whole))
     one, other = read_run(out), read_run(whole)

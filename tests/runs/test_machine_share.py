@@ -93,7 +93,7 @@ def test_it_is_refused_where_all_rows_are_needed():
 
 
 def jobs(n, ends, partitioner="dbh"):
-    """The job of each machine, whose rows begin where those of the one before end."""
+    """Return the job of each machine, whose rows begin where those of the one before end."""
     plan, machines = Plan(TWO, n, n, partitioner, 4, bipartite=True), len(ends)
     out = []
     for rank, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):

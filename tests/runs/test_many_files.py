@@ -29,7 +29,9 @@ HELD = "user,item,rating\nu1,3,2\nu5,8,4\nu2,2,5\n"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """One file and the same rows in a folder, each file with the header."""
+    """Enter a folder that has one file, and the same rows in a folder of files, each with the
+    header.
+    """
     monkeypatch.chdir(tmp_path)
     header, *rows = RATINGS.splitlines(keepends=True)
     Path("ratings.csv").write_text(RATINGS)

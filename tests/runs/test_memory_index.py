@@ -21,7 +21,7 @@ INDEX = [90, 91, 92, 93]
 
 
 def frame(names="user item rating", index="row", **more):
-    """The table of ratings with columns of such names, and an index called `index`."""
+    """Return the table of ratings with columns of such names, and an index called `index`."""
     named = dict(zip(names.split(), columns().values(), strict=False))
     return pd.DataFrame(named | more, index=pd.Index(INDEX, name=index))
 

@@ -25,7 +25,7 @@ class Stopping(Told):
 
 @pytest.fixture
 def stopped(tmp_path, monkeypatch):
-    """A run of a program that imports a file, stopped behind its first checkpoint."""
+    """Run a program that imports a file, stop behind its first checkpoint, return the folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("ratings.csv").write_text(RATINGS)

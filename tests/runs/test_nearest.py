@@ -36,7 +36,7 @@ def add(user, item):
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
-    """Users and items with vectors; some ids are a user's and an item's."""
+    """Return users and items with vectors; some ids are a user's and an item's."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings.csv").write_text(
         "user,item,rating\n"

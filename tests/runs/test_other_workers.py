@@ -113,8 +113,8 @@ def test_as_many_workers_are_no_others(here):
 
 
 def stop_within(out, program, epoch, clocks):
-    """A run that keeps its state at the ends of the epochs before `epoch`, and after so many of its
-    clocks, and is stopped then.
+    """Train a run that keeps its state at the ends of the epochs before `epoch`, and after so many
+    of its clocks, and is stopped then.
     """
     passed = [0, 0]  # epochs, and clocks of the next one
 

@@ -17,7 +17,9 @@ def trained(tmp_path, monkeypatch):
 
 
 def predicted(capsys, text, *more):
-    """Exit code of `tux predict` for a file of this text, the pairs scored, and messages."""
+    """Run `tux predict` on a file with this text. Return the exit code, the pairs scored, and
+    messages.
+    """
     capsys.readouterr()
     Path("pairs.csv").write_text(text)
     code = main(["predict", "m", "--pairs", "pairs.csv", *more])

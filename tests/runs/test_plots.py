@@ -11,8 +11,8 @@ from tux.runs import figures, plots
 
 
 def groups(n=90, d=5, seed=0):
-    """Vectors around three points, and labels: 0 of the first group, 1 of half of these too, 2
-    of the second; the third has none.
+    """Return vectors around three points, and labels: 0 of the first group, 1 of half of these too,
+    2 of the second; the third has none.
     """
     rng = np.random.default_rng(seed)
     group = np.arange(n) % 3
@@ -37,7 +37,7 @@ def test_principal_components(monkeypatch):
 
 
 def told(figure):
-    """The legend's lines, and how many points are drawn."""
+    """Return the legend's lines, and the number of points drawn."""
     (axes,) = figure.axes
     legend = axes.get_legend()
     return [text.get_text() for text in legend.get_texts()] if legend else [], len(

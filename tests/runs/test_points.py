@@ -57,7 +57,7 @@ def plain(path):
 
 
 def named(path):
-    """Columns of other names, and one of words."""
+    """Write a table with other column names, and one column of words."""
     rows = [f"{a};{b};{c};me" for a, b, c in X]
     (path / "p.csv").write_text("\n".join(["height;width;depth;who", *rows]) + "\n")
     return path / "p.csv"

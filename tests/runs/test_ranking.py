@@ -12,7 +12,7 @@ from tux.runs.recommend import excluded
 
 
 def oracle(ranked, relevant, k):
-    """Recall, NDCG and average precision of the first k of a list."""
+    """Return recall, NDCG and average precision of the first k of a list."""
     places = [rank for rank, item in enumerate(ranked[:k], 1) if item in relevant]
     most = min(k, len(relevant))
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, most + 1))
@@ -53,8 +53,8 @@ def test_nothing_is_relevant_to_nobody():
 
 
 def made(seed=0, queries=30, items=25):
-    """Factors, and pairs to train on and held out; of the latter some that training has, some with
-    unknown queries or items, and some repeated.
+    """Make factors, and pairs to train on and held out. Of the latter some are also in training,
+    some have unknown queries or items, and some are repeated.
     """
     rng = np.random.default_rng(seed)
     factors = Factors(rng.normal(size=(queries, 4)), rng.normal(size=(items, 4)))

@@ -20,7 +20,9 @@ def made(queries=7, items=200, rank=3, seed=0):
 
 
 def oracle(scores, n, banned=()):
-    """The best n of each row of (Q, N): of equal ones the first; -1 where there are none left."""
+    """Return the best n of each row of (Q, N): of equal ones the first; -1 where there are none
+    left.
+    """
     scores = np.where(np.isnan(scores), -np.inf, scores)
     for i, j in banned:
         scores[i, j] = -np.inf
@@ -39,7 +41,7 @@ def agree(found, expected):
 
 @pytest.fixture(params=["large blocks", "small blocks", "three threads"])
 def how(request, monkeypatch):
-    """Blocks that hold everything, or several of each kind, on one thread or more."""
+    """Use blocks that hold everything, or several of each kind, on one thread or more."""
     if request.param != "large blocks":
         monkeypatch.setattr(module, "QUERIES", 3)
         monkeypatch.setattr(module, "ITEMS", 64)

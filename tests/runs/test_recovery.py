@@ -25,7 +25,7 @@ STARTING = "wait for workers 0, 1 to start"
 
 
 def workers():
-    """Process id of each worker of this process, by rank."""
+    """Return the process id of each worker of this process, by rank."""
     return running("tux.cluster.worker_process")
 
 
@@ -64,7 +64,7 @@ def train(out, watch=None, data="ratings.csv", **options):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with data, and ``whole``, a run that lost no worker."""
+    """Return a folder with data, and ``whole``, a run that lost no worker."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -81,8 +81,8 @@ def here(place, monkeypatch):
 
 
 def is_as_if_never_lost(out, result):
-    """The model, the records in the folder and in memory, and the best epoch are those of the run
-    that lost no worker.
+    """Assert that the model, the records in the folder and in memory, and the best epoch are those
+    of the run that lost no worker.
     """
     assert model(out) == model("whole")
     assert untimed(read_metrics(out)) == untimed(read_metrics("whole")) == untimed(result.records)

@@ -12,7 +12,7 @@ from tux.runs.scores import _fit, _rotated, auc, decide, f1, f1_scores, logistic
 
 
 def made(n=300, d=6, labels=5, seed=0):
-    """Features, and labels that depend on them; everybody has one at least."""
+    """Make features, and labels that depend on them; everybody has one at least."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
     chance = x @ rng.normal(size=(d, labels)) + rng.normal(size=(n, labels)) - 1
@@ -209,7 +209,7 @@ def test_auc_is_the_share_of_pairs_in_order():
 
 
 def graph(n=60, m=300, seed=0):
-    """Random edges, some repeated, some in both directions, some loops."""
+    """Return random edges, some repeated, some in both directions, some loops."""
     src, dst = np.random.default_rng(seed).integers(0, n, (2, m)).astype(np.int32)
     return np.concatenate([src, src[:40], dst[20:60]]), np.concatenate([dst, dst[:40], src[20:60]])
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of foreign libraries
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """However loaded the machine is, sinks get the time that they need."""
+    """Give sinks the time that they need, however loaded the machine is."""
     monkeypatch.setattr(sinks, "SINK_END_SECONDS", 600.0)
 
 
@@ -33,7 +33,7 @@ def ratings(tmp_path):
 
 
 def trained(ratings, out, **how):
-    """A short run in plain Python, and what it has told."""
+    """Run a short training in plain Python, and return what it has told."""
     told = Told()
     options = RunOptions(**{"out": out, "epochs": 3, "jit": False} | how)
     run(MF(rank=2), ratings, ratings, options, told)
@@ -41,7 +41,7 @@ def trained(ratings, out, **how):
 
 
 def curves(records):
-    """The values of records by name, with their epochs."""
+    """Return the values of records by name, with their epochs."""
     names = dict.fromkeys(name for record in records for name in record)
     return {
         name: [(each["epoch"], each[name]) for each in records if name in each] for name in names
@@ -52,7 +52,9 @@ def curves(records):
 
 
 def events(folder):
-    """What TensorBoard reads in a folder: points by curve, and the tags of other things."""
+    """Return the contents of TensorBoard's files in a folder: points by curve, and the tags of
+    other things.
+    """
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     read = EventAccumulator(str(folder / "tensorboard"), size_guidance={"scalars": 0})
@@ -103,13 +105,13 @@ def test_tensorboard_needs_a_folder():
 
 @pytest.fixture(scope="module")
 def data_base(tmp_path_factory):
-    """Where MLflow keeps its runs: for all tests, as it takes seconds to make."""
+    """Return the place where MLflow keeps the runs of all tests; making it takes seconds."""
     return f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db"
 
 
 @pytest.fixture
 def tracking(data_base, tmp_path, monkeypatch):
-    """What MLflow is told of it; and it tells nobody of its runs."""
+    """Have MLflow use this data base, and send no telemetry."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", data_base)
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.delenv("MLFLOW_EXPERIMENT_NAME", raising=False)
@@ -118,7 +120,7 @@ def tracking(data_base, tmp_path, monkeypatch):
 
 
 def logged(tracking, name="tux"):
-    """The runs of an experiment, and a client."""
+    """Return the runs of an experiment, and a client."""
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking)

@@ -1,4 +1,4 @@
-"""How many edges a run says that it has."""
+"""The number of edges that a run reports."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a run's folder tells of its state, and what is refused of a record that was damaged or
+"""The state of a run as its folder tells it, and the refusal of a record that was damaged or
 changed by hand.
 """
 
@@ -48,7 +48,7 @@ def locked(out, process):
 
 
 def dead():
-    """The number of a process that has ended."""
+    """Return the number of a process that has ended."""
     child = os.fork()
     if not child:
         os._exit(0)

@@ -47,7 +47,7 @@ class Pulls(Program):
 
 
 def said(**options):
-    """What a run says of threads."""
+    """Return the lines of a run that are about threads."""
     watch = Told()
     run(Pulls(), options=RunOptions(epochs=0, **options), watch=watch)
     return [line for line in watch.lines if "thread" in line]

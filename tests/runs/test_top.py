@@ -72,7 +72,7 @@ def written(path, rows, header="user,item,rating"):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with ratings, a file of users, and a model of `mf` in `mf`."""
+    """Return a folder with ratings, a file of users, and a model of `mf` in `mf`."""
     monkeypatch.chdir(tmp_path)
     written("train.csv", TRAIN)
     written("users.csv", [["u7"], ["u2"], ["new"], ["u7"]], "user")
@@ -86,7 +86,7 @@ def joined(pieces):
 
 
 def by_pairs(model, users, items, header="user,item"):
-    """By user, items and scores as `predict` has them for all pairs, the best first."""
+    """Return by user the items and scores as `predict` has them for all pairs, the best first."""
     written("all.csv", [(u, i) for u in users for i in items], header)
     columns = list(predict(model, "all.csv").values())
     scores = {}
@@ -96,7 +96,9 @@ def by_pairs(model, users, items, header="user,item"):
 
 
 def agrees(found, expected, count, name="score"):
-    """The best by scores; items of equal scores may stand in any order, as sums are rounded."""
+    """Assert that the items are the best by scores. Items of equal scores may be in any order, as
+    sums are rounded.
+    """
     user, rank, item, score = found.values()
     assert [*found][1] == "rank" and [*found][3] == name and score.dtype == np.float32
     at = 0

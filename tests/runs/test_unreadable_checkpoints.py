@@ -1,5 +1,5 @@
-"""What a reader of checkpoints does where the system does not read a file, or where a manifest asks
-for too much.
+"""A reader of checkpoints, where the system does not read a file, or where a manifest asks for too
+much.
 """
 
 import errno
@@ -20,7 +20,7 @@ SETTINGS = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
 
 @pytest.fixture
 def two(tmp_path):
-    """A folder with two checkpoints."""
+    """Return a folder with two checkpoints."""
     writer = Checkpoints(tmp_path, Found(None, []))
     for _ in range(2):
         draft = writer.begin()

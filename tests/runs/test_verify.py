@@ -281,7 +281,7 @@ def tally(user, edges):
 
 
 def crown(user, edges):
-    """Its word is wrong: it does once for each share what it means to do once."""
+    """Add 1 for each share of a user, where 1 for each user is meant."""
     user.met += 1
     for edge in edges:
         edge.item.got += len(edges)

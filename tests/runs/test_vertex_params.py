@@ -49,7 +49,7 @@ NUMBERS = from_arrays([40, 20, 30, 9], [20, 10, 40, 30], ends=("place", "place")
 
 @pytest.fixture
 def reach(tmp_path, monkeypatch):
-    """The program, whose file lies in the current folder beside the roads."""
+    """Return the program, whose file lies in the current folder beside the roads."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reach.py").write_text(REACH)
     (tmp_path / "roads.csv").write_text(ROADS)

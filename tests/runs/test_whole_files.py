@@ -24,7 +24,7 @@ EDGES = EdgeData.of(
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder of a run of a small model."""
+    """Return the folder of a run of a small model."""
     run(MF(rank=6), EDGES, options=RunOptions(out=tmp_path / "out", epochs=3, jit=False))
     return tmp_path / "out"
 
@@ -89,7 +89,7 @@ def test_a_damaged_part_is_told_before_training(tmp_path, name):
 
 
 def files(folder):
-    """All files below a folder."""
+    """Return all files below a folder."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 

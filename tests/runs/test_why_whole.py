@@ -1,4 +1,4 @@
-"""Which runs load their data in shares, and why the others do not."""
+"""The choice of the runs that load their data in shares, and the reasons why others do not."""
 
 import os
 

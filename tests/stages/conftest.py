@@ -1,4 +1,4 @@
-"""What tests of stages share: UDFs in files of their own."""
+"""Fixtures that tests of stages share: UDFs in files of their own."""
 
 import importlib.util
 import itertools
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that writes source to a file and gives its function `udf`."""
+    """Return a function that writes source to a file and gives its function `udf`."""
     numbers = itertools.count()
 
     def define(source, **scope):

@@ -30,7 +30,7 @@ def tick(item, rng):
 
 
 class Ticks(Program):
-    """How often each item is visited, and by how many edges."""
+    """Counts of the visits of each item, and of the edges that visit it."""
 
     kinds: int = param(2)
     order: str = param("shuffled")
@@ -78,7 +78,7 @@ def test_a_vertex_draws_other_numbers_in_each_block():
 
 
 def start_once():
-    """What one block draws."""
+    """Return the numbers that one block draws."""
 
     class Once(Ticks):
         def stages(self):

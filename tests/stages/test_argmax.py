@@ -38,7 +38,7 @@ def conclude(tau):
 
 
 class Extremes(Program):
-    """Where the heaviest and the lightest edges begin and end."""
+    """The ends of the heaviest and of the lightest edge."""
 
     page = Vertex()
     link = Edge("page", "page", weight=data("f4"))

@@ -1,4 +1,6 @@
-"""Which fields a kernel is given: what its UDFs can reach, and all where that is not known."""
+"""The fields that a kernel is given: those that its UDFs can reach, and all where that is not
+known.
+"""
 
 import math
 import operator

@@ -16,12 +16,12 @@ BLOCKS = 6
 
 
 def bump(user, item):
-    """Every edge raises its item's counter by one."""
+    """Raise the counter of the edge's item by one."""
     item.n += 1
 
 
 def stamp(item):
-    """The master notes what all workers have counted."""
+    """Note on the master what all workers have counted."""
     item.seen = item.n
 
 
@@ -40,7 +40,7 @@ class Counting(Program):
         self.barrier, self.events = barrier, []
 
     def note(self, what):
-        """A stage that notes, with the worker and its rows of items by id: the counters, and
+        """Return a stage that notes, with the worker and its rows of items by id: the counters, and
         what the masters have noted.
         """
 
@@ -59,7 +59,7 @@ class Counting(Program):
 
 
 def counted(k, slack, delivery, barrier=True):
-    """What each worker has seen, in its order; every worker holds every item."""
+    """Return what each worker has seen, in its order. Every worker holds every item."""
     users, items = (each.ravel() for each in np.meshgrid(np.arange(USERS), np.arange(ITEMS)))
     edges = from_arrays(users, items, ends=("user", "item"))
     program = Counting(barrier)
@@ -68,7 +68,9 @@ def counted(k, slack, delivery, barrier=True):
 
 
 def stale(events):
-    """What one worker has seen too early or too late: places in its events."""
+    """Return the places in the events of one worker where it has seen something too early or too
+    late.
+    """
     wrong, epoch, inside = [], 0, False
     for at, (what, n, seen) in enumerate(events):
         if what == "block":

@@ -157,8 +157,8 @@ EXCHANGES = {
 
 
 def told(error, udf, what):
-    """Whether an error matches `what` at the line of this file that is marked with the name of
-    `udf`.
+    """Assert that the message of an error matches `what`, and that its place is the line of this
+    file that is marked with the name of `udf`.
     """
     line = next(i for i, text in enumerate(LINES, 1) if text.endswith(f"# here: {udf.__name__}"))
     assert re.fullmatch(what, error.what), error.what
@@ -311,7 +311,7 @@ def test_a_written_nan_and_infinities_are_meant(jit):
 
 
 def gymnastics(item, edges, tau, p):
-    """Every form of index and of store that is right, up to both ends."""
+    """Use every form of index and of store that is right, up to both ends."""
     shape = (p.three, 2.5)
     a, b = item.grid, item.hist
     a[-1, -4], a[0, 3] = 1.0, a[-1, 3] + shape[1]

@@ -22,7 +22,7 @@ class Model(Program):
 
 
 def walk(udf, jit):
-    """One pass over the edges, checked; the worker."""
+    """Pass once over the edges, checked. Return the worker."""
     worker = Worker(Model(), Graph.whole(Model(), EDGES, None, seed=0), seed=0, jit=jit, check=True)
     worker.run(worker.prepare([Exchange(udf)]))
     return worker

@@ -1,5 +1,5 @@
-"""What the analysis claims of a UDF is enforced by types: a field that is claimed unwritten reaches
-the kernel read-only, so a claim that leaves out a write does not compile.
+"""Types enforce what the analysis claims of a UDF: a field that is claimed unwritten reaches the
+kernel read-only, so a claim that leaves out a write does not compile.
 """
 
 import re
@@ -83,7 +83,7 @@ UDFS = {
 
 @pytest.fixture
 def udf(written, request):
-    """The function of UDFS that a test is run with, and the field."""
+    """Return the function of UDFS that a test is run with, and the field."""
     parameters, body, field = UDFS[request.param]
     lines = "\n".join(f"    {line}" for line in body.split("\n"))
     return written(f"{CALLEES}def udf({parameters}):\n{lines}\n"), field
@@ -95,7 +95,7 @@ def compiled(udf):
 
 
 def without(claims, at):
-    """The claims, without that a field is written."""
+    """Return the claims, without that a field is written."""
     row, field = at.split(".")
     kept = claims[row]
     assert field in kept.writes

@@ -26,7 +26,7 @@ class Named(Exception):
 
 
 def name_of(monkeypatch, program, stage, edges=EDGES, **options):
-    """The module name of the kernel of `stage`; nothing is compiled."""
+    """Return the module name of the kernel of `stage`; nothing is compiled."""
 
     def instead(name, source, scope):
         raise Named(name)
@@ -38,7 +38,7 @@ def name_of(monkeypatch, program, stage, edges=EDGES, **options):
 
 
 def declared(field, step=None, width=2):
-    """A program with this user field and this type of step."""
+    """Return a program with this user field and this type of step."""
     members = {
         "user": Vertex(n=field, w=shared("width")),
         "item": Vertex(),

@@ -1,4 +1,6 @@
-"""What UDFs do to their rows: small ones as they are written, and those of the built-in apps."""
+"""The effects of UDFs on their rows: small ones as they are written, and those of the built-in
+apps.
+"""
 
 import linecache
 from itertools import count
@@ -52,7 +54,7 @@ def again(row, n):
 
 
 def made(body, parameters="u, v, edges, n"):
-    """A function whose source can be read, as of a file."""
+    """Return a function whose source can be read, as of a file, and the line of its body."""
     name = f"made_{next(NUMBERS)}.py"
     text = f"{HELPERS}def udf({parameters}):\n" + "".join(f"    {line}\n" for line in body)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -60,7 +62,7 @@ def made(body, parameters="u, v, edges, n"):
 
 
 def functions(text, name):
-    """The functions of a source, by their names."""
+    """Return the functions of a source, by their names."""
     space = {"np": np, "PART": slice(0, 2)}
     for code in compile(text, name, "exec").co_consts:
         if isinstance(code, CodeType):
@@ -69,7 +71,7 @@ def functions(text, name):
 
 
 def kinds(*body):
-    """What is found of a body, without places."""
+    """Return the effects that are found of a body, by field, without places."""
     found = effects(made(body)[0], SHAPES).found
     return {f"{row}.{field}": " ".join(sorted(of)) for (row, field), of in found.items()}
 
@@ -189,7 +191,7 @@ def test_what_is_not_followed_is_unknown(body, unknown):
 
 
 def built_in():
-    """The UDFs of the built-in apps, each by its name and its row's: what is found."""
+    """Return the UDFs of the built-in apps, each by its name and its row's: what is found."""
     apps = [MF(), LDA(optimise=1), LDA(optimise=1, asymmetric=True), WarpLDA(optimise=1)]
     apps += [WarpLDA(optimise=1, asymmetric=True), BlockPG(path=2), DeepWalk(), Walks()]
     out = {}

@@ -33,7 +33,7 @@ NUMBERS = count()
 
 
 def loaded(text):
-    """The function `udf` of a source, which is found as of a file."""
+    """Return the function `udf` of a source, which is found as of a file."""
     name = f"random_{next(NUMBERS)}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"__name__": name}
@@ -42,14 +42,14 @@ def loaded(text):
 
 
 def fields(name, start, shift, n=1):
-    """Numbers for the fields of n rows called `name`, by the seed `start`; one field is moved."""
+    """Draw numbers for the fields of n rows called `name`, by seed `start`; one field is moved."""
     rng = np.random.default_rng([start, *name.encode()])
     return {f: rng.integers(0, 6, (n, *s)) + shift.get((name, f), 0) for f, s in SIZES.items()}
 
 
 def ran(udf, start, shift=(), *, records=True):
-    """A run on rows that record: what it has read and written, what the fields hold then, and the
-    error at which it ended.
+    """Return a run on rows that record: what it has read and written, what the fields hold then,
+    and the error at which it ended.
     """
     record, shift = Recorder(records=records), dict(shift)
     only = {n: rows(record, n, fields(n, start, shift))[0] for n in ("user", "item", "rating")}
@@ -73,7 +73,7 @@ def ran(udf, start, shift=(), *, records=True):
 
 
 def check(text, start):
-    """Assert that a run does only what was found."""
+    """Assert that a run does only what was found. Return the kind of error at which it ended."""
     try:
         udf = loaded(text)
     except SyntaxError:
@@ -90,16 +90,16 @@ def check(text, start):
 
 
 def kind(found):
-    """The one kind of changes of a field that is not found to be read, "none" of one that is not
-    found at all; "" of others.
+    """Return the one kind of changes of a field that is not found to be read, "none" of one that is
+    not found at all; "" of others.
     """
     one = [*found] if len(found) == 1 else [""]
     return one[0] if found else "none"
 
 
 def check_alone(udf, start, kinds, left):
-    """Fields that are not found to be read do not influence others, whatever they hold; and they
-    are changed as it was found.
+    """Assert that fields which are not found to be read do not influence others, whatever they
+    hold, and that they are changed as it was found.
     """
     shift = {at: SHIFTS[kind] for at, kind in kinds.items() if kind in SHIFTS}
     _, again, ended = ran(udf, start, shift, records=False)

@@ -1,4 +1,4 @@
-"""What the fingerprint of a kernel depends on, and what not."""
+"""The source on which the fingerprint of a kernel depends, and other changes, which leave it."""
 
 import importlib.util
 import math

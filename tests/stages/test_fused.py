@@ -36,8 +36,8 @@ EDGES = from_arrays(
 
 
 def gather(column, edges, rng):
-    """g += x (x + state of the row); the least x. A stream of random numbers stands for what an
-    algorithm may draw.
+    """Add x (x + state of the row) to g, and take the least x. A stream of random numbers stands
+    for what an algorithm may draw.
     """
     for edge in edges:
         column.g += edge.x * (edge.x + edge.row.state)
@@ -177,7 +177,7 @@ def test_an_apply_on_the_other_end_visits_what_the_block_touches(monkeypatch, ji
 
 
 def order_of_rows():
-    """The position of the row of each edge in the order that blocks are cut from."""
+    """Return the position of the row of each edge in the order that blocks are cut from."""
     return start(Touching(), EDGES).graph.vertices["row"].row_of[EDGES.src]
 
 

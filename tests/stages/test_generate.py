@@ -29,7 +29,7 @@ SLOTS = 4
 
 
 def step(start, path, topology, rng, round):
-    """A walk of up to four pages from `start` on; every third walk in odd rounds is shorter."""
+    """Walk up to four pages from `start` on; every third walk in odd rounds is shorter."""
     v = start
     for i in range(len(path) - (1 if round % 2 == 1 and start % 3 == 0 else 0)):
         path[i] = v
@@ -40,9 +40,7 @@ def step(start, path, topology, rng, round):
 
 
 def place(start, path, at, topology, rng, round):
-    """The same walk, a page at a time: a walk of one place less in every third walk of odd
-    rounds.
-    """
+    """Take one step of the walk of `step`. In odd rounds every third walk is one place shorter."""
     if at == 0:
         path[0] = start
         return
@@ -76,7 +74,7 @@ class Along(Graph):
 
 
 class Visits(Program):
-    """How often walks come by: the same whatever the workers and the slack."""
+    """Counts of the walks that come by each page: the same whatever the workers and the slack."""
 
     input = Everywhere()
     size: int = param(7)
@@ -139,7 +137,7 @@ def test_nothing_is_compiled_while_it_trains(monkeypatch):
 
 
 def number_places(start, path, more, at):
-    """No random numbers; a second list; each place is made once, in order."""
+    """Write the number of each place. A second list notes that places are made once, in order."""
     path[at] = at
     more[0] = at if at == more[0] + 1 else -9
 
@@ -176,9 +174,7 @@ def test_workers_make_the_same_walks_as_one(k, slack, delivery):
 
 
 def look(path, tau, p):
-    """The probe: each page counts the steps of each worker; what a step reads is noted, then the
-    step is counted.
-    """
+    """Note the least and the most steps of each worker that pages show, then count this step."""
     for i in range(len(path)):
         for w in range(SLOTS):
             tau.least[w] = min(tau.least[w], path[i].page.steps[w])

@@ -19,7 +19,7 @@ EDGES = from_arrays(*random_pairs(40, 40, 90, seed=3), ends=("page", "page"))
 
 
 def walk(start, path, topology, rng, round):
-    """A walk of four pages from `start` on, or less."""
+    """Walk four pages from `start` on, or less."""
     v = start
     for i in range(len(path)):
         path[i] = v
@@ -37,7 +37,7 @@ def visit(path, tau):
 
 
 def count(tau):
-    """What the epoch's walks have seen."""
+    """Keep the totals of the epoch's walks."""
     tau.all_visits, tau.all_walks = tau.visits, tau.walks
 
 
@@ -50,7 +50,7 @@ TOTALS = "all_visits", "all_walks"
 
 
 class Counted(Program):
-    """How often walks come by; `rounds` blocks of all pages."""
+    """Counts of the walks that come by each page; `rounds` blocks of all pages."""
 
     input = Everywhere()
     rounds: int = param(3)
@@ -65,13 +65,13 @@ class Counted(Program):
 
 
 class Racing(Counted):
-    """The same; counts of visits that are lost do no harm."""
+    """Counts of walks with racing stages; visits that are lost do no harm."""
 
     word = True
 
 
 def trained(program, threads, *, racing=False, jit=True):
-    """What pages and the context hold after two epochs."""
+    """Return the bytes that pages and the context hold after two epochs."""
     graph = Graph.whole(program, EDGES, None, 0)
     worker = Worker(program, graph, threads=threads, racing=racing, jit=jit)
     list(Training(worker).epochs(2))
@@ -125,7 +125,7 @@ def test_the_plan_says_why_it_is_one_thread_and_what_to_do(program, racing, plan
 
 
 def note(path, tau):
-    """The last walk's length, whichever that is."""
+    """Keep the last walk's length, whichever that is."""
     tau.last = len(path)
 
 

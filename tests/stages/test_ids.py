@@ -42,7 +42,7 @@ def conclude(tau):
 
 
 class Numbers(Program):
-    """What the UDFs of each stage see of ids."""
+    """Sums of the ids that the UDFs of each stage see."""
 
     page = Vertex(
         sources=delta("i8"),

@@ -21,7 +21,7 @@ SHAPES = {"one": (), "none": (0,), "single": (1,), "some": (3,), "grid": (2, 3)}
 
 
 def context(make, **how):
-    """A table of the context with a field of each shape, and its lanes."""
+    """Return a table of the context with a field of each shape, and its lanes."""
     declared = {name: make(*shape, **how).sized({}) for name, shape in SHAPES.items()}
     table = Table.allocate("tau", declared, 1)
     for name, field in declared.items():
@@ -31,7 +31,7 @@ def context(make, **how):
 
 
 def kinds(dtype):
-    """Fields of a dtype that an Exchange may change, and how their lanes combine."""
+    """Yield fields of a dtype that an Exchange may change, and how their lanes combine."""
     yield (lambda *shape, **how: shared(dtype, *shape, **how)), {}
     for combine in ("sum", "min", "max"):
         yield (lambda *shape, **how: total(dtype, *shape, **how)), {"combine": combine}

@@ -88,7 +88,7 @@ class Along(Graph):
 
 
 class Visits(Program):
-    """How often pages are seen, by walks of one step."""
+    """Counts of the visits of each page, by walks of one step."""
 
     input = Along()
     page = Vertex(remote=True, seen=shared("i8"))

@@ -61,12 +61,12 @@ def applied(v):
 
 
 def noting(into):
-    """A stage that notes each block's number."""
+    """Return a stage that notes each block's number."""
     return Spy(lambda worker, block: into.append(block.number))
 
 
 def order(*, epoch=0, seed=0, **options):
-    """The numbers of blocks in the order of one epoch."""
+    """Return the numbers of blocks in the order of one epoch."""
     worker, numbers = start(Visits(), EDGES, HELD, seed=seed, jit=False), []
     worker.epoch = epoch
     drive(worker, MiniBatch(noting(numbers), over="user", **options))
@@ -166,7 +166,7 @@ def test_members_of_a_block_never_change():
 
 
 def role_of(blocks):
-    """The enumerated end, of one kernel or of a block a clock."""
+    """Return the enumerated end, of one kernel or of a block a clock."""
     return (blocks.walks[0] if isinstance(blocks, FusedBlocks) else blocks.plan).role
 
 

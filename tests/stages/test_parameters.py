@@ -1,4 +1,4 @@
-"""What UDFs read of `p`: parameters, and the number of workers."""
+"""The values that UDFs read of `p`: parameters, and the number of workers."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ class One(Program):
 
 
 def plan(stage, program):
-    """The plan of a stage with one kernel, without what to do; lines of this file as 0."""
+    """Return the plan of a stage with one kernel, without what to do; lines of this file as 0."""
     (found,) = stage.plans(program, "").values()
     return re.sub(r"\(test_plan.py:\d+\)", "(0)", str(found).partition("; ")[0])
 

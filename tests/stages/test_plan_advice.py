@@ -1,4 +1,4 @@
-"""What a plan of one thread says that its author can do."""
+"""The advice of a plan of one thread to its author."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How threads share the stages of the built-in apps."""
+"""The plans by which threads share the stages of the built-in apps."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from tux.stages.schedules import schedules
 
 
 def built_in():
-    """The plans of the built-in apps' stages."""
+    """Return the plans of the built-in apps' stages."""
     apps = [MF(), LDA(), LDA(optimise=1, asymmetric=True), WarpLDA(optimise=1)]
     apps += [BlockPG(path=2), DeepWalk(), Walks(), ALS(steps=0), ALS(implicit=True)]
     out = {}

@@ -24,7 +24,7 @@ LINKS = from_arrays([*LEFT, *range(100, 112)], [*RIGHT, *range(101, 113)], ends=
 
 
 def components(labels, ids):
-    """The sets of ids with one label."""
+    """Return the sets of ids with one label."""
     groups = {}
     for label, each in zip(labels.tolist(), ids.tolist(), strict=True):
         groups.setdefault(label, set()).add(each)
@@ -112,7 +112,7 @@ class Drawing(Program):
         self.make = make or (lambda program: [Repeat(*program.inner(), times="turns")])
 
     def inner(self):
-        """An Apply, a GlobalSync that walks masters, and a mini-batch."""
+        """Return an Apply, a GlobalSync that walks masters, and a mini-batch."""
         return [
             MiniBatch(Exchange(count), Apply("page", add), over="dst", vertices=9),
             GlobalSync(keep, aggregate=watch, over="page"),
@@ -142,7 +142,7 @@ def test_random_numbers_do_not_depend_on_the_number_of_workers():
 
 
 def test_random_numbers_differ_from_one_repetition_to_the_next():
-    """Those of 6 repetitions are the same, in one epoch or in two, and none is drawn twice."""
+    """Numbers of 6 repetitions are the same in one epoch and in two, and none is drawn twice."""
     sums = [drawn(run(turns=turns)) for turns in range(1, 7)]
     assert [drawn(run(turns=turns, epochs=2)) for turns in (1, 2, 3)] == sums[1::2]
     each = np.diff([(0, 0), *sums], axis=0)

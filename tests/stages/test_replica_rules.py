@@ -1,5 +1,5 @@
-"""What depends on the number of workers is refused, on one worker too; what is advised instead is
-the same on 1, 2 and 3 workers.
+"""Stages whose results depend on the number of workers are refused, on one worker too; the advised
+ones give the same on 1, 2 and 3 workers.
 """
 
 import numpy as np
@@ -139,12 +139,12 @@ class Pages(Program):
 
 
 def program(*stages, judged=(), **members):
-    """A program of pages with these stages."""
+    """Return a program of pages with these stages."""
     return type("Made", (Pages,), {"made": stages, "judged": judged, **members})()
 
 
 def refused(made, edges=LINKS):
-    """The error before training."""
+    """Return the error before training."""
     with pytest.raises(ProgramError) as error:
         Training(start(made, edges, jit=False))
     with pytest.raises(ProgramError, match="workers|GlobalSync"):

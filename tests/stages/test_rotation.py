@@ -31,7 +31,7 @@ class Touches(Program):
 
 
 def skewed(users, items, m):
-    """Edges of which few vertices have most."""
+    """Draw edges of which few vertices have most."""
     draw = np.random.default_rng(users)
     src, dst = ((n * draw.random(m) ** 3).astype(int) for n in (users, items))
     return from_arrays(src, dst, ends=("user", "item"))
@@ -42,7 +42,7 @@ FEW = {"two items": skewed(40, 2, 200), "two users": skewed(2, 40, 200)}
 
 
 def batches(edges, k, by, slack, udf=touch, **options):
-    """Workers on the parts of a graph, and the mini-batch of each, prepared."""
+    """Return workers on the parts of a graph, and the mini-batch of each, prepared."""
     parts = cut_up(edges, k=k, by=by)
     made = []
     for rank, part in enumerate(parts):

@@ -20,7 +20,7 @@ EDGES = from_arrays(
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path, monkeypatch):
-    """Nothing has been looked at yet."""
+    """Use a cache folder of the test's own, so that nothing has been looked at yet."""
     monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
 
 
@@ -105,12 +105,12 @@ def test_a_program_of_many_kernels_is_the_same(monkeypatch):
 
 
 def overflows(item, p):
-    """Right where integers have 64 bits: the product wraps around to 0."""
+    """Compute a product that is right where integers have 64 bits: it wraps around to 0."""
     item.hist[(p.at << 63) * 2] += 1
 
 
 def divides(item, p):
-    """An error in Python; an infinity in compiled code."""
+    """Divide by 0: an error in Python, an infinity in compiled code."""
     item.x = np.float32(1) / (p.at - p.at)
 
 

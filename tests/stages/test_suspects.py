@@ -1,4 +1,4 @@
-"""Which lines of a program may be the reason why its results depend on the number of workers."""
+"""The lines of a program that may be the reason why its results depend on the number of workers."""
 
 import pytest
 

@@ -16,7 +16,7 @@ LANES = 2  # fewer than in kernels, so that short lists use each of them several
 
 @dataclass(frozen=True)
 class Rules:
-    """What a thread waits for and passes on; a mutant replaces some of it."""
+    """The rules of what a thread waits for and passes on. A mutant replaces some of them."""
 
     needs: object = needs
     rows: bool = True
@@ -30,7 +30,7 @@ class Rules:
 
 @dataclass
 class Shared:
-    """What the threads share: cells of rows, columns and lanes, turns, and the next index."""
+    """The state that threads share: cells of rows, columns and lanes, turns, and the next index."""
 
     cells: dict = field(default_factory=dict)
     turns: dict = field(default_factory=dict)
@@ -38,12 +38,12 @@ class Shared:
 
 
 def change(values, i):
-    """What tile i writes where it has read `values`: of no two orders the same."""
+    """Return the values that tile i writes after it has read `values`. Each order gives others."""
     return tuple(hash((value, i, end)) for end, value in enumerate(values))
 
 
 def serial(tiles):
-    """The cells after all tiles in the order of the list."""
+    """Return the cells after all tiles in the order of the list."""
     cells = {}
     for number, members in enumerate(runs_of(tiles)):
         for i in members:
@@ -54,14 +54,14 @@ def serial(tiles):
 
 
 def runs_of(tiles):
-    """The tiles of each run: every third run has up to three that follow each other."""
+    """Return the tiles of each run: every third run has up to three that follow each other."""
     cuts = [at for at in range(len(tiles)) if at % 5 in (0, 1, 2)]
     return [range(lo, hi) for lo, hi in zip(cuts, [*cuts, len(tiles)][1:], strict=True)]
 
 
 def places_of(tile, number):
-    """The cells of a tile: of its row, its column and its run's lane. In a graph of one type, where
-    ranges are given as texts, rows and columns are the same.
+    """Return the cells of a tile: of its row, its column and its run's lane. In a graph of one
+    type, where ranges are given as texts, rows and columns are the same.
     """
     row, column = tile
     if isinstance(row, str):
@@ -70,7 +70,9 @@ def places_of(tile, number):
 
 
 def tickets(tiles, rules):
-    """For each tile: which turns it waits for, and how many tiles have each before."""
+    """Return for each tile the turns that it waits for, with the number of tiles that have each
+    before.
+    """
     if tiles and isinstance(tiles[0][0], str):
         return one_type(tiles, rules)
     rows, columns = (np.array([tile[end] for tile in tiles], np.int64) for end in (0, 1))
@@ -87,7 +89,9 @@ def tickets(tiles, rules):
 
 
 def one_type(tiles, rules):
-    """The same where both ends take tickets of one array: a tile on the diagonal takes one."""
+    """Return the tickets of tiles where both ends take them of one array: a tile on the diagonal
+    takes one.
+    """
     out, given = [], {}
     for tile in tiles:
         waits = {place: given.get(place, 0) for place in dict.fromkeys(tile)}
@@ -97,7 +101,7 @@ def one_type(tiles, rules):
 
 
 def thread(shared, tiles, waits, rules):
-    """The steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
+    """Run the steps of one thread. Each ``yield`` ends one, with whether it may be tried again."""
     runs = runs_of(tiles)
     while True:
         number = shared.next
@@ -121,7 +125,7 @@ def thread(shared, tiles, waits, rules):
 
 
 def visit(shared, tile, i, number, waits, rules):
-    """The steps of tile i, of run `number`."""
+    """Run the steps of tile i, of run `number`."""
     for place, need in waits.items():
         while shared.turns.get(place, 0) != need:
             yield False
@@ -141,7 +145,9 @@ def visit(shared, tile, i, number, waits, rules):
 
 
 def run(tiles, count, seed, rules):
-    """The cells after `count` threads, whose steps alternate by the seed; None if all wait."""
+    """Run `count` threads, whose steps alternate by the seed. Return the cells; None if all threads
+    wait.
+    """
     rng, shared = random.Random(seed), Shared()
     waits = tickets(tiles, rules)
     threads = [thread(shared, tiles, waits, rules) for _ in range(count)]
@@ -161,7 +167,7 @@ def run(tiles, count, seed, rules):
 
 
 def drawn(seed):
-    """A short list of tiles, and a number of threads, by the seed."""
+    """Draw a short list of tiles, and a number of threads, by the seed."""
     rng = random.Random(seed)
     shape = rng.choice(("any", "square", "one type"))
     rows, columns = rng.randint(1, 4), rng.randint(1, 4)
@@ -176,7 +182,7 @@ def drawn(seed):
 
 
 def fault(seeds, rules):
-    """The first seed at which a run is not what the serial one is; None if there is none."""
+    """Return the first seed at which a run is not what the serial one is; None if there is none."""
     for seed in seeds:
         tiles, count = drawn(seed)
         if run(tiles, count, seed, rules) != serial(tiles):
@@ -189,7 +195,7 @@ def test_any_order_of_steps_gives_what_the_serial_order_does():
 
 
 def later(numbers):
-    """How many later entries are equal to each."""
+    """Return for each entry how many later entries are equal to it."""
     return needs(numbers[::-1])[::-1]
 
 

@@ -22,7 +22,7 @@ def degree(src, edges):
 
 
 class Degrees(Program):
-    """How many links leave a page; see docs/examples/label_propagation.py for more."""
+    """Counts of the links that leave each page; see docs/examples/label_propagation.py for more."""
 
     page = Vertex(n=shared("i4"))
     link = Edge("page", "page", whole="src")
@@ -51,7 +51,7 @@ def finish(tau):
 
 
 class Visited(Program):
-    """How many held-out edges there are, and pages that have some."""
+    """Counts of the held-out edges, and of the pages that have some."""
 
     page = Vertex()
     link = Edge("page", "page", whole="src")

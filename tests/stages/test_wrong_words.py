@@ -1,4 +1,4 @@
-"""What `split`, `lanes` and `racing` cannot say of a stage is told where the stage is declared."""
+"""Wrong uses of `split`, `lanes` and `racing` are told where the stage is declared."""
 
 import pytest
 

@@ -110,7 +110,7 @@ def test_the_truth_can_be_found():
 
 
 def equal(one, other):
-    """Whether two sets of samples are the same."""
+    """Return whether two sets of samples are the same."""
     assert one.edges.digest() == other.edges.digest() and one.classes == other.classes
     assert np.array_equal(one.label, other.label) and np.array_equal(one.weight, other.weight)
     return one.edges.unseen == other.edges.unseen

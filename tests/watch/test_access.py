@@ -1,4 +1,4 @@
-"""Who may see the page."""
+"""The rules for who may see the page."""
 
 import pytest
 

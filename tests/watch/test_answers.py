@@ -15,7 +15,7 @@ LOCAL = Access("")
 
 @pytest.fixture
 def get(tmp_path):
-    """``get(target)``: the answer to a browser of this machine."""
+    """Return ``get(target)``, which gives the answer to a browser of this machine."""
     reader = Reader(write(tmp_path / "run1"))
 
     def ask(target, host="127.0.0.1:8170", access=LOCAL):

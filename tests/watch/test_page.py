@@ -27,7 +27,7 @@ WAIT = 60_000  # milliseconds
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, without a window."""
+    """Start Chromium, without a window."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
@@ -42,8 +42,8 @@ def browser():
 
 @pytest.fixture
 def opened(browser):
-    """``opened(folder)``: the page of a run. The test fails for any error in it, and for anything
-    that it asks of others.
+    """Return a function that opens the page of a run, given its folder. The test fails for any
+    error in the page, and for anything that it asks of others.
     """
     servers, contexts, wrong = [], [], []
 
@@ -83,8 +83,8 @@ def opened(browser):
 
 
 def expect(locator):
-    """Playwright's. Imported here, as it takes half a second, and each process that collects the
-    tests imports this file.
+    """Return Playwright's `expect`. It is imported here, as it takes half a second, and each
+    process that collects the tests imports this file.
     """
     return importlib.import_module("playwright.sync_api").expect(locator)
 
@@ -108,7 +108,7 @@ def wait_for(page, holds):
 
 
 def painted(page, selector):
-    """How many colours a canvas shows."""
+    """Return the number of colours that a canvas shows."""
     return page.evaluate(
         """(selector) => {
             const canvas = document.querySelector(selector);

@@ -1,5 +1,5 @@
-"""What a page gets of a run's folder: all of it once, in bounded pieces, whatever happens to the
-files meanwhile.
+"""The contents of a run's folder as a page gets them: all of it once, in bounded pieces, whatever
+happens to the files meanwhile.
 """
 
 import os
@@ -17,7 +17,7 @@ from tux.watch.reading import Cursor, Reader, last_end, piece, status_of
 
 
 class Page:
-    """What a page does: it asks, and remembers."""
+    """A page as the reader knows it: it asks, and remembers what it got."""
 
     def __init__(self, folder):
         self.reader, self.cursors = Reader(folder), ["", "", ""]

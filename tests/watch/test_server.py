@@ -29,7 +29,7 @@ def serving(folder, host="127.0.0.1"):
 
 @pytest.fixture
 def ask(tmp_path):
-    """``ask(method, target, **headers)``: status, headers and body."""
+    """Return ``ask(method, target, **headers)``, which gives status, headers and body."""
     with serving(write(tmp_path / "run1")) as made:
 
         def request(method, target, **headers):

@@ -73,17 +73,17 @@ class App(NamedTuple):
 
     @property
     def of_documents(self) -> bool:
-        """Whether it reads documents."""
+        """True if it reads documents."""
         return self.ends[1] == "word"
 
     @property
     def of_samples(self) -> bool:
-        """Whether it reads samples with labels."""
+        """True if it reads samples with labels."""
         return self.ends[1] == "feature"
 
     @property
     def of_graphs(self) -> bool:
-        """Whether the vertices are of one type."""
+        """True if the vertices are of one type."""
         return self.ends[0] == self.ends[1]
 
 
@@ -128,22 +128,22 @@ LIKE = {
         App("GBDT", lambda: tux.GBDT(trees=2, depth=2), ("sample", "feature"), _SAMPLES, SAMPLES),
     )
 }
-"""Those that read what one of `APPS` with the same vertices reads."""
+"""Apps that read the same as one of `APPS` with the same vertices."""
 
 
 def train(app: App, data: Any, out: Any, **options: Any) -> Any:
-    """A short run of an app in this process, without compiled functions."""
+    """Return a short run of an app in this process, without compiled functions."""
     how = {"epochs": app.epochs, "seed": 1, "jit": False, "threads": 1, "out": out}
     return tux.run(app.program(), data, progress=False, **how | options)
 
 
 def need(library: str) -> Any:
-    """A library that may be missing; the test is skipped then."""
+    """Import a library that may be missing; the test is skipped then."""
     return pytest.importorskip(library, reason=f"{library} is not installed")
 
 
 def columns_of_csv(app: App, path: Any) -> Any:
-    """A CSV file with the columns of an app's data, made at the first call."""
+    """Return a CSV file with the columns of an app's data, made at the first call."""
     if not path.exists():
         rows = zip(*(column.tolist() for column in app.columns.values()), strict=True)
         lines = [app.columns, *rows]

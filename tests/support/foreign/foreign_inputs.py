@@ -39,7 +39,7 @@ class Form(NamedTuple):
     refused: Mapping[str, Refused] = {}
 
     def refusal(self, app: App) -> Refused | None:
-        """Why an app does not read it."""
+        """Return why an app does not read this form; None if it does."""
         return self.refused.get(app.ends[1])
 
 
@@ -63,7 +63,7 @@ def _duck(app, at):
 
 
 def columns(app, at):
-    """A dict of arrays of numpy: what the others are compared with."""
+    """Return a dict of arrays of numpy: what the others are compared with."""
     return dict(app.columns), {}
 
 
@@ -94,7 +94,7 @@ def _network(app, at):
 
 
 def _entries(app):
-    """Row, column and number of each entry, as lists; words for the columns of documents."""
+    """Return row, column and number of each entry, as lists; words for the columns of documents."""
     row, column = np.nonzero(app.matrix)
     names = [WORDS[k] for k in column] if app.of_documents else column.tolist()
     return row.tolist(), names, app.matrix[row, column].tolist()
@@ -105,7 +105,7 @@ def _texts(app, at):
 
 
 def _documents(app):
-    """Rows as texts; those of other data than documents have words, too."""
+    """Return rows as texts; rows of other data than documents have words, too."""
     lines = (np.repeat(np.arange(app.matrix.shape[1]), row) for row in app.matrix)
     return [" ".join(WORDS[k % len(WORDS)] for k in line) or "none at all" for line in lines]
 
@@ -134,7 +134,7 @@ def _lines(path, lines):
 
 
 def _bags(app, first):
-    """Of each row its pairs ``column:number``."""
+    """Yield of each row its pairs ``column:number``."""
     for row in app.matrix:
         (there,) = np.nonzero(row)
         yield [f"{column + first}:{row[column]}" for column in there]
@@ -201,7 +201,7 @@ NO_TEXT = Refused("no documents", "reads edges, not documents")
 
 
 def unlabelled(what: str) -> dict[str, Refused]:
-    """Files without labels, for samples."""
+    """Return the refusal of apps of samples, which need labels, of a form that has none."""
     return {"feature": Refused("no labels", f"{what} file, which has no labels")}
 
 
@@ -255,12 +255,12 @@ FORMS = {
 """By the name in the table."""
 
 MEMORY = 9
-"""How many of the first ones are in memory."""
+"""The number of the first forms, which are in memory."""
 
 
 def expected_ids(form: Form, app: App) -> dict[str, list[Any]]:
-    """The ids of a model of data in this form, by vertex type. Samples are numbered by their rows,
-    from 0 in memory, from 1 in files.
+    """Return the ids of a model of data in this form, by vertex type. Samples are numbered by their
+    rows, from 0 in memory, from 1 in files.
     """
     rows, columns = app.matrix.shape
     first, other = form.ids

@@ -22,7 +22,7 @@ from support.foreign.foreign_tables import Trained
 
 
 def word2vec(trained: Trained) -> None:
-    """Vectors as text and as bytes, in KeyedVectors."""
+    """Read vectors as text and as bytes into KeyedVectors."""
     models = need("gensim.models")
     node = trained.run.vertices["node"]
     for form, ending in (("word2vec", ".txt"), ("word2vec-binary", ".bin")):
@@ -33,14 +33,14 @@ def word2vec(trained: Trained) -> None:
 
 
 def _factors(trained: Trained) -> tuple[np.ndarray, np.ndarray, str]:
-    """Ids and vectors that are compared, and the name of their field."""
+    """Return ids and vectors that are compared, and the name of their field."""
     kind, field = ("item", "f") if trained.app.name == "MF" else ("node", "u")
     with np.load(trained.exported("arrays", ".npz")) as found:
         return found[f"{kind}.id"], found[f"{kind}.{field}"], f"{kind}.{field}"
 
 
 def keyed_vectors(trained: Trained) -> None:
-    """Vectors added to KeyedVectors, which finds the same neighbours."""
+    """Add vectors to KeyedVectors, which must find the same neighbours."""
     models = need("gensim.models")
     ids, made, field = _factors(trained)
     found = models.KeyedVectors(made.shape[1])
@@ -53,8 +53,8 @@ def keyed_vectors(trained: Trained) -> None:
 
 
 def gensim_topics(trained: Trained) -> None:
-    """How often topics have words, as the state of an LdaModel: the topics are those that pyLDAvis
-    draws, and those of documents are those that tux finds.
+    """Make an LdaModel whose state is the counts of words in topics. Its topics must be those that
+    pyLDAvis draws, and its topics of documents those that tux finds.
     """
     models = need("gensim.models")
     run = trained.run
@@ -76,7 +76,9 @@ def gensim_topics(trained: Trained) -> None:
 
 
 def _same_topics(shares: np.ndarray, run: Any) -> None:
-    """Documents have the same topics, where they are clear: the methods are not the same."""
+    """Assert that documents have the same topics, where they are clear: the methods are not the
+    same.
+    """
     own = run.predict((sp.csr_array(COUNTS), WORDS))
     clear = own.max(1) > 0.8
     assert clear.any() and (shares.argmax(1) == own.argmax(1))[clear].all()
@@ -84,7 +86,7 @@ def _same_topics(shares: np.ndarray, run: Any) -> None:
 
 
 def sentences(trained: Trained) -> None:
-    """Walks as sentences."""
+    """Read walks as sentences."""
     word2vec = need("gensim.models.word2vec")
     found = list(word2vec.LineSentence(str(trained.folder / "walks.txt")))
     assert len(found) == 20 and {len(walk) for walk in found} == {5}
@@ -95,7 +97,7 @@ def sentences(trained: Trained) -> None:
 
 
 def implicit(trained: Trained) -> None:
-    """Factors in a model of implicit: the same recommendations, and the same neighbours."""
+    """Put factors into a model of implicit. It must give the same items and neighbours."""
     als, threads = need("implicit.cpu.als"), need("threadpoolctl")
     with np.load(trained.exported("arrays", ".npz")) as exported:
         users, items = exported["user.f"], exported["item.f"]
@@ -123,7 +125,7 @@ def implicit(trained: Trained) -> None:
 
 
 def classifier(trained: Trained) -> None:
-    """Weights as a fitted LogisticRegression, which predicts the same."""
+    """Put weights into a fitted LogisticRegression, which must predict the same."""
     linear = need("sklearn.linear_model")
     with np.load(trained.exported("sklearn", ".npz")) as exported:
         found = linear.LogisticRegression()
@@ -135,7 +137,7 @@ def classifier(trained: Trained) -> None:
 
 
 def neighbours(trained: Trained) -> None:
-    """Vectors in NearestNeighbors, which finds the same."""
+    """Put vectors into NearestNeighbors, which must find the same."""
     library = need("sklearn.neighbors")
     ids, made, field = _factors(trained)
     found = library.NearestNeighbors(metric="cosine").fit(made)
@@ -147,8 +149,8 @@ def neighbours(trained: Trained) -> None:
 
 
 def sklearn_topics(trained: Trained) -> None:
-    """How often topics have words, as a fitted LatentDirichletAllocation: the topics of documents
-    are those that tux finds.
+    """Make a fitted LatentDirichletAllocation of the counts of words in topics. Its topics of
+    documents must be those that tux finds.
     """
     library = need("sklearn.decomposition")
     run = trained.run
@@ -170,7 +172,7 @@ def sklearn_topics(trained: Trained) -> None:
 
 
 def pyldavis(trained: Trained) -> None:
-    """What pyLDAvis draws."""
+    """Prepare the picture of pyLDAvis."""
     library = need("pyLDAvis")
     with np.load(trained.exported("pyldavis", ".npz")) as exported:
         given = dict(exported)
@@ -190,7 +192,7 @@ def pyldavis(trained: Trained) -> None:
 
 
 def attributes(trained: Trained) -> None:
-    """Vectors as attributes of the nodes."""
+    """Put vectors into a graph as attributes of the nodes."""
     node = trained.run.vertices["node"]
     graph = nx.Graph(LINKS.tolist())
     nx.set_node_attributes(graph, dict(zip(node.ids.tolist(), node["u"], strict=True)), "u")
@@ -200,7 +202,7 @@ def attributes(trained: Trained) -> None:
 
 
 def recommended(trained: Trained) -> None:
-    """Recommendations as edges between users and items."""
+    """Make a graph of networkx whose edges are the recommendations of items to users."""
     frame = need("pandas").DataFrame(trained.run.recommend(None, 2))
     frame["user"], frame["item"] = "u" + frame["user"].astype(str), "i" + frame["item"].astype(str)
     graph = nx.from_pandas_edgelist(frame, "user", "item", ["rank", "score"])
@@ -211,7 +213,7 @@ def recommended(trained: Trained) -> None:
 
 
 def topic_graph(trained: Trained) -> None:
-    """Words and topics as a graph of two kinds of nodes, by how often each topic has each word."""
+    """Make a graph of words and topics, by how often each topic has each word."""
     n = trained.run.export("topics")["n"]
     graph = nx.bipartite.from_biadjacency_matrix(sp.csr_array(n))
     assert graph.size("weight") == n.sum() == COUNTS.sum()
@@ -219,7 +221,7 @@ def topic_graph(trained: Trained) -> None:
 
 
 def paths(trained: Trained) -> None:
-    """Walks as paths, which go along the links."""
+    """Read walks as paths, which go along the links."""
     walks = [line.split() for line in (trained.folder / "walks.txt").read_text().splitlines()]
     _on_links(walks)
     graph = nx.Graph()

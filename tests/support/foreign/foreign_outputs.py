@@ -32,13 +32,13 @@ class Output(NamedTuple):
 
 
 def exported(check: Callable[[Trained], None], form: str, *apps: str) -> Output:
-    """A format of `tux export`."""
+    """Return the output of a format of `tux export`."""
     words = f"has no format {form!r}"
     return Output(check, apps, lambda trained: trained.run.export(form), "no such format", words)
 
 
 def predicted(check: Callable[[Trained], None]) -> Output:
-    """Of `tux predict`."""
+    """Return the output of `tux predict`."""
     apps = ("MF", *TOPICS, "BlockPG")
 
     def ask(trained: Trained) -> Any:
@@ -48,7 +48,7 @@ def predicted(check: Callable[[Trained], None]) -> Output:
 
 
 def recommended(check: Callable[[Trained], None], *, slow: bool = False) -> Output:
-    """Of `Run.recommend` and `tux predict --top`."""
+    """Return the output of `Run.recommend` and `tux predict --top`."""
     return Output(
         check,
         ("MF",),
@@ -60,7 +60,7 @@ def recommended(check: Callable[[Trained], None], *, slow: bool = False) -> Outp
 
 
 def compared(check: Callable[[Trained], None]) -> Output:
-    """Of vectors that `Run.similar` compares."""
+    """Return the output of vectors that `Run.similar` compares."""
     return Output(
         check,
         VECTORS,

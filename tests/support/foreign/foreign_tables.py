@@ -29,14 +29,14 @@ class Trained(NamedTuple):
         assert main([*map(str, command)]) == 0
 
     def exported(self, form: str, ending: str) -> Path:
-        """The file that ``tux export`` has written."""
+        """Run `tux export` and return the path of the file."""
         path = self.at / f"{form}{ending}"
         self.told("export", self.folder, "--format", form, "--out", path)
         return path
 
 
 def same(found: Any, column: Any) -> None:
-    """A column of another library has the values of one of tux."""
+    """Assert that a column of another library has the values of one of tux."""
     rows = [[*row] if np.ndim(row) else row for row in found]
     lists = isinstance(column, Lists) or column.ndim > 1
     own = [column[k].tolist() for k in range(len(column))] if lists else column.tolist()
@@ -48,7 +48,7 @@ def same(found: Any, column: Any) -> None:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
-    """The columns of a table of any library, as lists."""
+    """Return the columns of a table of any library, as lists."""
     if hasattr(table, "to_pydict"):
         return table.to_pydict()
     if hasattr(table, "to_dict") and hasattr(table, "iloc"):
@@ -65,7 +65,7 @@ def _is(found: Any, table: Any) -> None:
 
 
 def model_files(trained: Trained) -> None:
-    """The model's Parquet files."""
+    """Check that other libraries read the model's Parquet files."""
     pandas, polars, duckdb = map(need, ("pandas", "polars", "duckdb"))
     for name, table in trained.run.vertices.items():
         path = trained.folder / "model" / f"{name}.parquet"
@@ -76,7 +76,7 @@ def model_files(trained: Trained) -> None:
 
 
 def tables(trained: Trained) -> None:
-    """The model and the history in memory."""
+    """Check that other libraries take the model and the history from memory."""
     pandas, polars = map(need, ("pandas", "polars"))
     for table in (*trained.run.vertices.values(), trained.run.history):
         _is(pandas.DataFrame(table), table)
@@ -85,7 +85,7 @@ def tables(trained: Trained) -> None:
 
 
 def records(trained: Trained) -> None:
-    """The records of epochs."""
+    """Check that other libraries read the records of epochs."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, history = trained.folder / "metrics.jsonl", trained.run.history
     for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
@@ -94,7 +94,7 @@ def records(trained: Trained) -> None:
 
 
 def gantt(trained: Trained) -> None:
-    """What the workers did when, as text."""
+    """Check that other libraries read the table of what the workers did at which time."""
     pandas, polars = map(need, ("pandas", "polars"))
     path = trained.exported("gantt", ".tsv")
     found = pandas.read_csv(path, sep="\t")
@@ -104,7 +104,7 @@ def gantt(trained: Trained) -> None:
 
 
 def told_tables(trained: Trained) -> None:
-    """The tables that a report tells."""
+    """Check that other libraries read the tables of a report."""
     pandas, polars = map(need, ("pandas", "polars"))
     for name, table in trained.run.tables.items():
         path = trained.folder / "model" / f"{name}.tsv"
@@ -126,7 +126,9 @@ def _text(value: Any) -> str:
 
 
 def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
-    """The file of predictions, and the same as a table."""
+    """Run `tux predict`. Return the path of the file of predictions, and a table of the same
+    predictions.
+    """
     app, path = trained.app, trained.at / f"scores{ending}"
     given = columns_of_csv(app, trained.at / "new.csv")
     if app.name == "MF":
@@ -137,7 +139,7 @@ def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
 
 
 def predicted_text(trained: Trained) -> None:
-    """Predictions as CSV."""
+    """Check that other libraries read predictions as CSV."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".csv")
     for found in (pandas.read_csv(path), polars.read_csv(path)):
@@ -145,7 +147,7 @@ def predicted_text(trained: Trained) -> None:
 
 
 def predicted_parquet(trained: Trained) -> None:
-    """Predictions as Parquet."""
+    """Check that other libraries read predictions as Parquet."""
     pandas, polars = map(need, ("pandas", "polars"))
     path, table = _predicted(trained, ".parquet")
     for found in (pandas.read_parquet(path), polars.read_parquet(path)):
@@ -153,7 +155,9 @@ def predicted_parquet(trained: Trained) -> None:
 
 
 def _close(found: Any, table: Any) -> None:
-    """Columns of several numbers may have a column for each; of CSV, a last one names the most."""
+    """Assert that columns are close. Columns of several numbers may have a column for each; of CSV,
+    a last one names the most.
+    """
     columns = _columns(found)
     for name, column in table.to_dict().items():
         if name in columns:
@@ -164,7 +168,7 @@ def _close(found: Any, table: Any) -> None:
 
 
 def best(trained: Trained) -> None:
-    """The best items of each user."""
+    """Check that other libraries read the best items of each user."""
     pandas, polars = map(need, ("pandas", "polars"))
     table = trained.run.recommend(None, 3)
     for ending in (".csv", ".parquet"):
@@ -183,7 +187,7 @@ def best(trained: Trained) -> None:
 
 
 def arrays(trained: Trained) -> None:
-    """All fields, as numpy and as JSON read them."""
+    """Check that numpy and JSON read all fields."""
     own = {name: np.asarray(array) for name, array in trained.run.export("arrays").items()}
     with np.load(trained.exported("arrays", ".npz")) as found:
         assert set(found.files) == set(own)
@@ -198,7 +202,7 @@ def arrays(trained: Trained) -> None:
 
 
 def vectors(trained: Trained) -> None:
-    """Ids and vectors."""
+    """Check that numpy reads ids and vectors."""
     with np.load(trained.exported("npz", ".npz")) as found:
         node = trained.run.vertices["node"]
         assert found["id"].tolist() == node.ids.tolist()
@@ -206,14 +210,14 @@ def vectors(trained: Trained) -> None:
 
 
 def picture(trained: Trained) -> None:
-    """A picture."""
+    """Check that matplotlib reads the picture."""
     image = need("matplotlib.image")
     pixels = image.imread(trained.exported("picture", ".png"))
     assert pixels.ndim == 3 and pixels.shape[2] == 4 and len(np.unique(pixels)) > 2
 
 
 def weights(trained: Trained) -> None:
-    """The weights that are not 0, as JSON."""
+    """Check that pandas reads the weights that are not 0 from JSON."""
     pandas = need("pandas")
     found = pandas.read_json(trained.exported("weights", ".json"), precise_float=True)
     feature = trained.run.vertices["feature"]
@@ -223,7 +227,7 @@ def weights(trained: Trained) -> None:
 
 
 def lists(trained: Trained) -> None:
-    """Walks as Parquet, by a run of its own."""
+    """Check that other libraries read walks as Parquet, by a run of its own."""
     pandas, polars = map(need, ("pandas", "polars"))
     out = trained.at / "lists"
     edges = columns_of_csv(trained.app, trained.at / "links.csv")

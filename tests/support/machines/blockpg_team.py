@@ -24,7 +24,7 @@ def fit(
     every=1000,
     **parameters,
 ):
-    """A team that has been trained to a tight tolerance."""
+    """Return a team that has been trained to a tight tolerance."""
     edges = data.edges()
     program = program(**{"tol": 1e-13, **parameters})
     team = Team(
@@ -42,11 +42,11 @@ def fit(
 
 
 def found(team):
-    """(F of the last record, w, b)."""
+    """Return F of the last record, w and b."""
     return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)
 
 
 def unbalanced():
-    """One of nine samples is of the second class."""
+    """Return samples of which one of nine is of the second class."""
     rng = np.random.default_rng(5)
     return MADE._replace(y=np.where(rng.random(len(MADE.y)) < 1 / 9, 1.0, -1.0))

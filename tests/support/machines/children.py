@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def running(module):
-    """The process ids of this process's children that run a module, by the number that follows
-    two words behind its name: that of a worker or of a loader.
+    """Return the process ids of this process's children that run a module, by the number that
+    follows two words behind its name: that of a worker or of a loader.
     """
     found = {}
     for each in Path("/proc").iterdir():
@@ -21,7 +21,7 @@ def running(module):
 
 
 def _command_of_child(process):
-    """The words of the command of a process of /proc, none if it is not a child of this one."""
+    """Return the words of the command of a process of /proc; none if it is no child of this one."""
     while True:
         line = (process / "cmdline").read_bytes().decode().split("\0")
         state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]

@@ -1,5 +1,5 @@
-"""What every back-end promises, on real machines of its engine: the bytes of two local workers,
-recovery from what happens to a machine, and that nothing is left. It is played by
+"""The promises of every back-end, on real machines of its engine: the bytes of two local workers,
+recovery from what happens to a machine, and that nothing is left. They are tested by
 `faults/engines.py`; each fault alone, and often, is `make test-clusters-long`.
 """
 
@@ -10,7 +10,7 @@ LONG = ("driver-killed", "without-restarts")
 
 
 def promises(*, has_all=False):
-    """A mark: the scenarios of an engine. What the driver does alike on all engines is asked
+    """Return a mark: the scenarios of an engine. What the driver does alike on all engines is asked
     of one in CI, which `has_all`.
     """
     rest = LONG if has_all else [pytest.param(each, marks=pytest.mark.long) for each in LONG]

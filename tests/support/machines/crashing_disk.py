@@ -91,7 +91,7 @@ class CrashingDisk:
         self._rename(source, target)
 
     def _wait(self, path):
-        """What fsync does."""
+        """Note that a file or a folder is on the disk, as after fsync."""
         number, path = os.stat(path).st_ino, os.path.realpath(path)
         if os.path.isdir(path):
             self.names[number] = _names(path)

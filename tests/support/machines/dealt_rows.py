@@ -60,7 +60,7 @@ class Taker(LocalMachine):
 
 
 def command_of(rank, folder):
-    """The process of a machine's command, for a driver that is in this folder."""
+    """Return the process of a machine's command, for a driver that is in this folder."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_bytes().decode().split("\0")

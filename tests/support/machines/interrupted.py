@@ -34,7 +34,7 @@ class Job(NamedTuple):
     jit: bool = True
 
     def trainings(self):
-        """Workers that are ready to train, as a run makes them."""
+        """Return workers that are ready to train, as a run makes them."""
         options = {"seed": self.seed, "jit": self.jit}
         inputs = self.inputs
         if self.k == 1:
@@ -50,18 +50,18 @@ class Job(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What a run ends with: the arrays of each worker's state as bytes, and its records."""
+    """The end of a run: the arrays of each worker's state as bytes, and its records."""
 
     arrays: list[dict[str, bytes]]
     records: list[list[dict[str, float]]]
     workers: list[Worker]
 
     def since(self, epoch):
-        """The same without the records of the first epochs."""
+        """Return this end without the records of the first epochs."""
         return self._replace(records=[records[epoch:] for records in self.records])
 
     def differs(self, other):
-        """The names of arrays and of numbers in records that are not the same."""
+        """Return the names of arrays and of numbers in records that are not the same."""
         assert [len(each) for each in self.records] == [len(each) for each in other.records]
         pairs = [*zip(self.arrays, other.arrays, strict=True)]
         for mine, others in zip(self.records, other.records, strict=True):
@@ -180,9 +180,9 @@ def _steps(training, job, records):
 
 
 def all_kept(job, folder):
-    """The files of the checkpoints at all marks of a job, by place, and what the runs that have
-    kept them have ended with. Where the checkpoint before is still being written, one is left out,
-    so there may be several runs.
+    """Return the files of the checkpoints at all marks of a job, by place, and what the runs that
+    have kept them have ended with. Where the checkpoint before is still being written, one is left
+    out, so there may be several runs.
     """
     keeper, places, endings = InFiles(folder), {}, []
     while not endings or len(keeper.kept) < len(places):

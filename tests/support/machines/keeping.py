@@ -98,7 +98,7 @@ class Lists(Visits):
 
 
 def edges_of(program):
-    """Small data of a program: 12 pages, or 9 users and 6 items."""
+    """Return small data of a program: 12 pages, or 9 users and 6 items."""
     one_type = len(set(program.edge.ends)) == 1
     src, dst = np.random.default_rng(5).integers(
         0, [[12], [12]] if one_type else [[9], [6]], (2, 40)
@@ -108,7 +108,7 @@ def edges_of(program):
 
 
 def bits(team):
-    """All that masters hold, as bytes."""
+    """Return all that masters hold, as bytes."""
     names = [(name, f) for name, v in team.program.vertices.items() for f in v.fields]
     context = [worker.tables["tau"].arrays for worker in team.workers]
     return [team.gather(name, f).tobytes() for name, f in names], [
@@ -117,7 +117,7 @@ def bits(team):
 
 
 class AtOnce(Background):
-    """What is done in the background is done at once."""
+    """A `Background` that does its work at once."""
 
     def start(self, work):
         try:
@@ -210,8 +210,9 @@ def run(
     keeper=None,
     ready=None,
 ):
-    """A run of k workers, kept `every` so often, or from `states` on; returns what it ends with,
-    and the keeper. `led`: how the launcher leads them; `ready(worker)` is called with each.
+    """Run k workers whose states are kept `every` so often, or from `states` on. Return what the
+    run ends with, and the keeper. `led`: how the launcher leads them; `ready(worker)` is called
+    with each.
     """
     program = make()
     team = Team(program, edges_of(program), k=k, slack=slack, delivery=seed)

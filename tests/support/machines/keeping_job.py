@@ -64,7 +64,7 @@ class OnDisk:
 
 
 def states(out, source, every, die):
-    """What states are kept, and from which the job goes on."""
+    """Return the states to keep, and those from which the job goes on."""
     every = Every(seconds=float(every[:-1])) if every[-1] == "s" else Every(epochs=int(every))
     files = []
     if source:

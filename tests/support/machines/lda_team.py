@@ -12,13 +12,13 @@ ENDS = ("document", "word")
 
 
 def bags(documents, words, **options):
-    """The edges of a corpus given token by token."""
+    """Return the edges of a corpus given token by token."""
     pairs, counts = np.unique(np.stack([documents, words]), axis=1, return_counts=True)
     return EdgeData.of(ENDS, *pairs, {"count": counts.astype(np.int32)}, **options)
 
 
 def drawn(seed=0, documents=12, words=9, mean=6):
-    """Documents of random words; some have none."""
+    """Draw documents of random words; some have none."""
     rng = np.random.default_rng(seed)
     lengths = rng.poisson(mean, documents)
     lengths[documents // 2] = 0
@@ -31,7 +31,7 @@ def drawn(seed=0, documents=12, words=9, mean=6):
 
 
 def tokens(worker):
-    """Document and word of each token, by dense index, and its topic, in the order of the
+    """Return document and word of each token, by dense index, and its topic, in the order of the
     worker's memory.
     """
     edges, held = worker.graph.edges, worker.graph.vertices
@@ -43,7 +43,7 @@ def tokens(worker):
 
 
 def counts(workers):
-    """Topics of documents (D, K) and of words (V, K), counted from the tokens of all workers."""
+    """Count topics of documents (D, K) and of words (V, K) from the tokens of all workers."""
     one, k = workers[0].graph.vertices, workers[0].program.topics
     documents, words, topics = np.concatenate([tokens(worker) for worker in workers], axis=1)
     return oracle.counted(documents, topics, len(one["document"].ids), k), oracle.counted(
@@ -52,8 +52,8 @@ def counts(workers):
 
 
 def lists(worker):
-    """(D, K): what the documents' lists on a worker say, 0 for documents of others; a list with
-    a topic twice, or 0 times, is none.
+    """Return (D, K), what the documents' lists on a worker say; 0 for documents of other workers. A
+    list with a topic twice, or 0 times, is an error.
     """
     held, table, k = (
         worker.graph.vertices["document"],
@@ -106,20 +106,20 @@ class Sampling(Team):
             worker.epoch += 1
 
     def likelihood(self):
-        """Log-likelihood per token as the program reports it."""
+        """Return the log-likelihood per token as the program reports it."""
         self.cluster.run(lambda worker: self.evaluations[worker.rank], 0)
         return self.workers[0].metrics()["loglik_per_token"]
 
     def true_likelihood(self):
-        """The same by its formula, from the tokens' topics alone; the kernels' priors are
-        float32.
+        """Compute the log-likelihood per token by its formula, from the tokens' topics alone. The
+        priors of the kernels are float32.
         """
         by_document, by_word = counts(self.workers)
         priors = (float(np.float32(x)) for x in (self.program.alpha, self.program.beta))
         return oracle.log_likelihood(by_document, by_word, *priors) / by_word.sum()
 
     def check(self):
-        """All counts are those of the tokens' topics."""
+        """Assert that all counts are those of the tokens' topics. Return the team."""
         by_document, by_word = counts(self.workers)
         assert by_word.sum() == self.edges.fields["count"].sum()
         assert np.array_equal(

@@ -79,7 +79,7 @@ def lines(tmp_path, bad=None, m=2000):
 
 
 def whole(tmp_path, n, partitioner, m=2000):
-    """The files of the folder of one machine, and the digest of the edges."""
+    """Return the files of the folder of one machine, and the digest of the edges."""
     src = np.array([at % 90 for at in range(m)])
     dst = np.array([f"b{at * 7 % 50}" for at in range(m)], STRING)
     value = np.array([at % 9 for at in range(m)], np.float32)
@@ -88,7 +88,7 @@ def whole(tmp_path, n, partitioner, m=2000):
 
 
 def compare(tmp_path, machines, n, partitioner):
-    """Each machine must have what one machine would have written for it."""
+    """Assert that each machine has what one machine would have written for it."""
     expected, edges = whole(tmp_path, n, partitioner)
     each = n // len(machines)
     for at, machine in enumerate(machines):
@@ -103,7 +103,7 @@ def compare(tmp_path, machines, n, partitioner):
 
 
 def command(folder, rank, port, path, n=4, restarts=0):
-    """The command of one of two machines, as a process: it prints what it is told."""
+    """Return the command of one of two machines, as a process: it prints what it is told."""
     folder.mkdir()
     words = [sys.executable, __file__, folder, rank, port, path, n, restarts]
     tests = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def command(folder, rank, port, path, n=4, restarts=0):
 
 
 def main(folder, rank, port, path, n, restarts):
-    """Be that process; the exit code."""
+    """Be that process; return the exit code."""
     watch = Told()
     watch.say = watch.warn = lambda text: print(text, flush=True)
     place, what = places(int(port))[int(rank)], job(path, int(n))

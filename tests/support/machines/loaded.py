@@ -15,7 +15,7 @@ from tux.partition import PARTITIONERS
 
 
 def files(folder):
-    """The content of all files of a folder, by path."""
+    """Return the content of all files of a folder, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -24,7 +24,7 @@ def files(folder):
 
 
 def one_process(folder, ends, src, dst, fields, k, partitioner, seed, vertices=None):
-    """The folder that one process writes, and its edges."""
+    """Return the folder that one process writes, and its edges."""
     edges = EdgeData.of(ends, src, dst, fields, vertices=vertices)
     parts = PARTITIONERS[partitioner](edges.src, edges.dst, k, seed, bipartite=ends[0] != ends[1])
     folder.mkdir()
@@ -34,7 +34,7 @@ def one_process(folder, ends, src, dst, fields, k, partitioner, seed, vertices=N
 
 
 def in_shares(folder, plan, shares, watch=None):
-    """The folder that loaders write, and what they tell."""
+    """Return the folder that loaders write, and what they tell."""
     folder.mkdir()
     spools = [folder.with_name(f"{folder.name}-spool-{at}") for at in range(len(shares))]
     for spool in spools:
@@ -51,7 +51,7 @@ def in_shares(folder, plan, shares, watch=None):
 
 
 def cut_up(rng, src, dst, fields, n):
-    """The rows in n shares of any size, some perhaps empty."""
+    """Return the rows in n shares of any size, some perhaps empty."""
     bounds = [0, *sorted(rng.integers(0, len(src) + 1, n - 1).tolist()), len(src)]
     return [
         Share(src[lo:hi], dst[lo:hi], {name: each[lo:hi] for name, each in fields.items()})
@@ -60,8 +60,8 @@ def cut_up(rng, src, dst, fields, n):
 
 
 def on_machines(folder, plan, shares, each, *, held_out=False):
-    """The folders, one of each machine, that loaders write, of which `each` machine has so many;
-    and the digest that all of them know.
+    """Return the folders, one of each machine, that loaders write, of which `each` machine has so
+    many; and the digest that all of them know.
     """
     folder.mkdir()
     folders = [folder / str(at) for at in range(plan.loaders // each)]
@@ -95,7 +95,7 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
 
 
 def of_machine(whole, at, plan, each):
-    """Of the files of a whole folder, those that a machine has with `each` loaders."""
+    """Select of the files of a whole folder those that a machine has with `each` loaders."""
     mine = {part for loader in range(at * each, (at + 1) * each) for part in plan.hosted(loader)}
     return {
         name: content

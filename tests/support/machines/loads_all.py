@@ -14,7 +14,7 @@ TOGETHER = "the parts were made together"
 
 
 def saying(make):
-    """The same function with other loaders, which says that it was used."""
+    """Return the function `make` with other loaders; it prints a line when it is used."""
 
     def making(*arguments, **named):
         made = make(*arguments, command=LOADER, **named)

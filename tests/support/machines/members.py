@@ -29,13 +29,13 @@ def value_of(message):
 
 
 def unharmed(one, other, value=7):
-    """Whether a message still goes from one member to another."""
+    """Assert that a message still goes from one member to another."""
     one.send(up(other.number, value, one.number))
     assert value_of(other.receive(SOON, "a message")) == value
 
 
 def job_in(folder, **changed):
-    """A job of two workers, whose sockets are in a folder."""
+    """Return a job of two workers, whose sockets are in a folder."""
     fields = dict(
         nonce=b"1",
         graph="",

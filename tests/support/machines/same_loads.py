@@ -21,7 +21,7 @@ from tux.runs.loader_process import Ended, read_rows, spool_of
 
 
 class Begun(NamedTuple):
-    """What a run has when its workers may start."""
+    """All that a run has when its workers may start."""
 
     lines: list[str]
     warnings: list[str]
@@ -33,12 +33,12 @@ class Begun(NamedTuple):
 
 
 def side_by_side(graph, job, command, watch):
-    """In place of loader processes: the same loaders in this process."""
+    """Run the loaders in this process, in place of loader processes."""
     return side_by_side_of(graph, [job] * job.plan.loaders)
 
 
 def side_by_side_of(graph, jobs):
-    """The same where each loader has its own job."""
+    """Run the loaders in this process, where each loader has its own job."""
     plan = jobs[0].plan
     rows = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
     loaded = together(
@@ -84,13 +84,15 @@ def begun(folder, program, data, test, options, *, in_shares):
 
 
 def without_processes(monkeypatch):
-    """From now on loaders run in this process, however small the data are."""
+    """Have loaders run in this process from now on, however small the data are."""
     monkeypatch.setattr(loading, "_run", side_by_side)
     monkeypatch.setattr(why_whole, "SMALL", 0)
 
 
 def both(folder, program, data, options, test=None):
-    """What a run has whose data are loaded whole, and in shares; asserts that these are equal."""
+    """Load the data of a run whole, and in shares. Assert that both give the same, and return the
+    first.
+    """
     one = begun(folder / "parts", program, data, test, options, in_shares=False)
     other = begun(folder / "parts", program, data, test, options, in_shares=True)
     assert other.in_shares and not one.in_shares

@@ -34,10 +34,10 @@ class Scripted(Backend):
         return data if isinstance(data, Rows) else None
 
     def called(self, rank, method):
-        """Any method of a machine."""
+        """Do something before a method of a machine is called; subclasses override it."""
 
     def takes(self, rank, *what):
-        """What a machine does with rows."""
+        """Do what a machine does with rows; subclasses override it."""
 
     def close(self):
         self.closed += 1

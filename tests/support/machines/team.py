@@ -36,8 +36,8 @@ BY = [0, 0, 0, 0, 1]
 
 
 def ratings(m=45, users=14, items=9):
-    """Few ratings, so that held-out ones need rows that no training edge brings; some of their
-    ends are unseen.
+    """Return few ratings, so that held-out ones need rows that no training edge brings. Some of
+    their ends are unseen.
     """
     left, right = random_pairs(users, items, m + 20, seed=1)
     values = np.random.default_rng(2).integers(1, 6, m + 23).astype("f4")
@@ -47,7 +47,7 @@ def ratings(m=45, users=14, items=9):
 
 
 def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
-    """The k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
+    """Return the k parts of a graph: `by` names a partitioner, or gives the worker of each edge."""
     assignment = (
         PARTITIONERS[by](edges.src, edges.dst, k, seed, bipartite=len(set(edges.ends)) == 2)
         if isinstance(by, str)
@@ -57,7 +57,7 @@ def cut_up(edges, test=None, *, k=2, by="random", seed=0, held_out=""):
 
 
 def all_dirty(*fields):
-    """A packed message in which all values (r, *shape) of each field are dirty."""
+    """Return a packed message in which all values (r, *shape) of each field are dirty."""
     return pack(
         (values, np.ones((len(values), values[:1].size if len(values) else 1), np.uint8))
         for values in map(np.asarray, fields)
@@ -65,8 +65,8 @@ def all_dirty(*fields):
 
 
 def opened(arrays, fields, rows):
-    """Values and dirty flags of each field that a packed message has for `rows`: 0 where it has
-    none.
+    """Return the values and the dirty flags of each field that a packed message has for `rows`; 0
+    where it has none.
     """
     out = []
     for picked, field in zip(unpack(arrays, fields, rows), fields, strict=True):
@@ -111,7 +111,7 @@ class Team:
         self.records = [[] for _ in self.workers]  # by worker, one each epoch
 
     def train(self, epochs, **options):
-        """Set-up and `epochs` epochs."""
+        """Run set-up and `epochs` epochs."""
         trainings = [Training(worker) for worker in self.workers]
         self.cluster.finish(
             {rank: self._steps(rank, each, epochs, options) for rank, each in enumerate(trainings)}
@@ -141,16 +141,16 @@ class Team:
         return self.workers[0].tau
 
     def history(self, metric, rank=0):
-        """One metric by epoch."""
+        """Return one metric by epoch."""
         return [record[metric] for record in self.records[rank]]
 
     def sent(self):
-        """Bytes that all workers have sent to others, by vertex type."""
+        """Return the bytes that all workers have sent to others, by vertex type."""
         names = {name for worker in self.workers for name in worker.sent()}
         return {name: sum(worker.sent().get(name, 0) for worker in self.workers) for name in names}
 
     def gather(self, vertex, field):
-        """A field of all masters, (n, *shape), by dense index."""
+        """Return a field of all masters, (n, *shape), by dense index."""
         shares = []
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
@@ -174,24 +174,28 @@ class Team:
         return out
 
     def replicas(self, vertex, field):
-        """(dense indices, rows) of the field on each worker, of its rows in the training graph."""
+        """Yield (dense indices, rows) of the field on each worker, of its rows in the training
+        graph.
+        """
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
             yield held.order[: held.n_train], worker.tables[vertex].arrays[field][: held.n_train]
 
     def agrees(self, vertex, field):
-        """Whether every mirror shows what its master holds."""
+        """Return whether every mirror shows what its master holds."""
         held = self.gather(vertex, field)
         return all(np.array_equal(shown, held[ids]) for ids, shown in self.replicas(vertex, field))
 
 
 def trained(program, edges, epochs, test=None, **options):
-    """A team that has run."""
+    """Train a team, and return it."""
     return Team(program, edges, test, **options).train(epochs)
 
 
 def walked(worker, exchange, block):
-    """Positions (2, m) of the ends of the edges that an Exchange walks in a block's share."""
+    """Return the positions (2, m) of the ends of the edges that an Exchange walks in a block's
+    share.
+    """
     bounds, (tiles, _) = exchange.walk.layout.bounds, exchange.tiles(block)
     ranges = [np.arange(bounds[tile], bounds[tile + 1]) for tile in tiles]
     at = np.concatenate([np.empty(0, int), *ranges])
@@ -203,8 +207,8 @@ def walked(worker, exchange, block):
 
 @st.composite
 def graphs(draw, most=25):
-    """(edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or two
-    vertex types, however ill cut.
+    """Draw (edges, held-out edges or None, worker of each edge, k, seed): small graphs of one or
+    two vertex types, however ill cut.
     """
     ends = draw(st.sampled_from([("page", "page"), ("user", "item")]))
     pairs = draw(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=most))

@@ -1,4 +1,4 @@
-"""What tests of WarpLDA and of its priors share: words, random numbers and workers of known
+"""Helpers that tests of WarpLDA and of its priors share: words, random numbers and workers of known
 kinds.
 """
 

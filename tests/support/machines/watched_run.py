@@ -59,7 +59,7 @@ def described(**changed):
 
 
 def write(folder, *, epochs=2, end=None, **changed):
-    """A run with samples of each half second, and how it ended."""
+    """Return a run with samples of each half second, and how it ended."""
     folder.mkdir(exist_ok=True)
     write_run(folder, described(**changed))
     (folder / "metrics.jsonl").write_bytes(b"".join(line(record(n + 1)) for n in range(epochs)))

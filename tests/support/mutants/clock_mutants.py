@@ -23,8 +23,8 @@ def starts_one_clock_early(original):
 
 @mutant(Clock, "__init__")
 def compares_with_the_slowest_worker(original):
-    """Whoever is no more than the slack ahead of the slowest worker's clock goes on, whatever
-    has been installed in its own rows.
+    """Let a worker go on if it is no more than the slack ahead of the slowest worker's clock,
+    whatever has been installed in its own rows.
     """
     clocks = []
 
@@ -42,7 +42,7 @@ def compares_with_the_slowest_worker(original):
 
 @mutant(ClockLoop, "_look_ahead")
 def asks_until_before_the_answers(original):
-    """The schedule is asked on while answers to the clocks before are still to come."""
+    """Ask the schedule on while answers to earlier clocks are still to come."""
 
     def look_ahead(loop):
         original(loop)
@@ -65,7 +65,7 @@ def starts_before_the_last_home_answers(original):
 
 @mutant(Clock, "ran")
 def second_segment_before_the_answer(original):
-    """Only at its end a clock waits, for the answers to all of its segments."""
+    """Wait for the answers to all segments of a clock only at its end."""
 
     def ran(clock, number, answers):
         one = clock._open[number]
@@ -82,7 +82,7 @@ def ends_without_draining(original):
 
 @mutant(Worker, "take", ClockLoop, "_install")
 def rows_change_while_a_mini_batch_runs(take, install):
-    """An answer goes into the rows when it arrives, and counts when the segment is over."""
+    """Install an answer in the rows when it arrives; count it when the segment is over."""
 
     def at_once(worker, message):
         worker.syncs[message.sync_id].install(message)
@@ -97,7 +97,7 @@ def rows_change_while_a_mini_batch_runs(take, install):
 
 @mutant(ClockLoop, "_install")
 def answer_counts_before_it_is_installed(original):
-    """An answer counts at once and is installed a round later."""
+    """Count an answer at once, and install it a round later."""
     late = defaultdict(list)
 
     def install(loop):
@@ -123,7 +123,7 @@ def messages_of_a_channel_reordered(original):
 
 @mutant(SimulatedCluster, "send")
 def deltas_reordered(original):
-    """Contributions of later clocks come in earlier: of two on the way in a channel, contents
+    """Let contributions of later clocks come in earlier: of two on the way in a channel, contents
     change places.
     """
 
@@ -147,7 +147,7 @@ def deltas_reordered(original):
 
 @mutant(SimulatedCluster, "send")
 def message_lost(original):
-    """Each channel loses its twentieth message."""
+    """Lose the twentieth message of each channel."""
     counts = defaultdict(int)
 
     def send(cluster, message):
@@ -160,7 +160,7 @@ def message_lost(original):
 
 @mutant(SimulatedCluster, "send")
 def message_doubled(original):
-    """Each channel brings its twentieth message twice."""
+    """Bring the twentieth message of each channel twice."""
     counts = defaultdict(int)
 
     def send(cluster, message):
@@ -173,7 +173,7 @@ def message_doubled(original):
 
 @mutant(Gather, "add")
 def late_joiner(original):
-    """A master waits only for workers that it has heard from before."""
+    """Let a master wait only for workers that it has heard from before."""
     members = defaultdict(set)
 
     def add(gather, key, worker, payload):
@@ -189,13 +189,13 @@ def late_joiner(original):
 
 @mutant(Gathered, "switch_to")
 def blocks_share_what_they_gather(original):
-    """What a block has gathered and not sent is sent by whichever block comes next."""
+    """Let whichever block comes next send what a block has gathered and not sent."""
     return lambda gathered, clock, unsent: None
 
 
 @mutant(Gathered, "switch_to")
 def deltas_of_another_clock_come_back(original):
-    """Of what was set aside, the oldest comes back first."""
+    """Bring back first the oldest of the changes that were set aside."""
 
     def switch_to(gathered, clock, unsent):
         original(

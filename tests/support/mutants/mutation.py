@@ -1,6 +1,4 @@
-"""How a bug is injected: a context manager that replaces functions of a class for as long as it
-lasts.
-"""
+"""Injection of bugs: a context manager that replaces functions of a class while it lasts."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from contextlib import contextmanager
 
 from tux.base.errors import TuxError
 
-# What a caught bug looks like: an assertion on reads, a state machine's refusal, workers that all
+# Signs of a caught bug: an assertion on reads, a state machine's refusal, workers that all
 # wait, and arrays that do not fit.
 CAUGHT = (AssertionError, RuntimeError, TuxError, LookupError, ValueError)
 REGISTERED = {}

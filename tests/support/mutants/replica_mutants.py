@@ -18,7 +18,7 @@ from tux.stages.globalsync import ContextSync
 
 
 def _kept(picked, keep):
-    """Those of the picked elements for which `keep` (r,) is true."""
+    """Select the picked elements for which `keep` (r,) is true."""
     return (
         picked if picked is NEVER else Picked(picked.rows[keep], picked.values[keep], picked.width)
     )
@@ -26,7 +26,7 @@ def _kept(picked, keep):
 
 @mutant(Mirrors, "take")
 def base_does_not_move_with_a_push(original):
-    """What has been sent is sent again."""
+    """Send a second time what has been sent."""
 
     def take(mirrors, rows, channel, *, deltas=True):
         before = {name: base[rows] for name, base in mirrors.base.items()}
@@ -53,7 +53,7 @@ def deltas_stay_after_a_push(original):
 
 @mutant(Mirrors, "install")
 def stale_copy_after_an_answer(original):
-    """Of each answer, one row keeps what it showed."""
+    """Keep what one row of each answer showed."""
 
     def install(mirrors, channel, down):
         original(mirrors, channel, [_kept(each, np.arange(len(each.rows)) > 0) for each in down])
@@ -63,7 +63,7 @@ def stale_copy_after_an_answer(original):
 
 @mutant(Mirrors, "install")
 def only_asked_rows_are_installed(original):
-    """Rows that others have touched, or of blocks that others are on, stay as they are."""
+    """Leave rows as they are that others have touched, or of blocks that others are on."""
 
     def install(mirrors, channel, down):
         asked = [each.rows for each in mirrors._sent[channel][0]]
@@ -83,9 +83,7 @@ def only_asked_rows_are_installed(original):
 
 @mutant(Mirrors, "install")
 def pending_changes_lost_on_install(original):
-    """Below what has not been sent the master's value alone comes in, without what is on the way
-    to it.
-    """
+    """Install the master's value without the own changes that are on the way to it."""
 
     def install(mirrors, channel, down):
         original(mirrors, channel, down)
@@ -110,7 +108,7 @@ def unsent_changes_lost_on_install(original):
 
 @mutant(Mirrors, "install")
 def answered_changes_stay_pending(original):
-    """What the answer covers is counted a second time."""
+    """Count a second time the changes that the answer covers."""
 
     def install(mirrors, channel, down):
         before = {name: pending.copy() for name, pending in mirrors.pending.items()}
@@ -124,13 +122,13 @@ def answered_changes_stay_pending(original):
 
 @mutant(Masters, "fold")
 def delta_lost(original):
-    """The last worker's contribution is forgotten."""
+    """Forget the last worker's contribution."""
     return lambda masters, contributions: original(masters, list(contributions)[:-1])
 
 
 @mutant(Masters, "fold")
 def delta_doubled(original):
-    """The last worker's contribution is folded twice."""
+    """Fold the last worker's contribution twice."""
 
     def fold(masters, contributions):
         contributions = list(contributions)
@@ -141,7 +139,7 @@ def delta_doubled(original):
 
 @mutant(Masters, "fold")
 def contributions_are_not_dirty(original):
-    """Only what Apply writes is sent back."""
+    """Send back only what Apply writes."""
 
     def fold(masters, contributions):
         original(masters, contributions)
@@ -167,9 +165,7 @@ def deltas_not_cleared_after_apply(original):
 
 @mutant(ApplySync, "serve")
 def answers_before_all_have_contributed(original):
-    """What the last worker sends is folded only after the answer, together with what it sends
-    next.
-    """
+    """Fold the changes of the last worker only after the answer, together with its next ones."""
     held = {}
 
     def serve(sync, server, clock, contributions):
@@ -223,7 +219,7 @@ def masters_add_to_whichever_clock_comes(original):
 
 @mutant(Mirrors, "set_aside")
 def changes_of_a_clock_are_sent_by_another(original):
-    """Deltas are kept apart, changes in place are not."""
+    """Keep deltas of clocks apart, but not changes in place."""
     return lambda mirrors, rows: {}
 
 

@@ -1,5 +1,5 @@
-"""What Stale Synchronous Parallel promises of reads: the seven assertions, on what each worker
-has read and what clocks have done.
+"""The promises of Stale Synchronous Parallel for reads: seven assertions, on what each worker has
+read and what clocks have done.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ class Book(NamedTuple):
 
 
 def check(reads, changed, sent, *, me, home, own):
-    """The seven assertions on one worker's reads, in their order, of one pair of slots; returns the
-    largest staleness at a clock's start.
-
-    `changed`, `sent`: books of the worker's rows; `home` (rows,): their masters' workers.
+    """Check the seven assertions on one worker's reads, in their order, of one pair of slots.
+    Return the largest staleness at a clock's start. `changed`, `sent`: books of the worker's rows;
+    `home` (rows,): their masters' workers.
     """
     # (reads, rows, W)
     count, total = np.stack([read.count for read in reads]), np.stack([read.sum for read in reads])

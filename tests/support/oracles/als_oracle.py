@@ -35,7 +35,7 @@ class Factors:
             self.f[end][v] = self.steps(a, b, self.f[end][v]) if self.p.steps else solved
 
     def steps(self, a, b, x):
-        """Conjugate gradients."""
+        """Solve by conjugate gradients."""
         r = b - a @ x
         d = r.copy()
         for _ in range(self.p.steps):
@@ -47,7 +47,7 @@ class Factors:
         return x
 
     def objective(self):
-        """Over all pairs if it is of implicit feedback."""
+        """Compute the objective, over all pairs if the feedback is implicit."""
         users, items = self.f
         s = (users[self.ends[0]] * items[self.ends[1]]).sum(1)
         if self.p.implicit:

@@ -1,8 +1,8 @@
-"""What a file of bags holds, as plain lists."""
+"""The contents of a file of bags, as plain lists."""
 
 
 def entries(bags):
-    """The entries as tuples of row id, column id and number, in the order of the file."""
+    """Return the entries as tuples of row id, column id and number, in the order of the file."""
     ids = [bags.edges.ids[end] for end in bags.edges.ends]
     columns = [
         ids[0].decode(bags.edges.src),

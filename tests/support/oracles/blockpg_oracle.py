@@ -19,8 +19,8 @@ class Data(NamedTuple):
     c: np.ndarray
 
     def edges(self, train=None):
-        """The same as edges; those of held-out samples follow the samples of training. A zero is
-        no entry.
+        """Return these samples as edges. The ids of held-out samples follow those of the samples of
+        training. A zero is no entry.
         """
         sample, feature = np.nonzero(self.x)
         known = None if train is None else train.ids
@@ -47,7 +47,7 @@ class Data(NamedTuple):
 
 
 def drawn(n=150, p=40, share=0.2, seed=0, scale=1.0, noise=1.0):
-    """Samples whose classes follow a sparse truth; without noise they can be separated. Values
+    """Draw samples whose classes follow a sparse truth; without noise they can be separated. Values
     are those of single precision.
     """
     rng = np.random.default_rng(seed)
@@ -66,12 +66,12 @@ def objective(data, w, l1, l2=0.0, b=0.0):
 
 
 def slopes(data, w, b=0.0):
-    """Of the loss along each weight."""
+    """Return the slope of the loss along each weight."""
     return data.x.T @ (-data.y * data.c / (1 + np.exp(data.y * (data.x @ w + b))))
 
 
 def steepest(data, intercept=False):
-    """The least penalty at which no weight is wanted."""
+    """Return the least penalty at which no weight is wanted."""
     b = 0.0
     if intercept:
         up, down = data.c[data.y > 0].sum(), data.c[data.y < 0].sum()
@@ -80,14 +80,14 @@ def steepest(data, intercept=False):
 
 
 def violation(x, y, c, w, lasso, ridge):
-    """How far each weight is from its optimality condition, in the unit of slopes."""
+    """Return the distance of each weight from its optimality condition, in the unit of slopes."""
     g = x.T @ (-y * c / (1 + np.exp(np.minimum(y * (x @ w), 700)))) + ridge * w
     return np.where(w == 0, np.maximum(np.abs(g) - lasso, 0), np.abs(g + lasso * np.sign(w)))
 
 
 def solve(data, l1, l2=0.0, intercept=False):
-    """(F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014); optimality holds to 1e-9
-    of the largest slope there is.
+    """Return (F*, w, b) by proximal Newton steps (Lee, Sun and Saunders 2014). Optimality holds to
+    1e-9 of the largest slope there is.
     """
     x, y, c = data
     if intercept:
@@ -117,7 +117,7 @@ def solve(data, l1, l2=0.0, intercept=False):
 
 
 def _direction(hessian, slopes, w, lasso, rounds=300):
-    """The minimiser of the quadratic model with the penalty, by coordinates."""
+    """Return the minimiser of the quadratic model with the penalty, by coordinates."""
     diagonal, penalty = hessian.diagonal().tolist(), lasso.tolist()
     at, q = w.tolist(), slopes.copy()  # q: the model's slopes where `at` is
     for _ in range(rounds):
@@ -135,8 +135,8 @@ def _direction(hessian, slopes, w, lasso, rounds=300):
 
 
 def area(margins, y):
-    """Area under the ROC curve: of all pairs of either class the share in the right order, ties
-    counting one half.
+    """Return the area under the ROC curve: of all pairs of either class the share in the right
+    order, ties counting one half.
     """
     up, down = margins[y > 0][:, None], margins[y < 0]
     return float(((up > down) + 0.5 * (up == down)).mean())

@@ -6,7 +6,7 @@ ONE = ("v", "v")
 
 
 def pairs(edges):
-    """Edges by their ids, with their first number."""
+    """Return edges by their ids, with their first number."""
     of = edges.ids["v"].values
     ends = zip(of[edges.src].tolist(), of[edges.dst].tolist(), strict=True)
     number = next(iter(edges.fields.values()), None)
@@ -16,5 +16,5 @@ def pairs(edges):
 
 
 def once(path, **fields):
-    """The edges of a file, those without a direction once."""
+    """Return the edges of a file, those without a direction once."""
     return pairs(read_edges(path, ONE, fields, undirected="once"))

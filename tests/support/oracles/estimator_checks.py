@@ -1,4 +1,4 @@
-"""Those of scikit-learn's checks of estimators that fail for the most likely mistakes."""
+"""The checks of scikit-learn's estimators that fail for the most likely mistakes."""
 
 from sklearn.utils import estimator_checks as checks
 

@@ -11,8 +11,8 @@ FIELDS = ("feature", "cut", "default_left", "weight", "gain")
 
 
 def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
-    """(x, y): sparse samples, of so many distinct values if that is not 0, and labels that depend
-    on them; of two classes, or `numbers`.
+    """Draw (x, y): sparse samples, with `values` distinct values if that is not 0, and labels that
+    depend on them; of two classes, or `numbers`.
     """
     rng = np.random.default_rng(seed)
     x = rng.integers(0, values, (n, p)) if values else rng.normal(size=(n, p))
@@ -25,7 +25,7 @@ def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
 
 
 def edges_of(x, y, weight=None, train=None):
-    """The entries as edges, behind those of training if they are given."""
+    """Return the entries as edges, behind those of training if they are given."""
     sample, feature = np.nonzero(~np.isnan(x))
     n, p = x.shape
     known = {"label": y, "weight": np.ones(n, "f4") if weight is None else weight.astype("f4")}
@@ -47,7 +47,7 @@ def edges_of(x, y, weight=None, train=None):
 
 
 def derived(loss, y, m):
-    """(g, h) of each sample."""
+    """Return the derivatives (g, h) of each sample's loss."""
     if loss == "squared":
         return m - y, np.ones(len(y))
     chance = 1 / (1 + np.exp(-m))
@@ -55,13 +55,15 @@ def derived(loss, y, m):
 
 
 def units(v):
-    """A power of two for whole numbers, and these."""
+    """Return a power of two for whole numbers, and these."""
     unit = 2.0 ** (math.ceil(math.log2(np.abs(v).max())) - 29)
     return unit, np.floor(v / unit + 0.5).astype(np.int64)
 
 
 def best_split(binned, g, h, scale, least_h, l2):
-    """(gain, -code) of the best split of these samples, or None. `binned` (n, p), -1 missing."""
+    """Return (gain, -code) of the best split of these samples, or None. `binned` (n, p), -1
+    missing.
+    """
 
     def fit(G, H):
         return (G * scale[0]) ** 2 / (H * scale[1] + l2)
@@ -82,7 +84,7 @@ def best_split(binned, g, h, scale, least_h, l2):
 
 
 def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1.0, bins=255):
-    """(fields by node, (trees, nodes); scores)."""
+    """Grow trees. Return (fields by node, (trees, nodes); scores)."""
     binned = np.full(x.shape, -1)
     for k in range(x.shape[1]):
         there = ~np.isnan(x[:, k])
@@ -124,7 +126,7 @@ def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1
 
 
 def scored(fields, x, base):
-    """The scores of samples by trees (fields by node), in double precision."""
+    """Compute the scores of samples by trees (fields by node), in double precision."""
     m = np.full(len(x), float(base))
     for t in range(len(fields["feature"])):
         node = np.ones(len(x), int)

@@ -13,15 +13,15 @@ from scipy.stats import chi2
 
 
 def counted(rows, topics, n, k):
-    """How often each topic is in each row: (n, k) from a row and a topic by token."""
+    """Count how often each topic is in each row: (n, k) from a row and a topic of each token."""
     out = np.zeros((n, k), np.int64)
     np.add.at(out, (rows, topics), 1)
     return out
 
 
 def log_likelihood(by_document, by_word, alpha, beta):
-    """log p(w, z) from counts (D, K) and (V, K), term by term; words that do not occur are no
-    part of the model.
+    """Return log p(w, z) from counts (D, K) and (V, K), term by term; words that do not occur are
+    no part of the model.
     """
     by_word = by_word[by_word.sum(1) > 0]
     (v, k), total = by_word.shape, 0.0
@@ -49,14 +49,14 @@ class Tiny:
     beta: float
 
     def assignments(self):
-        """All of them, (K^n, n)."""
+        """Return all assignments, (K^n, n)."""
         return np.array(list(product(range(self.topics), repeat=len(self.words))))
 
     def number(self, assignment):
         return int(np.dot(assignment, self.topics ** np.arange(len(self.words))[::-1]))
 
     def posterior(self):
-        """p(z | w) of each assignment."""
+        """Return p(z | w) of each assignment."""
         one = self.assignments()[:, :, None] == np.arange(self.topics)  # (assignments, tokens, K)
         log = np.zeros(len(one))
         for ids, prior, size in (
@@ -71,7 +71,7 @@ class Tiny:
         return p / p.sum()
 
     def sweep(self):
-        """The matrix of one sweep: each token in its turn is drawn given all others."""
+        """Return the matrix of one sweep: each token in its turn is drawn given all others."""
         p, n = self.posterior(), len(self.words)
         out = np.eye(len(p))
         for i in range(n):
@@ -82,8 +82,8 @@ class Tiny:
         return out
 
     def apart(self, near=0.01, most=400):
-        """After how many sweeps the state says next to nothing about where it came from: a total
-        variation below `near`.
+        """Return after how many sweeps the state says next to nothing about where it came from: a
+        total variation below `near`.
         """
         p, sweep = self.posterior(), self.sweep()
         np.testing.assert_allclose(p @ sweep, p, atol=1e-12)
@@ -95,8 +95,8 @@ class Tiny:
         raise AssertionError("this corpus is sampled too slowly to be a test")
 
     def one_by_one(self):
-        """Probability of each assignment if every token is drawn in turn, given those before it
-        alone.
+        """Return the probability of each assignment if every token is drawn in turn, given those
+        before it alone.
         """
         size = self.words.max() + 1
         out = np.ones(self.topics ** len(self.words))
@@ -112,8 +112,8 @@ class Tiny:
 
 
 def chance(observed, p, least=5.0):
-    """Chi-square probability of counts as odd as these if cells have probabilities `p`; cells of
-    which few are expected are one.
+    """Return the chi-square probability of counts as odd as these if cells have probabilities `p`;
+    cells of which few are expected are one.
     """
     order = np.argsort(p)
     observed, expected = observed[order], observed.sum() * p[order]
@@ -138,7 +138,7 @@ class Drawn:
 
 
 def corpus(documents, length, vocabulary, topics, alpha, beta, seed=0):
-    """Documents of `length` tokens each."""
+    """Return documents of `length` tokens each."""
     rng = np.random.default_rng(seed)
     phi = rng.dirichlet(np.full(vocabulary, beta), topics)
     theta = rng.dirichlet(np.full(topics, alpha), documents)
@@ -150,6 +150,8 @@ def corpus(documents, length, vocabulary, topics, alpha, beta, seed=0):
 
 
 def likeness(found, true):
-    """Mean cosine of topics (K, V) with the true ones, matched so that it is the largest."""
+    """Return the mean cosine of topics (K, V) with the true ones, matched so that it is the
+    largest.
+    """
     a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (found, true))
     return (a @ b.T)[linear_sum_assignment(-a @ b.T)].mean()

@@ -12,14 +12,14 @@ WIDTH = 1.35
 
 
 def numbers(seed=0):
-    """Samples whose labels are numbers, some of them far off."""
+    """Return samples whose labels are numbers, some of them far off."""
     rng = np.random.default_rng(seed)
     y = MADE.x @ rng.normal(size=MADE.x.shape[1]) + rng.standard_t(2, size=len(MADE.y))
     return Data(MADE.x, y.astype("f4").astype("f8"), MADE.c)
 
 
 def losses(name, y, m, width=WIDTH):
-    """The loss of each sample, (n,)."""
+    """Return the loss of each sample, (n,)."""
     e = m - y
     return {
         "logistic": np.logaddexp(0, -y * m),
@@ -36,7 +36,7 @@ def objective(data, name, w, b=0.0, l1=0.0, l2=0.0):
 
 
 def solved(data, name, l2, *, intercept=False):
-    """The least F, by scipy, of a smooth loss."""
+    """Find the least F of a smooth loss by scipy."""
     p = data.x.shape[1]
 
     def F(v):
@@ -66,7 +66,7 @@ def fit(
     every=1,
     **parameters,
 ):
-    """A team that has been trained."""
+    """Return a team that has been trained."""
     edges = data.edges()
     held = None if test is None else test.edges(edges)
     program = Linear(**parameters)
@@ -77,5 +77,5 @@ def fit(
 
 
 def found(team):
-    """(F of the last record, w, b)."""
+    """Return F of the last record, w and b."""
     return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)

@@ -1,4 +1,4 @@
-"""What the engine's results must equal, in plain numpy and networkx: slow, and with none of the
+"""The results that the engine must give, in plain numpy and networkx: slow, and with none of the
 engine's machinery.
 """
 
@@ -7,8 +7,8 @@ import numpy as np
 
 
 def graph(edges):
-    """The networkx graph of edges between vertices of one type, by dense index; all vertices,
-    each edge once per occurrence.
+    """Return the networkx graph of edges between vertices of one type, by dense index; all
+    vertices, each edge once per occurrence.
     """
     (kind, _) = edges.ends
     out = nx.MultiDiGraph()
@@ -18,19 +18,19 @@ def graph(edges):
 
 
 def degrees(edges):
-    """Edges that leave and that enter each vertex, by dense index."""
+    """Count the edges that leave and that enter each vertex, by dense index."""
     n = len(edges.ids[edges.ends[0]])
     return np.bincount(edges.src, minlength=n), np.bincount(edges.dst, minlength=n)
 
 
 def pagerank(edges, damping):
-    """PageRank by dense index."""
+    """Return the PageRank by dense index."""
     found = nx.pagerank(nx.DiGraph(graph(edges)), alpha=damping, tol=1e-13, max_iter=500)
     return np.array([found[i] for i in range(len(found))])
 
 
 def components(edges, labels):
-    """The least of `labels` in each vertex's component, by dense index."""
+    """Return the least of `labels` in each vertex's component, by dense index."""
     out = labels.copy()
     for part in nx.weakly_connected_components(graph(edges)):
         out[list(part)] = labels[list(part)].min()
@@ -38,15 +38,15 @@ def components(edges, labels):
 
 
 def pairs_touched(block_of, over, other):
-    """How many blocks have an edge to each vertex of the other end: `block_of` by vertex of the
-    enumerated end.
+    """Return the number of blocks that have an edge to each vertex of the other end. `block_of` is
+    the block of each vertex of the enumerated end.
     """
     pairs = {(block_of[a], b) for a, b in zip(over.tolist(), other.tolist(), strict=True)}
     return np.bincount([b for _, b in pairs], minlength=other.max() + 1)
 
 
 def moments(values):
-    """Number, mean and standard deviation."""
+    """Return number, mean and standard deviation."""
     return len(values), np.mean(values, dtype=float), np.std(values, dtype=float)
 
 
@@ -66,7 +66,7 @@ class Factors:
         self.sse = 0.0
 
     def train(self, edges, first_epoch):
-        """One epoch over `edges`, (user, item, value) each, in their order."""
+        """Train one epoch over `edges`, (user, item, value) each, in their order."""
         rank = self.factors[0].shape[1]
         groups = [slice(0, min(self.warm, rank))] + (
             [] if first_epoch or self.warm >= rank else [slice(self.warm, rank)]

@@ -9,8 +9,9 @@ from tux.rows.table import RowSpec
 
 
 class Recorder:
-    """Which fields, (row, field), have been read and written. A field is known by its memory, so
-    views of it are told from copies however they were made. `held`: the array of each field.
+    """A record of the fields, (row, field), that have been read and written. A field is known by
+    its memory, so views of it are told from copies however they were made. `held`: the array of
+    each field.
     """
 
     def __init__(self, *, records=True):
@@ -20,7 +21,7 @@ class Recorder:
         self._copies = []  # the same of entries that were picked out of fields
 
     def watch(self, at, array):
-        """A copy of an array, as memory of the field `at`."""
+        """Return a copy of an array, as memory of the field `at`."""
         self.held[at] = array = np.array(array)
         if not self._records:
             return array
@@ -30,12 +31,12 @@ class Recorder:
         return watched
 
     def copied(self, array, source):
-        """Entries that were picked out of `source`: who reads them reads the field."""
+        """Note that `array` is a copy of entries of `source`. Reading it is reading the field."""
         for at in self._fields(source, copies=True):
             self._copies.append((*_span(array), at, array))
 
     def _fields(self, thing, *, copies):
-        """The fields in a value."""
+        """Return the fields in a value."""
         if isinstance(thing, tuple | list):
             return {at for each in thing for at in self._fields(each, copies=copies)}
         if not isinstance(thing, Watched) or not thing.size:
@@ -52,7 +53,7 @@ class Recorder:
         self.written |= self._fields(things, copies=False)
 
     def run(self, call):
-        """The result of a call that may write to any field."""
+        """Run a call that may write to any field, and return its result."""
         before = {at: array.tobytes() for at, array in self.held.items()}
         try:
             return call()
@@ -69,7 +70,7 @@ def _span(array):
 
 
 def _plain(thing):
-    """A value, its arrays as plain ones."""
+    """Return a value, its arrays as plain ones."""
     if isinstance(thing, tuple | list):
         return type(thing)(map(_plain, thing))
     return thing.view(np.ndarray) if isinstance(thing, Watched) else thing
@@ -141,7 +142,7 @@ Watched.fill = _filling
 
 
 def rows(record, name, fields, pairs=()):
-    """The rows of a table whose `fields` (n, *shape) are watched as those of the row `name`."""
+    """Return the rows of a table whose `fields` (n, *shape) are watched as those of row `name`."""
     watched = {field: record.watch((name, field), array) for field, array in fields.items()}
     spec = RowSpec(name, tuple(fields), ", ".join(fields), pairs)
     count = len(next(iter(watched.values())))
@@ -149,6 +150,6 @@ def rows(record, name, fields, pairs=()):
 
 
 def edges(own, role, others):
-    """Edges, each a row, and the rows of their other ends."""
+    """Return edges, each a row, and the rows of their other ends."""
     made = [Neighbour(edge, role, other) for edge, other in zip(own, others, strict=True)]
     return PlainEdges(len(made), made.__getitem__)

@@ -1,8 +1,8 @@
-"""Whether edges that were read in two ways are the same."""
+"""A comparison of edges that were read in two ways."""
 
 
 def alike(one, other):
-    """Whether edges are the same: ids, order, numbers, digest and what is told of them."""
+    """Assert that edges are the same: ids, order, numbers, digest and notes."""
     assert one.digest() == other.digest()
     assert one.columns == other.columns and one.skipped == other.skipped
     assert one.rows == other.rows and one.notes == other.notes

@@ -9,7 +9,7 @@ MASK = 2**64 - 1
 
 
 def mixed(v, seed):
-    """SplitMix64's finaliser (Steele et al., OOPSLA 2014)."""
+    """Return the hash of v by SplitMix64's finaliser (Steele et al., OOPSLA 2014)."""
     z = (v * 0x9E3779B97F4A7C15 + seed * 0xBF58476D1CE4E5B9 + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
@@ -17,8 +17,8 @@ def mixed(v, seed):
 
 
 def within(parts, k, cap):
-    """What is over a part's limit moves to the first part with room beside the edges that want
-    to be there.
+    """Return parts of which none is over its limit. An edge that is too many goes to the first part
+    that has room beside the edges that belong there.
     """
     if cap is None:
         return parts
@@ -37,7 +37,7 @@ def within(parts, k, cap):
 
 
 def least_loaded(pairs, k, allowed):
-    """Each pair to the least loaded part of allowed(u) and allowed(v)."""
+    """Assign each pair to the least loaded part of allowed(u) and allowed(v)."""
     load, parts = [0] * k, []
     for u, v in pairs:
         common = allowed(u) & allowed(v)
@@ -55,7 +55,7 @@ def by_target(pairs, k, seed):
 
 
 def columns(k):
-    """The cells of each column of the grid."""
+    """Return the cells of each column of the grid."""
     rows = math.ceil(k / math.ceil(math.sqrt(k)))
     return [list(range(first, min(first + rows, k))) for first in range(0, k, rows)]
 

@@ -6,8 +6,8 @@ import math
 
 
 def slow_ne(src, dst, k, seed=0, cap=1.001, tau=100.0, n=None):
-    """The part of each edge; vertices are the numbers below n, equal ones in `src` and `dst` the
-    same vertex.
+    """Return the part of each edge; vertices are the numbers below n, equal ones in `src` and `dst`
+    the same vertex.
     """
     edges = list(zip(src, dst, strict=True))
     m, n = len(edges), n or max([*src, *dst], default=-1) + 1
@@ -53,7 +53,9 @@ def grow(edges, around, part, b, room, core, high, state, mean, start):
         return sum(p == b for p in part.values())
 
     def join(q):
-        """Whether there was room."""
+        """Put into the part the edges of a vertex whose other ends are in it. Return whether there
+        was room.
+        """
         marked.add(q)
         fits = True
         for e in live(q):

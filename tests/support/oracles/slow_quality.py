@@ -1,4 +1,4 @@
-"""What `tux.partition.quality` and `masters` must agree with: sets and dictionaries, straight
+"""The numbers that `tux.partition.quality` and `masters` must give: sets and dictionaries, straight
 from the definitions.
 """
 
@@ -7,7 +7,7 @@ from collections import Counter
 
 
 def holders(pairs, parts, bipartite):
-    """By vertex, (type, number), the set of parts with an edge of it, and its edges."""
+    """Return by vertex, (type, number), the set of parts with an edge of it, and its edges."""
     where, edges = {}, Counter()
     for (u, v), p in zip(pairs, parts, strict=True):
         for vertex in {
@@ -20,12 +20,12 @@ def holders(pairs, parts, bipartite):
 
 
 def balance(loads):
-    """The largest over the mean."""
+    """Return the largest over the mean."""
     return max(loads) * len(loads) / sum(loads) if sum(loads) else 1.0
 
 
 def judge(pairs, parts, k, home, bipartite=False, row_bytes=None, syncs=None):
-    """Everything that Quality says of an assignment, by name; `home` maps vertices to their
+    """Return everything that Quality says of an assignment, by name. `home` maps vertices to their
     masters, `row_bytes` types to (up, down).
     """
     where, edges = holders(pairs, parts, bipartite)

@@ -12,7 +12,7 @@ from tux.partition.hashing import by_hash
 
 
 def numbered(src, dst, bipartite):
-    """Edges as pairs of vertices; those of a bipartite graph with the targets after the sources."""
+    """Return edges as pairs of vertices. In a bipartite graph the targets follow the sources."""
     shift = max(src, default=-1) + 1 if bipartite else 0
     return [(int(u), int(v) + int(shift)) for u, v in zip(src, dst, strict=True)]
 
@@ -42,8 +42,8 @@ class Parts:
 
 
 def best_scored(parts, edge, degree, theta, lam, limit):
-    """The part with the highest score; ties by load, then number. An edge's own degrees are the
-    ones it is scored by.
+    """Return the part with the highest score; ties by load, then number. An edge's own degrees are
+    the ones it is scored by.
     """
     u, v = edge
     high, low = max(parts.load), min(parts.load)
@@ -105,7 +105,7 @@ def ebv(edges, k, cap=None):
 
 
 def clustered(edges, degree, k, passes):
-    """The cluster of each vertex, and the volume of each cluster."""
+    """Return the cluster of each vertex, and the volume of each cluster."""
     cluster, volume, most = {v: v for v in degree}, Counter(degree), 2 * len(edges) / k
     for u, v in edges * passes:
         a, b = cluster[u], cluster[v]

@@ -46,10 +46,10 @@ SHOWN = ("text", "mermaid")
 """Languages of blocks that are no commands."""
 
 PROGRAMS = {"awk", "cat", "cut", "echo", "head", "printf", "tux", "wait", "wc", "zcat"}
-"""What pages may call: nothing that installs, or that reaches beyond the page's folder."""
+"""Programs that pages may call: none installs, or reaches beyond the page's folder."""
 
 ADDRESS = "127.0.0.1:29400"
-"""Where machines meet in pages; a free port takes its place."""
+"""The address at which machines meet in pages; a free port takes its place."""
 
 MINUTES = 5
 """After which a command of bash counts as hanging."""
@@ -63,14 +63,14 @@ class Command(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a command has written, and its exit code."""
+    """The text that a command has written, and its exit code."""
 
     written: str
     code: int
 
 
 def commands(text: str) -> list[Command]:
-    """The commands of a block: those behind `$ ` if there are any, else its lines."""
+    """Return the commands of a block: those behind `$ ` if there are any, else its lines."""
     lines, found = text.splitlines(), []
     if not any(line.startswith("$ ") for line in lines):
         if "<<" in text or "wait\n" in text:  # its lines belong together
@@ -85,13 +85,15 @@ def commands(text: str) -> list[Command]:
 
 
 def _whole(lines: list[str]) -> list[str]:
-    """Lines with those that continue them, without blank ones and comments."""
+    """Yield lines with those that continue them, without blank ones and comments."""
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines()
     return [line for line in joined if line.strip() and not line.startswith("#")]
 
 
 def programs(command: str) -> set[str]:
-    """The programs that a command calls: the first words of its lines and of what follows | ; &."""
+    """Return the programs that a command calls: the first words of its lines and of what follows |
+    ; &.
+    """
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|\s#.*", " ", command)
     return set(re.findall(r"(?:^|[|;&(`])[ \t]*([^\s|;&()<>`]+)", bare, re.MULTILINE))
 
@@ -122,13 +124,13 @@ def run(command: str) -> Outcome:
 
 
 def shape(line: str) -> str:
-    """A line, with 0 for each number, single blanks, and without the prefixes of units."""
+    """Return a line, with 0 for each number, single blanks, and without the prefixes of units."""
     zeros = re.sub(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?|\.\d+", "0", line)
     return re.sub(r"\b[kMG](B|edges/s)\b", r"\1", " ".join(zeros.split()))
 
 
 def missing(shown: list[str], written: str) -> list[str]:
-    """Lines that a page shows and nothing that was written looks like."""
+    """Return lines that a page shows and nothing that was written looks like."""
     here = f"{Path.cwd()}/"
     shapes = {shape(line) for line in written.replace(here, "").splitlines()}
     return [line for line in shown if line != "..." and shape(line) not in shapes]
@@ -159,7 +161,7 @@ def _python(example) -> None:
 
 
 def _comments(document):
-    """The comments that say what becomes of the next block."""
+    """Yield the comments that say what becomes of the next block."""
     for lexed in DirectiveInHTMLCommentLexer("output|file")(document):
         name, said = lexed.lexemes["directive"], lexed.lexemes["arguments"].strip('" ')
         assert said, f"a comment {name} that says nothing"
@@ -171,8 +173,8 @@ def _note(example) -> None:
 
 
 def parsed(page: str) -> Document:
-    """A page, ready to run: its namespace is that of a module, which programs are looked up in, and
-    whose file has the blocks of Python at their lines.
+    """Parse a page, ready to run. Its namespace is that of a module, which programs are looked up
+    in, and whose file has the blocks of Python at their lines.
     """
     parsers = [
         SkipParser(),
@@ -226,7 +228,7 @@ def run_page(page: str) -> list[str]:
 
 
 def fences(text: str) -> list[tuple[str, str, str]]:
-    """The blocks of a page: language, text, and the reason why it is not run, or ""."""
+    """Return the blocks of a page: language, text, and the reason why it is not run, or ""."""
     pattern = r'(?:^<!-- skip: next "(.+?)" -->\n\n?)?^```(.*)\n((?:.*\n)*?)^```$'
     return [
         (found[2], found[3], found[1] or "") for found in re.finditer(pattern, text, re.MULTILINE)
@@ -234,7 +236,7 @@ def fences(text: str) -> list[tuple[str, str, str]]:
 
 
 def counts() -> Counter:
-    """Blocks of all pages by language, and whether they are run."""
+    """Count the blocks of all pages by language, and whether they are run."""
     return Counter(
         (language, "skipped" if reason else "run" if language in RUN else "shown")
         for path in PAGES.values()

@@ -100,7 +100,7 @@ def _sizes(**sizes: int) -> list[str]:
 
 
 def ratings(folder: Path) -> None:
-    """Ratings in one file and in a folder of two, those held out, and pairs to score."""
+    """Write ratings in one file and in a folder of two, held-out ratings, and pairs to score."""
     sizes = _sizes(users=60, items=40, ratings=900)
     files = [str(folder / name) for name in ("ratings.csv", "held-out.csv")]
     generate("ratings", *sizes, "--out", files[0], "--test", files[1])
@@ -115,7 +115,7 @@ def ratings(folder: Path) -> None:
 
 
 def documents(folder: Path) -> None:
-    """A corpus, also packed and under the name that docs/lda.md uses."""
+    """Write a corpus, also packed and under the name that docs/lda.md uses."""
     sizes = _sizes(documents=40, vocabulary=120, topics=4, tokens=2_000)
     files = [str(folder / name) for name in ("docword.txt", "vocab.txt")]
     generate("corpus", *sizes, "--out", files[0], "--vocab", files[1])
@@ -125,7 +125,7 @@ def documents(folder: Path) -> None:
 
 
 def samples(folder: Path) -> None:
-    """Clicks to train on and to test, and groups of their features."""
+    """Write clicks to train on and to test, and groups of their features."""
     files = [str(folder / name) for name in ("train.svm", "test.svm")]
     generate(
         "clicks", *_sizes(samples=300, features=60), "--out", files[0], "--test", files[1]
@@ -136,7 +136,7 @@ def samples(folder: Path) -> None:
 
 
 def graphs(folder: Path) -> None:
-    """A graph of 60 vertices in two groups, and labels of its vertices: plain and packed."""
+    """Write a graph of 60 vertices in two groups, and labels of its vertices: plain and packed."""
     rng = np.random.default_rng(0)
     sides = rng.integers(0, 2, 400) * 30
     links = np.sort(rng.integers(0, 30, (400, 2)) + sides[:, None], axis=1)
@@ -156,14 +156,14 @@ def graphs(folder: Path) -> None:
 
 
 def points(folder: Path) -> None:
-    """Points around three centres."""
+    """Write points around three centres."""
     rng = np.random.default_rng(1)
     rows = rng.normal(0, 1, (90, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 30, axis=0)
     np.savetxt(folder / "points.csv", rows, delimiter=",", header="x_0,x_1", comments="")
 
 
 def write(folder: Path) -> None:
-    """All of them, and a link to the documents, from whose folder's parent the pages run."""
+    """Write all of them, and a link to the documents, from whose folder's parent the pages run."""
     for make in (ratings, documents, samples, graphs, points):
         make(folder)
     for name, text in {"file": OUTSIDE, "pages": EARLY, "popular": POPULAR}.items():

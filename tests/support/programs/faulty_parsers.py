@@ -42,7 +42,7 @@ def warning(content):
 
 
 def numbered(rng, samples):
-    """Random bytes of which about one in 32 begins with 7, 39 and so on."""
+    """Draw random bytes, of which about one in 32 begins with 7, 39 and so on."""
     return rng.randbytes(3)
 
 

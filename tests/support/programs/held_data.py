@@ -57,14 +57,14 @@ class Placed(Program):
 
 
 def loaded(program, given, test=None, **how):
-    """What a run would train on, and what it says of it."""
+    """Load data as a run does. Return the inputs, and the messages of the readers."""
     told = []
     inputs = load(program(), given, test, Reading(**how), warn=told.append)
     return inputs, told
 
 
 def rows(edges):
-    """The edges as sorted tuples of ids and numbers."""
+    """Return the edges as sorted tuples of ids and numbers."""
     ends = [
         edges.ids[kind].decode(column).tolist()
         for kind, column in zip(edges.ends, (edges.src, edges.dst), strict=True)
@@ -107,13 +107,13 @@ def arrow_table(given):
 
 
 def arrow_pieces(given):
-    """A table in pieces of two rows."""
+    """Return a table in pieces of two rows."""
     table = pa.table(given)
     return pa.Table.from_batches(table.to_batches(max_chunksize=2))
 
 
 def arrow_stream(given):
-    """A reader, which gives its rows once."""
+    """Return a reader, which gives its rows once."""
     return arrow_pieces(given).to_reader()
 
 

@@ -50,7 +50,7 @@ class Simulation:
         self.cuts, self.role = batch.cuts, batch.role
 
     def busy(self, worker):
-        """Some messages arrive while this worker computes: at any server, and for this worker,
+        """Let some messages arrive while this worker computes: at any server, and for this worker,
         but none that would wake another.
         """
         cluster = self.cluster
@@ -64,7 +64,7 @@ class Simulation:
                 cluster.deliver(cluster.draw.choice(ready))
 
     def run(self):
-        """Two passes of several epochs each; within a pass no worker waits for an epoch's end."""
+        """Run two passes of several epochs; within a pass no worker waits for an epoch's end."""
         self.cluster.finish({worker.rank: self._passes(worker) for worker in self.workers})
         assert not self.cluster.channels and not any(worker.inbox for worker in self.workers), (
             "messages are left over"
@@ -79,19 +79,19 @@ class Simulation:
             worker.epoch = number + 1
 
     def positions(self, name):
-        """Position of each vertex of a type in its one order."""
+        """Return the position of each vertex of a type in its one order."""
         return np.argsort(self.parts[0].types[name].order)
 
     def home(self, name):
-        """The master's worker of each position."""
+        """Return the master's worker of each position."""
         out = np.empty(self.parts[0].types[name].vertices, int)
         for rank, part in enumerate(self.parts):
             out[part.types[name].masters] = rank
         return out
 
     def books(self, name):
-        """(made, sent): what clocks have changed in each row of a table, and what they have sent
-        to its master.
+        """Return (made, sent): what clocks have changed in each row of a table, and what they have
+        sent to its master.
         """
         log, workers, clocks = self.log, self.scenario.workers, len(self.log.blocks[0])
         changed = np.zeros((2, clocks, 1 if name == "tau" else len(self.home(name)), workers), int)
@@ -113,7 +113,7 @@ class Simulation:
         ]
 
     def rows(self, name, worker, block):
-        """Positions that a worker touches in a block, and those whose changes it then sends."""
+        """Return positions that a worker touches in a block, and those whose changes it sends."""
         if name == "tau":
             return [0], [0]
         ends = [
@@ -130,7 +130,7 @@ class Simulation:
         return touched, np.arange(self.cuts[block], self.cuts[block + 1]) if of == name else touched
 
     def applied(self):
-        """How often Apply's function must have run by clock: for each vertex whose master
+        """Return by clock how often Apply's function must have run: for each vertex whose master
         somebody asked, once an Apply.
         """
         out = []
@@ -145,7 +145,7 @@ class Simulation:
         return out
 
     def check(self):
-        """All assertions, over all reads and masters. Returns how stale the stalest read at a
+        """Check all assertions, over all reads and masters. Return how stale the stalest read at a
         clock's start was.
         """
         stalest = 0
@@ -172,8 +172,8 @@ class Simulation:
         return stalest
 
     def _check_context(self):
-        """What Applies and GlobalSyncs were given belongs to their clocks, and nothing of it is
-        lost.
+        """Assert that the values given to Applies and GlobalSyncs belong to their clocks, and that
+        none is lost.
         """
         if self.scenario.sync:
             runs, mixtures = (

@@ -27,13 +27,15 @@ HELD_UP = 120.0  # seconds after which worker 0 counts as hung
 
 
 def edges():
-    """Every leaf with every hub, so that each block, a range of leaves, touches all hubs."""
+    """Return edges from every leaf to every hub, so that each block, a range of leaves, touches all
+    hubs.
+    """
     return from_arrays(*np.divmod(np.arange(LEAVES * HUBS), HUBS), ends=("leaf", "hub"))
 
 
 def scenario(slack, partitioner="random", seed=0):
-    """What all workers run: two segments and a GlobalSync in each of few blocks, and a clock
-    outside.
+    """Return the scenario of all workers: two segments and a GlobalSync in each of few blocks, and
+    a clock outside.
     """
     data = edges()
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)

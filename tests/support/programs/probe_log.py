@@ -1,4 +1,4 @@
-"""What the probe notes: every read of every worker, with the place and the clock, and the blocks
+"""The notes of the probe: every read of every worker, with the place and the clock, and the blocks
 that workers ran.
 """
 
@@ -20,8 +20,8 @@ EVERYTHING = -1
 
 
 class Read(NamedTuple):
-    """What a worker saw at one place of clock t. All of clocks before `least` must be in it; its
-    own are clocks before `own`.
+    """The values that a worker saw at one place of clock t. They must contain all of clocks before
+    `least`, and the worker's own of clocks before `own`.
     """
 
     place: str
@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Log:
-    """What happened: each worker's blocks in their order, and its reads by table and slots."""
+    """A record of a run: each worker's blocks in their order, and its reads by table and slots."""
 
     slack: int
     blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -69,7 +69,7 @@ class Log:
                 )
 
     def finished(self, worker):
-        """All clocks so far are over on this worker: note what it shows."""
+        """Note that all clocks so far are over on this worker, and what it shows."""
         self.since[worker.rank] = self.calls[worker.rank, "start"]
         self.look(worker, "over", self.since[worker.rank])
 

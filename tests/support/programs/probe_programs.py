@@ -40,7 +40,7 @@ TAU |= {name: total("i8") for name in ("applied", "mixed")} | {
 
 
 def mark(v, me, now):
-    """Once a clock: 1 and the clock's number, in place and as deltas."""
+    """Add 1 and the clock's number once a clock, in place and as deltas."""
     if v.last != now:
         v.last = now
         v.count[me] += 1
@@ -77,7 +77,7 @@ def touch_one_again(src, dst):
 
 
 def mixed(counts, sums):
-    """Whether the workers' counts and sums of clock numbers are those of more than one clock."""
+    """Return 1 if the workers' counts and sums of clock numbers mix several clocks, else 0."""
     clock = -1
     for w in range(len(counts)):
         if counts[w] > 1 or (counts[w] == 1 and clock >= 0 and sums[w] != clock):
@@ -88,7 +88,7 @@ def mixed(counts, sums):
 
 
 def take(v, tau):
-    """On the master: what has been given to it."""
+    """Take on the master what has been given to it."""
     tau.mixed += mixed(v.given, v.given_sum)
     for w in range(len(v.got)):
         v.got[w] += v.given[w]
@@ -97,7 +97,7 @@ def take(v, tau):
 
 
 def note(tau):
-    """On the special worker: what has been sent to it."""
+    """Note on the special worker what has been sent to it."""
     tau.mixtures += tau.mixed + mixed(tau.sent, tau.sent_sum)
     for w in range(len(tau.heard)):
         tau.heard[w] += tau.sent[w]

@@ -1,4 +1,4 @@
-"""What a seed decides of a probe but the order of events: graph, cut, program and stages."""
+"""All that a seed decides of a probe but the order of events: graph, cut, program and stages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ class Scenario:
 
     @staticmethod
     def drawn(seed, workers=None, slack=None):
-        """The scenario of a seed; seeds go round workers and slacks."""
+        """Draw the scenario of a seed. Successive seeds go through all numbers of workers and all
+        slacks.
+        """
         draw, rng = random.Random(seed), np.random.default_rng(seed)
         workers = 1 + seed % MOST_WORKERS if workers is None else workers
         slack = SLACKS[seed // MOST_WORKERS % len(SLACKS)] if slack is None else slack
@@ -104,7 +106,7 @@ class Scenario:
         )
 
     def stages(self, program, log, busy):
-        """One epoch of one worker."""
+        """Return the stages of one epoch of one worker."""
         names = list(program.vertices)
 
         def noted(tau):
@@ -143,7 +145,7 @@ class Scenario:
         return stages
 
     def enough(self, watch, log):
-        """`until` of one worker: it looks at all rows, and ends every pass after its epochs."""
+        """Look at all rows as `until` of one worker does, and end every pass after its epochs."""
         asked = []
 
         def enough(tau):

@@ -37,7 +37,7 @@ class Calling(Step):
 
 
 def start(program, edges, test=None, *, seed=0, **options):
-    """A worker that holds all of `edges`."""
+    """Return a worker that holds all of `edges`."""
     return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, **options)
 
 
@@ -48,14 +48,14 @@ def drive(worker, *stages):
 
 
 def executed(worker, *stages):
-    """The same; returns the steps."""
+    """Prepare and run `stages` once, and return the steps."""
     steps = worker.prepare(stages)
     worker.run(steps)
     return steps
 
 
 def complete(program, edges, epochs, **options):
-    """A worker whose program has been set up and has run for `epochs` epochs."""
+    """Return a worker whose program has been set up and has run for `epochs` epochs."""
     worker = start(program, edges, **options)
     setup, stages = worker.prepare(program.setup()), worker.prepare(program.stages())
     worker.run(setup)
@@ -66,12 +66,12 @@ def complete(program, edges, epochs, **options):
 
 
 def column(worker, vertex, field):
-    """A field in the order of dense indices, (n, *shape), whatever order the rows have."""
+    """Return a field in the order of dense indices, (n, *shape), whatever order the rows have."""
     return worker.tables[vertex].arrays[field][worker.graph.vertices[vertex].row_of]
 
 
 def by_edge(worker, field):
-    """An edge field by the pair of ids that its edge joins."""
+    """Return an edge field by the pair of ids that its edge joins."""
     edges = worker.graph.edges
     ends = []
     for name, rows in zip(edges.declared.ends, (edges.src, edges.dst), strict=True):
@@ -91,7 +91,7 @@ def keep_degrees(node):
 
 
 class Degrees(Program):
-    """How many edges leave and enter each node."""
+    """Counts of the edges that leave and enter each node."""
 
     node = Vertex(
         leaving=delta("i8"), entering=delta("i8"), outdegree=value("i8"), indegree=value("i8")
@@ -184,19 +184,19 @@ class PageRank(Program):
 
 
 def index_by_id(edges, vertex):
-    """Dense index of each id of a vertex type."""
+    """Return the dense index of each id of a vertex type."""
     return {id_: i for i, id_ in enumerate(edges.ids[vertex].values.tolist())}
 
 
 def random_pairs(n_left, n_right, m, seed=0):
-    """m pairs of numbers below n_left and n_right, none twice, in random order."""
+    """Draw m pairs of numbers below n_left and n_right, none twice, in random order."""
     rng = np.random.default_rng(seed)
     chosen = rng.choice(n_left * n_right, m, replace=False)
     return chosen // n_right, chosen % n_right
 
 
 def points_at(error, udf):
-    """Whether an error names the UDF, and its file and one of its lines."""
+    """Return whether an error names the UDF, and its file and one of its lines."""
     first = udf.__code__.co_firstlineno
     lines = {first, *(line for *_, line in udf.__code__.co_lines() if line)}
     file, _, line = error.where.rpartition(":")

@@ -97,16 +97,16 @@ class Writer(Unusual):
         self.loops = self.blocks = self.depth = self.counts = 0
 
     def one(self, *options):
-        """One of some options: text, or functions that write it."""
+        """Choose one of some options: text, or functions that write it."""
         found = self.random.choice(options)
         return found if isinstance(found, str) else found()
 
     def usual(self, options, wild):
-        """One of the usual options, or, seldom, one of the others."""
+        """Choose one of the usual options, or, seldom, one of the others."""
         return self.one(*(wild if self.random.random() < self.wild else options))
 
     def deep(self):
-        """Whether an expression is deep enough; what stands inside another may be less deep."""
+        """Return whether an expression is deep enough; those inside others may be less deep."""
         return self.depth > 2 or self.random.random() < 0.3 * self.depth
 
     def inside(self, write):
@@ -231,7 +231,7 @@ class Writer(Unusual):
     # ---- statements
 
     def body(self):
-        """A block of statements."""
+        """Write a block of statements."""
         self.blocks += 1
         lines = "\n".join(self.statement() for _ in range(1 + self.random.randrange(3)))
         self.blocks -= 1
@@ -282,7 +282,7 @@ class Writer(Unusual):
         ]
 
     def fold(self, place, number):
-        """A change that combines what stands at a place with a number."""
+        """Write a change that combines what stands at a place with a number."""
         form = self.random.choice(
             [
                 "{0} = {0} - {1}",
@@ -302,7 +302,7 @@ class Writer(Unusual):
         return form.format(place, number)
 
     def call(self):
-        """A call of one of the callees, whose result may be used."""
+        """Write a call of one of the callees, whose result may be used."""
         if not self.called:
             return f"bump({self.array()}, n)"
         arguments = self.one(
@@ -338,14 +338,14 @@ class Writer(Unusual):
         return made
 
     def loop(self):
-        """The body of a loop."""
+        """Write the body of a loop."""
         self.loops += 1
         out = self.body()
         self.loops -= 1
         return out
 
     def repeat(self):
-        """A loop with a condition, which ends."""
+        """Write a loop with a condition, which ends."""
         self.counts += 1
         count = f"c{self.counts}"
         test = self.one("", f" and {self.test()}")
@@ -354,12 +354,12 @@ class Writer(Unusual):
         )
 
     def result(self):
-        """What a function returns."""
+        """Write the value that a function returns."""
         return self.one(self.number, "", self.row, self.array)
 
 
 def callee(random, name, called, wild):
-    """A function that `Writer.call` can call."""
+    """Return a function that `Writer.call` can call."""
     writer = Writer(random, ("r", "s"), wild=wild, called=called)
     kind = name.split("_")[0]
     made = {"row": writer.row, "array": writer.array, "number": writer.number}
@@ -372,7 +372,7 @@ def callee(random, name, called, wild):
 
 
 def source(random, wild=0.1):
-    """The parameters of a UDF, and the text of a file with the UDF `udf` and what it calls."""
+    """Return the parameters of a UDF, and the text of a file with the UDF `udf` and its callees."""
     parameters = random.choice(sorted(FORMS))
     called, text = [], COMMON
     for at in range(random.randrange(4)):

@@ -134,7 +134,7 @@ class Away(Program):
 
 
 def rated():
-    """Some edges are there several times, others not at all."""
+    """Return ratings of which some edges occur several times, others not at all."""
     train, test = ratings(m=60, users=12, items=9)
     count = np.random.default_rng(6).integers(0, 4, len(train) + len(test)).astype("i4")
     both = (train, count[: len(train)]), (test, count[len(train) :])
@@ -159,7 +159,7 @@ MADE = {Meetings: rated, OneType: linked, Away: linked}
 
 
 def trainings_of(program, inputs, k):
-    """Workers that are ready to train, and the team that delivers their messages."""
+    """Return workers that are ready to train, and the team that delivers their messages."""
     options = {"seed": SEED, "jit": False}
     if k == 1:
         graph = Graph.whole(program, inputs.train, inputs.test, SEED)
@@ -229,7 +229,7 @@ def fill_field(worker, name, f, declared, known, rng, *, unsent):
 
 
 def fill_context(workers, rng):
-    """Totals of all workers and servers, also some of clocks that are over."""
+    """Fill the totals of all workers and servers, also some of clocks that are over."""
     for f, declared in workers[0].program.context.fields.items():
         if declared.kind == "delta":
             for worker in workers:
@@ -252,8 +252,8 @@ def fill_context(workers, rng):
 
 
 def knowledge(workers):
-    """What all workers know: of each vertex and of each edge, whatever worker has it, and of the
-    context.
+    """Return all that workers know: of each vertex and of each edge, whatever worker has it, and of
+    the context.
     """
     out, program = {}, workers[0].program
     for name, vertex in program.vertices.items():
@@ -268,7 +268,7 @@ def knowledge(workers):
 
 
 def of_vertices(workers, name, f, declared):
-    """By dense index: the master's value, all that replicas show, what is unsent."""
+    """Return by dense index the master's value, all that replicas show, and what is unsent."""
     known = {}
     for worker in workers:
         held, table = worker.graph.vertices[name], worker.tables[name]
@@ -294,7 +294,7 @@ def of_vertices(workers, name, f, declared):
 
 
 def of_edges(worker, at):
-    """Ends, data and fields of each edge."""
+    """Return ends, data and fields of each edge."""
     edges = getattr(worker.graph, at)
     ends = [
         worker.graph.of_role(role).order[edges.end(role)].tolist() for role in edges.declared.roles
@@ -303,7 +303,7 @@ def of_edges(worker, at):
 
 
 def of_context(workers, f, declared):
-    """The master's value with all that is unsent."""
+    """Return the master's value with all that is unsent."""
     shown = [worker.tables["tau"].arrays[f].astype("f8") for worker in workers]
     if declared.kind == "delta":
         for worker in workers:
@@ -321,7 +321,7 @@ def of_context(workers, f, declared):
 
 
 def bases(worker):
-    """What the worker's context shows but for its unsent changes, by field."""
+    """Return the values of the worker's context without its unsent changes, by field."""
     program = worker.program
     fields = {f: d.sized(program.parameters) for f, d in program.context.fields.items()}
     table = Table.allocate("tau", fields, 1)
@@ -331,7 +331,7 @@ def bases(worker):
 
 
 def moved(program, inputs, trainings, n):
-    """Trainings of n workers that go on from the states of others."""
+    """Return trainings of n workers that go on from the states of others."""
     states = [training.state().copied() for training in trainings]
     before = shares_of(program, inputs, program.by, len(states), SEED)
     after = shares_of(program, inputs, program.by, n, SEED)

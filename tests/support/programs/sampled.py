@@ -1,4 +1,4 @@
-"""What tests of labelled samples share: what was read, and what was refused."""
+"""Helpers that tests of labelled samples share: the samples that were read, and refusals."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,8 @@ from tux.io.samples import read_samples
 
 
 def writer(folder):
-    """A function that writes a file and returns its path; one test's files may be written over
-    each other.
+    """Return a function that writes a file and returns its path; one test's files may be written
+    over each other.
     """
 
     def make(content: str | bytes, name: str = "s.svm") -> Path:
@@ -23,7 +23,7 @@ def writer(folder):
 
 
 def entries(samples):
-    """The entries as a set of row id, feature and value."""
+    """Return the entries as a set of row id, feature and value."""
     edges = samples.edges
     ids = [
         edges.ids[end].decode(code).tolist()
@@ -37,7 +37,7 @@ def told(samples):
 
 
 def fails(says, path, where="", **how):
-    """Reading is refused with these words, at this place; returns what would help."""
+    """Assert that reading is refused with these words, at this place. Return the advice."""
     with pytest.raises(DataError, match=re.escape(says)) as error:
         read_samples(path, **how)
     assert error.value.where == (f"{path}:{where}" if where else error.value.where)

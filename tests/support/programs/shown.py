@@ -7,7 +7,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "program.md"
 
 
 def shown(name, folder):
-    """The file of the program that is called so, written into a folder."""
+    """Write the program of this name from the page into a folder, and return its file."""
     blocks = re.findall(
         r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )

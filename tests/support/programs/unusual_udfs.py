@@ -1,4 +1,4 @@
-"""What random UDFs (`random_udfs`) do seldom: what UDFs rarely need, or what numba refuses."""
+"""The rare parts of random UDFs (`random_udfs`): code that is seldom, or that numba refuses."""
 
 from textwrap import indent
 

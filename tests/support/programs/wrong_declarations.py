@@ -19,23 +19,23 @@ from support.programs.wrong_programs import (
 
 
 def here(line: str) -> str:
-    """A line that is marked."""
+    """Return a line that is marked."""
     return f"{line}  # here"
 
 
 def also(line: str) -> tuple[str, str]:
-    """One declaration more."""
+    """Return one declaration more."""
     return LINK, f"{LINK}\n    {line}  # here"
 
 
 def method(text: str) -> tuple[str, str]:
-    """One method more, whose lines are `text`."""
+    """Return one method more, whose lines are `text`."""
     lines = "".join(f"    {line}\n" for line in text.splitlines())
     return DEF_STAGES, f"{DEF_STAGES}\n{lines}"
 
 
 def stages(*lines: str) -> tuple[str, str]:
-    """Other stages, a line each."""
+    """Return other stages, a line each."""
     inside = "".join(f"            {line}\n" for line in lines)
     return STAGES, f"return [\n{inside}        ]"
 

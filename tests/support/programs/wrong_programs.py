@@ -78,7 +78,7 @@ class Wrong:
 
 
 def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wrong:
-    """A mistake; `changes` of `BASE` are old text, new text, and so on. The mistake needs no
+    """Return a mistake; `changes` of `BASE` are old text, new text, and so on. The mistake needs no
     compiler, unless `flags` say so.
     """
     text = BASE
@@ -89,12 +89,12 @@ def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wr
 
 
 def compiled(mistake: str, says: str, *changes: str) -> Wrong:
-    """A mistake that only a compiled run shows."""
+    """Return a mistake that only a compiled run shows."""
     return wrong(mistake, says, *changes, flags="")
 
 
 def page(fields: str) -> str:
-    """The vertex type with more fields."""
+    """Return the vertex type with more fields."""
     return PAGE.replace("(", f"({fields}, ", 1)
 
 
@@ -159,7 +159,7 @@ REPLICAS = [
         *(GIVE, "dst.got += luck()"),
     ),
 ]
-"""What is refused because a result would depend on the number of workers, or on no seed."""
+"""Programs that are refused: a result would depend on the number of workers, or on no seed."""
 
 WRITES = [
     compiled(
@@ -216,7 +216,7 @@ WRITES = [
     ),
     wrong("GlobalSync divides by zero", "ZeroDivisionError", SHOW, "tau.shown = 1 / 0  # here"),
 ]
-"""What a function writes where it may not."""
+"""Functions that write where they may not."""
 
 COMPILED = [
     compiled(
@@ -299,7 +299,7 @@ COMPILED = [
         *(GIVE, "if src.x > 2:\n        best = src\n    dst.got += best.x"),
     ),
 ]
-"""What the compiler refuses, or a compiled function raises."""
+"""Functions that the compiler refuses, or that raise an error when compiled."""
 
 CHECKED = [
     compiled(
@@ -370,7 +370,7 @@ CHECKED = [
         *(SUM, f"{SUM}\n    page.near = 100 + 9 * page.id  # here", PAGE, page('near=value("i1")')),
     ),
 ]
-"""What ``--check`` finds, in a compiled run."""
+"""Mistakes that ``--check`` finds, in a compiled run."""
 
 VERIFIED = [
     wrong(
@@ -397,4 +397,4 @@ VERIFIED = [
         *(KEEP, "page.x = page.got * p.workers", CLASS, f"{CLASS}  # here"),
     ),
 ]
-"""What ``--verify`` finds."""
+"""Mistakes that ``--verify`` finds."""
