@@ -50,7 +50,7 @@ def chosen(tau, p):
     """The next center is known."""
     choose(tau)
     tau.center[tau.at], tau.size[tau.at] = tau.trial[tau.best], tau.found
-    if tau.chosen == p.clusters:
+    if tau.chosen == p.n_clusters:
         turn(tau)
 
 

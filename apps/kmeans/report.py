@@ -52,7 +52,7 @@ def sizes(program, model) -> np.ndarray:
     """(clusters,) int64: the samples in each. Centers may be means of others: with mini-batches, of
     all that have joined them.
     """
-    return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.clusters)
+    return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.n_clusters)
 
 
 def exported(program, model) -> dict[str, np.ndarray]:

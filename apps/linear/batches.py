@@ -11,13 +11,13 @@ def check_batch(batch):
     """UsageError for a size that is neither a share below 1 nor a number of samples above it."""
     if batch == 1:
         raise UsageError(
-            "batch 1 may be read as one sample and as all of them",
+            "batch_size 1 may be read as one sample and as all of them",
             do="give a share of all that is less than 1, such as .01, or 2 samples or more; a "
             "number that is larger than theirs means all",
         )
     if batch > 1 and batch != round(batch):
         raise UsageError(
-            f"batch {batch:g} is no number of samples",
+            f"batch_size {batch:g} is no number of samples",
             do="give a whole number, or a share of all that is less than 1, such as .01",
         )
 
@@ -32,7 +32,7 @@ def sizes(program):
     """The size of mini-batches as MiniBatch takes it: a share of the samples below 1, a number of
     them else.
     """
-    batch = program.batch or BATCHES.get(program.solver, 1.0)
+    batch = program.batch_size or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 

@@ -20,7 +20,7 @@ def rows(told):
 def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
     def scripted(problem, steps, goal, given):
         """Distances to the optimum of the mean loss fall by a step of the right size alone."""
-        suits = given["step"] == 1
+        suits = given["learning_rate"] == 1
         reach = {"sgd": 8 if problem.l2 else 90, "averaging": 2}[given["solver"]]
         ends = min(reach if suits else steps, steps)
         last = goal if suits and reach <= steps else 2 * goal
