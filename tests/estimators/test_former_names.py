@@ -7,7 +7,8 @@ from sklearn.base import clone
 import tux
 from tux.base.errors import UsageError
 
-RATINGS = np.random.default_rng(0).integers(0, 9, (60, 3))
+rng = np.random.default_rng(0)
+RATINGS = np.stack([*divmod(rng.permutation(81)[:60], 9), rng.integers(1, 6, 60)], axis=1)
 MADE = {
     tux.MatrixFactorization: (dict(max_iter=2), RATINGS, {"step": ("learning_rate", 0.05)}),
     tux.DeepWalkEmbedding: (
