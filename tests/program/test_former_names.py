@@ -1,7 +1,5 @@
 """A parameter that has another name now is also known by its former one."""
 
-import pickle
-
 import pytest
 
 import tux
@@ -63,7 +61,6 @@ def test_a_subclass_gives_a_default_by_the_former_name():
 
 def test_what_is_read_is_renamed_without_a_warning():
     assert renamed(Named.params, {"rate": 1.0, "width": 4}) == {"rate": 1.0, "size": 4}
-    assert pickle.loads(pickle.dumps(tux.GBDT(max_depth=3))).max_depth == 3
 
 
 def test_run_answers_a_former_name_by_the_present_one():
