@@ -93,7 +93,7 @@ APPS = {
         Linear,
         "LateLinear",
         samples,
-        lambda given: {"solver": "adam", "batch": max(2, given.samples // 100)},
+        lambda given: {"solver": "adam", "batch_size": max(2, given.samples // 100)},
         "objective",
         False,
     ),

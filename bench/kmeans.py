@@ -72,7 +72,7 @@ def held(x: Any) -> EdgeData:
 def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Result:
     """Train with so many moves at most, and return the result."""
     kind = PointKMeans if isinstance(x, np.ndarray) else SparseKMeans
-    program = kind(clusters=args.clusters, tol=0.0)
+    program = kind(n_clusters=args.clusters, tol=0.0)
     options = RunOptions(epochs=moves, seed=seed, threads=args.threads, deadline=3600.0)
     return run(program, data, options=options)
 

@@ -59,9 +59,11 @@ SETS = {  # samples, features, entries a sample
 ABOVE = 0.01
 PENALTIES = (0.0, 0.1)
 STEPS: dict[str, list[dict[str, Any]]] = {
-    "SendGradient": [{"solver": "sgd", "decay": 0.0, "step": step} for step in (1.0, 4.0, 16.0)],
+    "SendGradient": [
+        {"solver": "sgd", "decay": 0.0, "learning_rate": step} for step in (1.0, 4.0, 16.0)
+    ],
     "averaging": [
-        {"solver": "averaging", "step": step, "decay": decay}
+        {"solver": "averaging", "learning_rate": step, "decay": decay}
         for step, decay in ((1.0, 0.05), (1.0, 0.001), (0.3, 0.0), (0.3, 0.001), (3.0, 0.0))
     ],
 }
@@ -106,7 +108,7 @@ class Found(NamedTuple):
 
 def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
     """Return the program, as worker processes find it."""
-    whole = {"batch": problem.samples} if given["solver"] == "sgd" else {}
+    whole = {"batch_size": problem.samples} if given["solver"] == "sgd" else {}
     given = {**problem.given(), **whole, **given}
     made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:Fitting").program(
         goal=goal, **given
@@ -155,7 +157,7 @@ def nearing(problem: Problem, threads: int = 1) -> Records:
     """Return the records of a run on one worker that comes near the optimum."""
     if problem.loss == "logistic":
         return trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
-    return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch": 0.01}, threads)
+    return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch_size": 0.01}, threads)
 
 
 def optimum(problem: Problem) -> float:

@@ -48,7 +48,7 @@ TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe
 MAX_PASSES = 20
 """Passes at most."""
 
-OURS = {"reg": 0.04, "step": 0.1}
+OURS = {"reg": 0.04, "learning_rate": 0.1}
 THEIRS = {"lambda_p2": 0.03, "lambda_q2": 0.03, "eta": 0.1}
 FIRST = 4
 """Passes of LIBMF's shortest run that is looked at: it needs more."""

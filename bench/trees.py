@@ -81,7 +81,14 @@ def ours(split: Split, trees: int, depth: int, threads: int) -> Fit:
     import tux
 
     (x, y), (held, _) = split.train, split.test
-    program = GBDT(trees=trees, depth=depth, rate=RATE, l2=L2, least_h=LEAST_H, bins=BINS)
+    program = GBDT(
+        max_iter=trees,
+        max_depth=depth,
+        learning_rate=RATE,
+        l2=L2,
+        min_child_weight=LEAST_H,
+        max_bins=BINS,
+    )
 
     def fit() -> tuple[float, np.ndarray]:
         options = {"progress": False, "threads": threads, "every": trees}
@@ -188,7 +195,7 @@ def traffic(splits: dict[str, Split], depth: int, workers: int) -> None:
     write(f"{'set':<18} {'tux':>13} {'all-reduce':>13} {'ratio':>7}\n")
     for name, split in splits.items():
         x, y = split.train
-        program = GBDT(trees=trees, depth=depth, bins=BINS)
+        program = GBDT(max_iter=trees, max_depth=depth, max_bins=BINS)
         options = {"progress": False, "workers": workers, "every": trees}
         found = tux.run(program, (x, np.where(y, 1, -1)), epochs=trees, **options)
         sent = float(np.mean(found.history["bytes_sent"]))

@@ -61,7 +61,11 @@ class Trained(NamedTuple):
 def ours(graph: Path, threads: int, seed: int) -> Trained:
     """Run tux; more than one thread race."""
     program = DeepWalk(
-        walks=WALKS, length=LENGTH, dimensions=DIMENSIONS, window=WINDOW, negatives=NEGATIVES
+        num_walks=WALKS,
+        walk_length=LENGTH,
+        dimensions=DIMENSIONS,
+        window=WINDOW,
+        negatives=NEGATIVES,
     )
     options = RunOptions(threads=threads, racing=threads > 1, seed=seed)
     result = run(program, graph, options=options)
@@ -85,7 +89,7 @@ def theirs(library: Any, graph: Path, threads: int, seed: int) -> Trained:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "walks")
         options = RunOptions(seed=seed, out=out)
-        walked = run(Walks(walks=WALKS, length=LENGTH), graph, options=options).worker
+        walked = run(Walks(num_walks=WALKS, walk_length=LENGTH), graph, options=options).worker
         assert walked is not None
         ids = walked.graph.vertices["node"].ids
         lines = (out / "walks.txt").read_text().splitlines()

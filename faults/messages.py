@@ -135,7 +135,7 @@ def team(draw: Random) -> list[Worker]:
         ends=("user", "item"),
         value=values.integers(1, 6, 30).astype("f4"),
     )
-    program = MF(rank=3, batch=12)
+    program = MF(rank=3, batch_size=12)
     by = values.integers(0, WORKERS, 30).astype(np.int16)
     parts = with_topology(program, cut(edges, None, by, WORKERS, 0), edges, 0)
     return [

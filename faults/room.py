@@ -77,7 +77,7 @@ class Whole:
             text = "".join(f"{user},{item},{score}\n" for user, item, score in rows)
             if not (path := folder / f"{name}.csv").exists():  # another process may have it open
                 path.write_text("user,item,rating\n" + text)
-        flags = {**FLAGS, "--batch": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
+        flags = {**FLAGS, "--batch-size": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
         return Whole(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
 
     def other(

@@ -18,7 +18,7 @@ run mf ratings.csv --test held-out.csv --rank 4 --epochs 3 --out mf --checkpoint
 run --resume mf --epochs 4
 run lda documents.txt --topics 3 --epochs 3 --out lda
 run blockpg clicks.svm --l1 1 --epochs 5 --workers 2 --out blockpg
-run deepwalk links.parquet --dimensions 4 --walks 2 --length 6 --out deepwalk
+run deepwalk links.parquet --dimensions 4 --num-walks 2 --walk-length 6 --out deepwalk
 partition ratings.csv --parts 2 --method bicut,aweto,hdrf --out parts
 run mf parts --rank 2 --epochs 1 --out mf2
 info mf

@@ -37,7 +37,7 @@ class BlockPG(Program):
 
     l1: float = param(1.0, "penalty on the sum of |w|", low=0, dtype="f8")
     l2: float = param(0.0, "penalty on half the sum of w squared", low=0, dtype="f8")
-    intercept: bool = param(False, "fit an intercept, which is not penalised")
+    fit_intercept: bool = param(False, "fit an intercept, not penalised", former="intercept")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
     )

@@ -45,7 +45,7 @@ def measure(sample, tau, p):
     and along a constant.
     """
     renew(sample, tau)
-    sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.intercept
+    sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.fit_intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]
         for b in range(a, ALL):

@@ -46,7 +46,9 @@ def decide(tau, p):
     tau.moved[tau.at] = tau.b - tau.before
     slow = 1e-13 * tau.last < gained < SLOW * tau.last
     tau.x[:] = (
-        direction(tau, p) if (tau.rose or slow or p.intercept) and not tau.change <= p.tol else 0
+        direction(tau, p)
+        if (tau.rose or slow or p.fit_intercept) and not tau.change <= p.tol
+        else 0
     )
 
 

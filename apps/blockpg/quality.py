@@ -54,7 +54,7 @@ def exact(sample, tau):
 def balance(tau, p):
     """Set the shares of the slopes of either sign at which they sum to 0, with an intercept."""
     tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
-    if p.intercept and tau.up > 0 and tau.down > 0:
+    if p.fit_intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
 
 

@@ -31,7 +31,7 @@ def damped(crowd):
         )
         tau.top, tau.anew = tau.heaviest / 4, True
         tau.b = tau.before = (
-            np.log(tau.up / tau.down) if p.intercept and tau.up > 0 and tau.down > 0 else 0.0
+            np.log(tau.up / tau.down) if p.fit_intercept and tau.up > 0 and tau.down > 0 else 0.0
         )
 
     return begin

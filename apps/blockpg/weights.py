@@ -26,7 +26,7 @@ class SparseReport(Report):
         """Return the intercept, if there is one, and the largest weights."""
         w, names = model.fields["feature"]["w"], model.ids["feature"]
         top = largest(w)[:TOP]
-        rows = [("(intercept)", _intercept(model))] if program.intercept else []
+        rows = [("(intercept)", _intercept(model))] if program.fit_intercept else []
         rows += zip(names[top], w[top], strict=True)
         return {
             "weights": {

@@ -50,10 +50,10 @@ class DeepWalkInput(EmbeddingInput):
         """Return the program itself; on a larger graph, a copy with a mini-batch whose vertices fit
         into memory.
         """
-        most = max(1, TOKENS // program.length)
-        if program.batch or len(edges.ids["node"]) <= BLOCKS * most:
+        most = max(1, TOKENS // program.walk_length)
+        if program.batch_size or len(edges.ids["node"]) <= BLOCKS * most:
             return program
-        return type(program)(**{**program.parameters, "batch": most})
+        return type(program)(**{**program.parameters, "batch_size": most})
 
 
 class DeepWalk(Walking, Embedding):
@@ -63,11 +63,14 @@ class DeepWalk(Walking, Embedding):
     window: int = param(10, "steps on a walk within which two vertices are near", low=1)
     negatives: int = param(5, "vertices drawn at random for each that is near", low=1)
     pool: int = param(100, "vertices among which a walk's negatives are", low=1)
-    step: float = param(0.0275, "learning rate at the start", low=1e-4, dtype="f4")
-    batch: int = param(
+    learning_rate: float = param(
+        0.0275, "learning rate at the start", low=1e-4, dtype="f4", former="step"
+    )
+    batch_size: int = param(
         0,
         "vertices whose walks lie between two exchanges of changes; 0: a fifth of all or less",
         low=0,
+        former="batch",
     )
     epochs = 1
     input = DeepWalkInput(labels=True)
@@ -83,10 +86,12 @@ class DeepWalk(Walking, Embedding):
             with_negatives(chosen(self)),
             learn,
             "node",
-            rounds=self.walks,
+            rounds=self.num_walks,
             racing=True,
-            path="length",
+            path="walk_length",
             noise="pool",
         )
-        blocks = 0 if self.batch else BLOCKS * (1 + cluster.slack) * max(1, cluster.workers // 2)
-        return [MiniBatch(walks, vertices=self.batch, blocks=blocks)]
+        blocks = (
+            0 if self.batch_size else BLOCKS * (1 + cluster.slack) * max(1, cluster.workers // 2)
+        )
+        return [MiniBatch(walks, vertices=self.batch_size, blocks=blocks)]

@@ -89,7 +89,7 @@ def learn(path, noise, p, rng, progress, share):
     """Train every vertex of a walk as centre, in its order. Where masters take a `share` of
     changes, these are made so much larger.
     """
-    a = (p.step + (LAST - p.step) * progress) / share
+    a = (p.learning_rate + (LAST - p.learning_rate) * progress) / share
     near = np.empty(2 * p.window + AT_ONCE, np.int32)
     far = np.empty(2 * p.window * p.negatives + AT_ONCE, np.int32)
     g, new = np.empty(len(near) + len(far), np.float32), np.empty(p.dimensions, np.float32)

@@ -25,8 +25,8 @@ class WalkInput(Graph):
 class Walking(Program):
     """A program that walks from every vertex of type `node`, along edges `link`."""
 
-    walks: int = param(10, "walks from each vertex in an epoch", low=1)
-    length: int = param(40, "vertices on a walk", low=1)
+    num_walks: int = param(10, "walks from each vertex in an epoch", low=1, former="walks")
+    walk_length: int = param(40, "vertices on a walk", low=1, former="length")
     p: float = param(
         1.0, "node2vec: above 1, walks seldom go back at once", low=1e-3, high=1e3, dtype="f4"
     )

@@ -102,5 +102,7 @@ class Walks(Walking):
     tau = Context(begun=total(), taken=total(), walks=metric(), steps=metric())
 
     def stages(self):
-        walks = Generate(counting(chosen(self)), None, "node", rounds=self.walks, path="length")
-        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.length)), GlobalSync(report)]
+        walks = Generate(
+            counting(chosen(self)), None, "node", rounds=self.num_walks, path="walk_length"
+        )
+        return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.walk_length)), GlobalSync(report)]

@@ -24,7 +24,7 @@ def into_bins(feature, edges, p):
     x = np.empty(n, np.float32)
     for i in range(n):
         x[i] = edges[i].value
-    last = ends(np.sort(x), p.bins)
+    last = ends(np.sort(x), p.max_bins)
     for edge in edges:
         edge.bin = np.searchsorted(last, edge.value)
     feature.bins = len(last)

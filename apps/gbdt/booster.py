@@ -21,7 +21,7 @@ def grown(model):
 
 def by_node(program, model, name):
     """Return a field of all nodes, (trees, nodes)."""
-    held = np.asarray(model.fields["tau"][name])[0].reshape(program.trees, -1)
+    held = np.asarray(model.fields["tau"][name])[0].reshape(program.max_iter, -1)
     return held[: grown(model)]
 
 

@@ -18,22 +18,22 @@ class BoostedSamples(Samples):
 
 def nodes(p):
     """Return the number of nodes of a whole tree, numbered from 1."""
-    return 2 ** (p.depth + 1)
+    return 2 ** (p.max_depth + 1)
 
 
 def widest(p):
     """Return the number of nodes of the last level."""
-    return 2**p.depth
+    return 2**p.max_depth
 
 
 def split(p):
     """Return the number of nodes of the last level that is split."""
-    return 2 ** (p.depth - 1)
+    return 2 ** (p.max_depth - 1)
 
 
 def forest(p):
     """Return the shape of an array with a number for each node of each tree."""
-    return p.trees, nodes(p)
+    return p.max_iter, nodes(p)
 
 
 PER_NODE = {

@@ -29,19 +29,37 @@ class GBDT(Program):
     """Gradient boosted trees on sparse samples, for two classes or for numbers."""
 
     loss: str = param("logistic", "loss of a sample", choices=tuple(LOSSES))
-    trees: int = param(100, "trees, one an epoch", low=1, high=100_000)
-    depth: int = param(6, "levels of splits of a tree", low=1, high=12)
-    rate: float = param(0.3, "learning rate", low=0, dtype="f8")
+    max_iter: int = param(100, "trees, one an epoch", low=1, high=100_000, former="trees")
+    max_depth: int = param(6, "levels of splits of a tree", low=1, high=12, former="depth")
+    learning_rate: float = param(0.3, "share of each tree", low=0, dtype="f8", former="rate")
     l2: float = param(1.0, "penalty on the weights of leaves", low=0, dtype="f8")
-    least_h: float = param(1.0, "smallest sum of second derivatives in a leaf", low=0, dtype="f8")
-    least_gain: float = param(0.0, "the gain that a split must exceed", low=0, dtype="f8")
-    row_share: float = param(
-        1.0, "chance of a sample to be in the sums of a tree", low=1e-9, high=1, dtype="f8"
+    min_child_weight: float = param(
+        1.0,
+        "smallest sum of second derivatives in a leaf",
+        low=0,
+        dtype="f8",
+        former="least_h",
     )
-    column_share: float = param(
-        1.0, "chance of a feature to be in a tree", low=1e-9, high=1, dtype="f8"
+    min_gain: float = param(
+        0.0, "the gain that a split must exceed", low=0, dtype="f8", former="least_gain"
     )
-    bins: int = param(255, "bins of a feature, at most", low=2, high=255)
+    subsample: float = param(
+        1.0,
+        "chance of a sample to be in the sums of a tree",
+        low=1e-9,
+        high=1,
+        dtype="f8",
+        former="row_share",
+    )
+    colsample_bytree: float = param(
+        1.0,
+        "chance of a feature to be in a tree",
+        low=1e-9,
+        high=1,
+        dtype="f8",
+        former="column_share",
+    )
+    max_bins: int = param(255, "bins of a feature, at most", low=2, high=255, former="bins")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, high=1e9, dtype="f8"
     )
@@ -68,11 +86,11 @@ class GBDT(Program):
     entry = Edge("sample", "feature", value=data("f4"), bin=mirror("u1"), held_out="sample")
     tau = Context(**FOREST, **PER_NODE, **OF_A_TREE, **JUDGED, leaves=metric(), trees=metric())
 
-    epochs = 100  # as many as trees: `__init__`
+    epochs = 100  # as many as max_iter: `__init__`
 
     def __init__(self, *nameless, **parameters):
         super().__init__(*nameless, **parameters)
-        self.epochs = self.trees
+        self.epochs = self.max_iter
         self.monitor = "test_logloss" if LOSSES[self.loss].of_classes else "test_rmse"
 
     def setup(self):
@@ -89,9 +107,9 @@ class GBDT(Program):
 
     def stages(self):
         drawn = (
-            [Exchange(None, enter=growing.leave_out, over="sample")] if self.row_share < 1 else []
+            [Exchange(None, enter=growing.leave_out, over="sample")] if self.subsample < 1 else []
         )
-        if self.column_share < 1:
+        if self.colsample_bytree < 1:
             drawn.append(Exchange(None, enter=growing.draw, over="feature"))
         return [
             Exchange(None, enter=growing.quantise, over="sample"),
@@ -115,7 +133,7 @@ class GBDT(Program):
         return judged(LOSSES[self.loss], held_out=cluster.has_test)
 
     def converged(self, metrics):
-        return metrics["trees"] >= self.trees
+        return metrics["trees"] >= self.max_iter
 
     def predict(self):
         if LOSSES[self.loss].of_classes:

@@ -30,14 +30,14 @@ def quantise(sample, tau):
 
 def leave_out(sample, rng, p):
     """Leave a sample that is not drawn out of the sums; it goes through the tree all the same."""
-    if rng.uniform() >= p.row_share:
+    if rng.uniform() >= p.subsample:
         sample.state[0] = 0
         sample.state[1] = 0
 
 
 def draw(feature, tau, rng, p):
     """Make a feature that is not drawn rest."""
-    if rng.uniform() >= p.column_share:
+    if rng.uniform() >= p.colsample_bytree:
         feature.rests = tau.tree + 1
 
 
@@ -51,8 +51,8 @@ def plant(tau, p):
     """Begin a tree of one node."""
     tau.nodes, tau.grown = 1, False
     tau.sums[0, 0], tau.sums[1, 0] = tau.all_g, tau.all_h
-    tau.least_h = max(1, math.ceil(p.least_h * tau.per_h))
-    tau.least_gain = max(p.least_gain, SMALLEST_GAIN)
+    tau.least_h = max(1, math.ceil(p.min_child_weight * tau.per_h))
+    tau.least_gain = max(p.min_gain, SMALLEST_GAIN)
     weigh(tau, p)
 
 
@@ -66,7 +66,7 @@ def weigh(tau, p):
     mean = g / np.where(sums[1] > 0, h + p.l2, np.inf)
     tau.fit[:n] = g * mean
     tau.open[:n] = sums[1] >= 2 * tau.least_h
-    tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.rate * mean, h
+    tau.weight[t, n : 2 * n], tau.cover[t, n : 2 * n] = -p.learning_rate * mean, h
 
 
 def divide(tau, p):
@@ -80,7 +80,7 @@ def divide(tau, p):
     sums[:, 1 : 2 * n : 2] = np.where(split, np.where(left, gone, kept), 0)
     tau.nodes = 2 * n
     weigh(tau, p)
-    tau.grown = bool(2 * n == 2**p.depth or not split.any())
+    tau.grown = bool(2 * n == 2**p.max_depth or not split.any())
 
 
 def between(low, high):

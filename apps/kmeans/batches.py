@@ -9,7 +9,7 @@ from tux.apps.kmeans.passes import distances
 
 def hold(feature, p):
     """Set the sums to those of the first centers, as if each were a sample of its own."""
-    for k in range(p.clusters):
+    for k in range(p.n_clusters):
         feature.sums[k] = feature.s[k]
 
 

@@ -31,20 +31,20 @@ def of_sample(field, kept, passing):
 
 
 CONTEXT = {
-    **{name: value("f8", "clusters") for name in ("size", "square")},
-    "members": value("f8", "clusters", kept=False),
-    "norm": value("f4", "clusters", finite=False),
-    "share": value("f4", "clusters"),
-    "retreat": value("f4", "clusters", kept=False, finite=False),
-    "lowest": value("f8", lambda p: max(p.clusters, trials(p)), kept=False, finite=False),
+    **{name: value("f8", "n_clusters") for name in ("size", "square")},
+    "members": value("f8", "n_clusters", kept=False),
+    "norm": value("f4", "n_clusters", finite=False),
+    "share": value("f4", "n_clusters"),
+    "retreat": value("f4", "n_clusters", kept=False, finite=False),
+    "lowest": value("f8", lambda p: max(p.n_clusters, trials(p)), kept=False, finite=False),
     "trial_square": value("f8", trials, kept=False),
     **{name: value("i8", kept=False) for name in ("farthest", "empty", "best", "at", "chosen")},
     **{name: value("f8", kept=False) for name in ("found", "variance", "n")},
-    "joined": total("clusters"),
+    "joined": total("n_clusters"),
     **{name: total() for name in ("squares", "changed", "samples", "spread", "mean_square")},
     "features": total(),
     "drawn": total(trials, combine="min"),
-    "lots": total("clusters", combine="min"),
+    "lots": total("n_clusters", combine="min"),
     "left": total(trials),
     "far": argmax(),
     "test_squares": total(),
@@ -55,9 +55,13 @@ CONTEXT = {
 class Clusters(Program):
     """Parameters and the end of training, of k-means on samples and on points."""
 
-    clusters: int = param(8, "clusters to find", low=1)
-    start: str = param("k-means++", "the first centers", choices=("k-means++", "random"))
-    batch: int = param(0, "samples in a mini-batch, after which centers move; 0: all", low=0)
+    n_clusters: int = param(8, "clusters to find", low=1, former="clusters")
+    init: str = param(
+        "k-means++", "the first centers", choices=("k-means++", "random"), former="start"
+    )
+    batch_size: int = param(
+        0, "samples in a mini-batch, after which centers move; 0: all", low=0, former="batch"
+    )
     tol: float = param(
         1e-4,
         "end when the centers have moved less, as a share of the mean variance of a feature",

@@ -93,7 +93,7 @@ def show_all(sample, edges, tau):
 
 def adopt_all(feature, tau, p):
     """Make the coordinates of all candidates those of the centers."""
-    for k in range(p.clusters):
+    for k in range(p.n_clusters):
         feature.s[k], feature.sums[k] = feature.sums[k], 0.0
         tau.grown[k] += np.float64(feature.s[k]) ** 2
 

@@ -25,8 +25,8 @@ class SparseKMeans(Clusters):
     input = Bags()
     sample = Vertex(whole=True, **of_sample(mirror, {"kept": True}, {}))
     feature = Vertex(
-        s=value("f4", "clusters"),
-        sums=shared("f8", "clusters", kept=False),
+        s=value("f4", "n_clusters"),
+        sums=shared("f8", "n_clusters", kept=False),
         touched=delta("i1", combine="max"),
         trial=value("f4", start.trials, kept=False),
         shown=delta("f8", start.trials),
@@ -34,8 +34,8 @@ class SparseKMeans(Clusters):
     entry = Edge("sample", "feature", value=data("f4"))
     tau = Context(
         shown_square=total(start.trials),
-        grown=total("clusters"),
-        crossed=total("clusters"),
+        grown=total("n_clusters"),
+        crossed=total("n_clusters"),
         **CONTEXT,
     )
 
@@ -49,10 +49,10 @@ class SparseKMeans(Clusters):
         ]
         begin = (
             self._random()
-            if self.start == "random"
+            if self.init == "random"
             else [self._greedy(), Apply("feature", first.adopt)]
         )
-        if self.batch:
+        if self.batch_size:
             return [*known, *begin, Apply("feature", hold)]
         return [*known, *begin, Exchange(assign, over="sample"), GlobalSync(judge)]
 
@@ -74,7 +74,7 @@ class SparseKMeans(Clusters):
             GlobalSync(first.shown),
             Exchange(first.weigh, over="sample"),
             GlobalSync(first.chosen),
-            times="clusters",
+            times="n_clusters",
         )
 
     def _batches(self):
@@ -83,13 +83,13 @@ class SparseKMeans(Clusters):
             Exchange(add, over="sample", split=8),
             Apply("feature", move),
             GlobalSync(grow),
-            vertices=self.batch,
+            vertices=self.batch_size,
         )
         anew = Exchange(None, enter=forget), Exchange(assign, over="sample")
         return [part, *anew, GlobalSync(judge_anew)]
 
     def stages(self):
-        if self.batch:
+        if self.batch_size:
             return self._batches()
         return [
             Exchange(None, enter=relocate),

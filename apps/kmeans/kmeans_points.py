@@ -25,12 +25,12 @@ class PointKMeans(Clusters):
     input = Points()
     sample = Vertex(x=data("f8", "dims"), **of_sample(value, {}, {"kept": False}))
     tau = Context(
-        center=value("f8", "clusters", "dims"),
-        sums=value("f8", "clusters", "dims", kept=False),
-        gained=total("clusters", "dims"),
+        center=value("f8", "n_clusters", "dims"),
+        sums=value("f8", "n_clusters", "dims", kept=False),
+        gained=total("n_clusters", "dims"),
         middle=value("f8", "dims"),
         whole=total("dims"),
-        across=value("f4", "dims", "clusters"),
+        across=value("f4", "dims", "n_clusters"),
         trial=value("f8", start.trials, "dims", kept=False),
         shown=total(start.trials, "dims"),
         **CONTEXT,
@@ -44,8 +44,8 @@ class PointKMeans(Clusters):
             Apply("sample", point_first.spread),
             GlobalSync(point_first.varied),
         ]
-        first = self._random() if self.start == "random" else [self._greedy()]
-        if self.batch:
+        first = self._random() if self.init == "random" else [self._greedy()]
+        if self.batch_size:
             return [*known, *first, GlobalSync(hold)]
         return [*known, *first, Apply("sample", assign), GlobalSync(ended)]
 
@@ -61,13 +61,13 @@ class PointKMeans(Clusters):
             GlobalSync(point_first.shown),
             Apply("sample", point_first.weigh),
             GlobalSync(point_first.chosen),
-            times="clusters",
+            times="n_clusters",
         )
 
     def stages(self):
-        if self.batch:
+        if self.batch_size:
             part = MiniBatch(
-                Apply("sample", join), GlobalSync(grow), vertices=self.batch, over="src"
+                Apply("sample", join), GlobalSync(grow), vertices=self.batch_size, over="src"
             )
             anew = Apply("sample", forget), Apply("sample", assign)
             return [part, *anew, GlobalSync(judge_anew)]

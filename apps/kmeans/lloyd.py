@@ -46,7 +46,7 @@ def judge(tau, p):
     tau.members[:] += tau.joined
     tau.inertia, tau.moved = tau.squares, tau.changed
     (empty,) = np.nonzero(tau.members == 0)
-    sample, cluster = divmod(tau.far.key, p.clusters)
+    sample, cluster = divmod(tau.far.key, p.n_clusters)
     tau.farthest = -1
     if len(empty) and tau.far.value > 0 and tau.members[cluster] > 1:
         tau.farthest, tau.empty = sample, empty[0]

@@ -52,7 +52,7 @@ def may_stay(sample, own, tau):
 def enter(sample, cluster, own, tau, p):
     """Put the sample into a cluster, at a squared distance from its center."""
     tau.squares += own
-    tau.far.add(own, sample.id * np.int64(p.clusters) + cluster)
+    tau.far.add(own, sample.id * np.int64(p.n_clusters) + cluster)
     if cluster != sample.held:
         tau.changed += 1
         tau.joined[cluster] += 1

@@ -14,7 +14,7 @@ from tux.apps.kmeans.nearest import enter, least, may_stay, settle
 
 def distances(edges, square, tau, p):
     """Return squared distances to all centers, (clusters,) float32."""
-    near = np.zeros(p.clusters, np.float32)
+    near = np.zeros(p.n_clusters, np.float32)
     for i in range(0, len(edges) - 1, 2):
         one, two = edges[i], edges[i + 1]
         x, y = one.value, two.value
@@ -69,7 +69,7 @@ def move(feature, tau, p):
     the old ones.
     """
     if feature.touched:
-        for k in range(p.clusters):
+        for k in range(p.n_clusters):
             old, new = np.float64(feature.s[k]), np.float64(np.float32(feature.sums[k]))
             feature.s[k] = new
             tau.grown[k] += new * new - old * old

@@ -50,7 +50,7 @@ def chosen(tau, p):
     """Make the best candidate the next center; behind the last one, prepare inner products."""
     choose(tau)
     tau.center[tau.at], tau.size[tau.at] = tau.trial[tau.best], tau.found
-    if tau.chosen == p.clusters:
+    if tau.chosen == p.n_clusters:
         turn(tau)
 
 

@@ -23,7 +23,7 @@ def four(x, mean, j):
 
 def distances(x, square, tau, p):
     """Return squared distances to all centers, (clusters,) float32; eight features at a time."""
-    near, mean, c = np.empty(p.clusters, np.float32), tau.middle, tau.across
+    near, mean, c = np.empty(p.n_clusters, np.float32), tau.middle, tau.across
     whole = np.float32(square)
     for k in range(len(near)):
         near[k] = whole + tau.norm[k]

@@ -54,7 +54,7 @@ def sizes(program, model) -> np.ndarray:
     """Return the number of samples in each cluster, (clusters,) int64. Centers may be means of
     others: with mini-batches, of all that have joined them.
     """
-    return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.clusters)
+    return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.n_clusters)
 
 
 def exported(program, model) -> dict[str, np.ndarray]:

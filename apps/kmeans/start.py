@@ -13,7 +13,7 @@ import numpy as np
 
 def trials(p):
     """Return the number of candidates for a center, as many as in scikit-learn."""
-    return 2 + int(math.log(p.clusters))
+    return 2 + int(math.log(p.n_clusters))
 
 
 def begin(sample, tau):
@@ -38,10 +38,8 @@ def draw(sample, tau, p, rng):
 
 
 def draw_alike(sample, tau, p, rng):
-    """Draw a number with the same chance for all samples: one of each `clusters` groups becomes a
-    center.
-    """
-    sample.group = sample.id % p.clusters
+    """All samples have the same chance: one of each `n_clusters` groups becomes a center."""
+    sample.group = sample.id % p.n_clusters
     sample.number = rng.uniform()
     tau.lots[sample.group] = min(tau.lots[sample.group], sample.number)
 

@@ -45,7 +45,7 @@ def begin(tau, p):
     keep(tau, p)
     tau.copy_of_b = tau.b
     curvature = tau.bend * tau.mean_square
-    tau.rate = (p.step or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
+    tau.rate = (p.learning_rate or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
 
 
 def descending(loss, rule, *, intercept):
@@ -60,7 +60,7 @@ def descending(loss, rule, *, intercept):
             length += edge.value * edge.value * longer
         s = tau.rate / math.sqrt(1 + p.decay * (tau.visited - tau.elsewhere))
         s = min(s, 1 / max(bend * sample.c * length, 1e-300))
-        d = sample.c * slope(sample.label, m, p.width)
+        d = sample.c * slope(sample.label, m, p.epsilon)
         for edge in edges:
             w, longer = read(edge.feature)
             size = s * longer
@@ -87,6 +87,6 @@ def prepared(program, loss):
 
 def epoch(program, loss):
     """Return the stages of an epoch."""
-    descend = descending(loss, program.average, intercept=program.intercept)
+    descend = descending(loss, program.average, intercept=program.fit_intercept)
     means = averaged(program.average), GlobalSync(finish)
     return [Exchange(descend, over="sample"), *means]

@@ -13,13 +13,13 @@ def check_batch(batch):
     """
     if batch == 1:
         raise UsageError(
-            "batch 1 may be read as one sample and as all of them",
+            "batch_size 1 may be read as one sample and as all of them",
             do="give a share of all that is less than 1, such as .01, or 2 samples or more; a "
             "number that is larger than theirs means all",
         )
     if batch > 1 and batch != round(batch):
         raise UsageError(
-            f"batch {batch:g} is no number of samples",
+            f"batch_size {batch:g} is no number of samples",
             do="give a whole number, or a share of all that is less than 1, such as .01",
         )
 
@@ -34,7 +34,7 @@ def sizes(program):
     """Return the size of mini-batches as MiniBatch takes it: a share of the samples if it is below
     1, else a number of them.
     """
-    batch = program.batch or BATCHES.get(program.solver, 1.0)
+    batch = program.batch_size or BATCHES.get(program.solver, 1.0)
     return {"blocks": max(1, round(1 / batch))} if batch < 1 else {"vertices": round(batch)}
 
 

@@ -96,7 +96,7 @@ def projecting(curvature):
             along += edge.value * edge.feature.d
         sample.along = along
         if sample.c > 0:
-            tau.bent += sample.c * curvature(sample.r / sample.c, p.width) * along * along
+            tau.bent += sample.c * curvature(sample.r / sample.c, p.epsilon) * along * along
 
     return project
 
@@ -105,7 +105,7 @@ def trials(loss):
     """Return a UDF that adds up the loss and its slope where the search is."""
 
     def attempt(sample, tau, p):
-        value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.width)
+        value, slope = loss(sample.label, sample.m + tau.step * sample.along, p.epsilon)
         sample.r = sample.c * slope
         tau.loss += sample.c * value
         tau.of_b += sample.r

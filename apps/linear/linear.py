@@ -45,39 +45,40 @@ class Linear(Program):
         1.0, "penalty on half the sum of w^2, with --penalty l2 or elastic", low=0, dtype="f8"
     )
     solver: str = param("lbfgs", "how the minimum is found", choices=tuple(SOLVERS))
-    intercept: bool = param(False, "fit an intercept, which is not penalised")
+    fit_intercept: bool = param(False, "fit an intercept, not penalised", former="intercept")
     positive_weight: float = param(
         1.0, "weight of samples of the second class", low=1e-9, dtype="f8"
     )
-    width: float = param(1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8")
+    epsilon: float = param(
+        1.35, "error from which on the loss huber is linear", low=1e-9, dtype="f8", former="width"
+    )
     tol: float = param(
-        1e-5,
-        "lbfgs ends when gradient and change, as reported, are smaller than this",
-        low=0,
-        dtype="f8",
+        1e-5, "lbfgs ends when gradient and change, as reported, are smaller", low=0, dtype="f8"
     )
     memory: int = param(10, "pairs of vectors that lbfgs keeps", low=1, high=1000)
     path: int = param(
         1, "number of penalties down to l2; with lbfgs and the penalty l2", low=1, high=1000
     )
-    batch: float = param(
+    batch_size: float = param(
         0.0,
         "samples in a mini-batch: a share of all below 1, else a number from 2 on. 0: adam .15, "
         "others .01",
         low=0,
         dtype="f8",
+        former="batch",
     )
-    step: float = param(
+    learning_rate: float = param(
         0.0,
         "first step size; of sgd and averaging as a share of 1 / curvature. 0: adam .05, "
         "adagrad .1, rmsprop .01, sgd and averaging 1",
         low=0,
         dtype="f8",
+        former="step",
     )
     decay: float = param(
         0.05,
-        "in epoch t, from 0, the step size is step / (1 + decay t), but not adagrad's; averaging: "
-        "step / sqrt(1 + decay t), t being the samples of a worker so far",
+        "in epoch t, from 0, the step size is the first / (1 + decay t), but not adagrad's; "
+        "averaging: the first / sqrt(1 + decay t), t being the samples of a worker so far",
         low=0,
         dtype="f8",
     )

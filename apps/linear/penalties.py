@@ -15,8 +15,8 @@ _OF_SOLVERS = {
     "tol": ("lbfgs",),
     "memory": ("lbfgs",),
     "path": ("lbfgs",),
-    "batch": ("adam", "adagrad", "rmsprop", "sgd"),
-    "step": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),
+    "batch_size": ("adam", "adagrad", "rmsprop", "sgd"),
+    "learning_rate": ("adam", "adagrad", "rmsprop", "sgd", "averaging"),
     "decay": ("adam", "rmsprop", "sgd", "averaging"),
     "average": ("averaging",),
     "beta1": ("adam",),
@@ -73,11 +73,11 @@ def check(program):
                 do=f"leave {name} out, or choose the solver {solvers[0]}",
             )
     check_path(program)
-    check_batch(program.batch)
-    if program.loss != "huber" and _is_given(program, "width"):
+    check_batch(program.batch_size)
+    if program.loss != "huber" and _is_given(program, "epsilon"):
         raise UsageError(
-            f"width has no effect with the loss {program.loss}",
-            do="leave width out, or choose the loss huber",
+            f"epsilon has no effect with the loss {program.loss}",
+            do="leave epsilon out, or choose the loss huber",
         )
 
 

@@ -33,7 +33,7 @@ def losing(loss):
     """Return a UDF that adds up the losses of samples in training."""
 
     def lose(sample, edges, tau, p):
-        value, _ = loss(sample.label, margin(edges, tau), p.width)
+        value, _ = loss(sample.label, margin(edges, tau), p.epsilon)
         tau.judged += sample.c * value
 
     return lose
@@ -57,7 +57,7 @@ def judging(loss, *, of_classes):
 
     def judge_class(sample, edges, tau, p):
         m = margin(edges, tau)
-        value, _ = loss(sample.label, m, p.width)
+        value, _ = loss(sample.label, m, p.epsilon)
         tau.judged += value
         tau.tested += 1
         tau.right += (m > 0) == (sample.label > 0)
@@ -65,7 +65,7 @@ def judging(loss, *, of_classes):
 
     def judge_number(sample, edges, tau, p):
         m = margin(edges, tau)
-        value, _ = loss(sample.label, m, p.width)
+        value, _ = loss(sample.label, m, p.epsilon)
         tau.judged += value
         tau.tested += 1
         tau.squares += (m - sample.label) ** 2

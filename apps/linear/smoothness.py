@@ -34,7 +34,7 @@ def begin(feature, tau):
 
 def square(sample, edges, tau, p):
     """Add up c |x|^2 of a sample."""
-    part = 1.0 if p.intercept else 0.0
+    part = 1.0 if p.fit_intercept else 0.0
     for edge in edges:
         part += edge.value * edge.value
     tau.squares_of_x += sample.c * part
@@ -42,7 +42,7 @@ def square(sample, edges, tau, p):
 
 def keep(tau, p):
     """Set |v|, and the mean of c |x|^2."""
-    tau.d = 1.0 if p.intercept else 0.0
+    tau.d = 1.0 if p.fit_intercept else 0.0
     tau.norm = math.sqrt(tau.norms + tau.d)
     tau.mean_square = tau.squares_of_x / max(tau.size, 1.0)
 
@@ -72,7 +72,7 @@ def turn(feature, tau):
 
 def measure(tau, p):
     """Set |v|, which was made of a v of length 1."""
-    tau.d = tau.of_b / tau.norm if p.intercept else 0.0
+    tau.d = tau.of_b / tau.norm if p.fit_intercept else 0.0
     tau.norm = max(math.sqrt(tau.norms + tau.d * tau.d), 1e-300)
 
 

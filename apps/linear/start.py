@@ -42,7 +42,7 @@ def beginning(program):
     l1, l2 = PENALTIES[program.penalty]
 
     def begin(tau, p):
-        if p.intercept and tau.weights > 0:
+        if p.fit_intercept and tau.weights > 0:
             put(tau, b=constant(program.loss, tau.labels, tau.weights))
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2

@@ -63,7 +63,7 @@ def differentiating(slope, *, intercept):
         m = tau.b
         for edge in edges:
             m += edge.value * edge.feature.w
-        r = sample.c * slope(sample.label, m, p.width)
+        r = sample.c * slope(sample.label, m, p.epsilon)
         if r != 0:
             for edge in edges:
                 edge.feature.gathered += edge.value * r
@@ -113,7 +113,7 @@ def prepared(program, loss):
 
 def epoch(program, loss):
     """Return the stages of an epoch."""
-    update, intercept = UPDATES[program.solver], program.intercept
+    update, intercept = UPDATES[program.solver], program.fit_intercept
     slopes = (
         loss.wide.differentiating(loss.f, intercept=intercept)
         if loss.wide
@@ -126,5 +126,5 @@ def epoch(program, loss):
     ]
     # adagrad's steps fall by themselves
     decay = 0.0 if program.solver == "adagrad" else program.decay
-    slow = GlobalSync(slowing(program.step or STEPS[program.solver], decay))
+    slow = GlobalSync(slowing(program.learning_rate or STEPS[program.solver], decay))
     return [slow, MiniBatch(*steps, **sizes(program))]

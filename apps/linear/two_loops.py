@@ -48,7 +48,7 @@ CONTEXT = {
 def direct(tau, p):
     """Set the coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made = p.memory, tau.iteration
-    at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.intercept))
+    at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.fit_intercept))
     s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
     put(tau, g=g)
     mine = np.concatenate([tau.past, g[None]])

@@ -28,7 +28,7 @@ class LinearReport(SparseReport):
         top = np.argsort(-np.abs(w), axis=None, kind="stable")[:TOP]
         places = zip(*np.unravel_index(top, w.shape), strict=True)
         rows = [(model.ids["feature"][j], of[k], w[j, k]) for j, k in places]
-        if program.intercept:
+        if program.fit_intercept:
             b = model.fields["tau"]["b"][0]
             rows = [("(intercept)", of[k], b[k]) for k in range(len(of))] + rows
         return {
@@ -59,8 +59,8 @@ class LinearReport(SparseReport):
         if not found or found[-1] <= LOWER * min(found):
             return []
         return [
-            f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}; a smaller --step "
-            "may mend it"
+            f"the objective has risen from {min(found):.6g} to {found[-1]:.6g}; a smaller "
+            "--learning-rate may mend it"
         ]
 
     def history(self, program, records):

@@ -71,7 +71,8 @@ def advance(v, group, other, dot, err, step, p):
 
 def sgd(user, item, rating, tau, p):
     """Make one step on both ends of a rating."""
-    active, step = min(p.rank, p.warm) if tau.epoch == 0 else p.rank, p.step * np.float32(tau.root)
+    active = min(p.rank, p.warm) if tau.epoch == 0 else p.rank
+    step = p.learning_rate * np.float32(tau.root)
     step, rest = (
         step * np.sqrt(np.float32(min(p.rank, p.warm))),
         step * np.sqrt(np.float32(active - min(active, p.warm))),
@@ -109,10 +110,12 @@ class MF(Program):
     """
 
     rank: int = param(32, "latent dimensions", low=1)
-    step: float = param(0.1, "initial step size", low=1e-9, dtype="f4")
+    learning_rate: float = param(0.1, "initial step size", low=1e-9, dtype="f4", former="step")
     reg: float = param(0.05, "L2 penalty on both factors, per rating", low=0, dtype="f4")
     warm: int = param(4, "leading dimensions, trained alone in the first epoch", low=1)
-    batch: int = param(0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0)
+    batch_size: int = param(
+        0, "ratings per mini-batch over all workers; 0: one batch an epoch", low=0, former="batch"
+    )
     monitor = "test_rmse"
     input = Ratings()
     user = item = Vertex(f=shared("rank", init=uniform(0, 1)), G=shared(2), norm=shared(2))
@@ -133,7 +136,7 @@ class MF(Program):
             Exchange(sgd, over="item"),
             Apply("item", renorm),
             Apply("user"),
-            edges=self.batch,
+            edges=self.batch_size,
             order="rotated",
         )
         return [batch, Apply("user", renorm), GlobalSync(finish)]

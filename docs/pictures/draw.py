@@ -158,7 +158,7 @@ def clicks(folder):
     sizes = "--samples 4000 --features 400".split()
     assert main(["generate", "clicks", *sizes, "--out", train, "--test", test]) == 0
     out = str(folder / "path")
-    flags = f"--test {test} --l1 0.5 --path 8 --intercept --out {out}".split()
+    flags = f"--test {test} --l1 0.5 --path 8 --fit-intercept --out {out}".split()
     assert main(["run", "blockpg", train, *flags]) == 0
     table = np.genfromtxt(f"{out}/model/path.tsv", names=True, delimiter="\t")
     figure, axes = plt.subplots(figsize=WIDE)
@@ -182,7 +182,7 @@ def boosting():
     train, test = (x[:4000], y[:4000]), (x[4000:], y[4000:])
     figure, axes = plt.subplots(figsize=WIDE)
     for depth in (1, 2, 4, 8):
-        run = tux.run(tux.GBDT(depth=depth, rate=0.2), train, test, progress=False)
+        run = tux.run(tux.GBDT(max_depth=depth, learning_rate=0.2), train, test, progress=False)
         axes.plot(run.history["epoch"], run.history["test_logloss"], label=f"depth {depth}")
     axes.set(xlabel="trees", ylabel="log loss on held-out samples")
     axes.legend(frameon=False)
@@ -211,7 +211,7 @@ def cuts(folder):
 def clusters():
     """Draw points in the colours of their clusters, and the centers."""
     made = generated_clusters(600, 2, 6, spread=1.2)
-    run = tux.run(tux.PointKMeans(clusters=6), made.x, progress=False)
+    run = tux.run(tux.PointKMeans(n_clusters=6), made.x, progress=False)
     center = run.context["center"][0].reshape(6, 2)
     figure, axes = plt.subplots(figsize=WIDE)
     axes.scatter(*made.x.T, c=run.vertices["sample"]["cluster"], cmap=CATEGORIES, s=4, vmax=9)
@@ -226,7 +226,7 @@ def novel(folder):
     """
     file, out = str(folder / "novel.txt"), str(folder / "novel")
     nx.write_edgelist(nx.les_miserables_graph(), file, data=False, delimiter="\t")
-    sizes = "--hold 0.1 --dimensions 16 --walks 40 --epochs 4".split()
+    sizes = "--hold 0.1 --dimensions 16 --num-walks 40 --epochs 4".split()
     assert main(["run", "deepwalk", file, *sizes, "--out", out]) == 0
     (HERE / "novel.png").unlink(missing_ok=True)
     assert main(["export", out, "--format", "picture", "--out", str(HERE / "novel.png")]) == 0

@@ -116,7 +116,7 @@ def test_parameters_are_called_as_in_python(tmp_path):
     told(UsageError, lambda: linear(penalty="l1"), "choose the solver adagrad")
     told(UsageError, lambda: linear(l1=3), "choose the penalty l1, or elastic", "leave l1 out")
     told(UsageError, lambda: linear(solver="adam", memory=3), "choose the solver lbfgs")
-    told(UsageError, lambda: linear(width=2), "choose the loss huber")
+    told(UsageError, lambda: linear(epsilon=2), "choose the loss huber")
     (tmp_path / "s.svm").write_text("a 1:1\nb 2:1\nc 2:1\n")
     data = str(tmp_path / "s.svm")
     named = linear(negative="x", positive="y")

@@ -55,7 +55,7 @@ def epoch(w, b, t, rule):
 def test_epochs_by_their_formulas(rule):
     program = Linear(
         solver="averaging", average=rule, penalty="elastic", l1=L1, l2=L2, decay=DECAY,
-        intercept=True,
+        fit_intercept=True,
     )  # fmt: skip
     team = Team(program, FEW.edges(), k=2, by=HOMES).train(2)
     w, b = epoch(np.zeros(3), math.log(0.5), 0.0, rule)  # the odds of the classes
@@ -85,7 +85,7 @@ def test_a_feature_of_one_worker_is_not_averaged():
     ],
 )
 def test_the_optimum_on_any_number_of_workers(k, rule):
-    team = fit(MADE, k=k, solver="averaging", average=rule, l2=0.5, intercept=True)
+    team = fit(MADE, k=k, solver="averaging", average=rule, l2=0.5, fit_intercept=True)
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l2=0.5), rel=1e-9)
     assert said <= blockpg_oracle.solve(MADE, 0, 0.5, True)[0] * 1.001

@@ -130,7 +130,7 @@ def test_elastic_net(k, l1, l2):
 @pytest.mark.parametrize("k", [1, 2])
 def test_intercept(k):
     data = unbalanced()
-    team = fit(data, k=k, intercept=True, blocks=8 if k > 1 else 0)
+    team = fit(data, k=k, fit_intercept=True, blocks=8 if k > 1 else 0)
     reaches(team, data, 1e-7, 1.0, intercept=True)
     b = oracle.solve(data, 1.0, intercept=True)[2]
     assert b < -1 and found(team)[2] == pytest.approx(b, abs=1e-3)
@@ -139,7 +139,7 @@ def test_intercept(k):
 def test_an_intercept_alone():
     """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced()
-    team = fit(data, l1=1e4, intercept=True)
+    team = fit(data, l1=1e4, fit_intercept=True)
     said, w, b = found(team)
     share = (data.y > 0).mean()
     assert (
@@ -292,14 +292,15 @@ def test_ends_by_change_and_by_gap():
 
 
 @pytest.mark.parametrize(
-    "case", [{}, {"k": 2, "blocks": 8}, {"l2": 1.0}, {"intercept": True}, {"l1": 0.0, "l2": 1.0}]
+    "case",
+    [{}, {"k": 2, "blocks": 8}, {"l2": 1.0}, {"fit_intercept": True}, {"l1": 0.0, "l2": 1.0}],
 )
 def test_duality_gap(case):
     """Never less than what is missing, and nothing in the end."""
-    data = unbalanced() if "intercept" in case else MADE
+    data = unbalanced() if "fit_intercept" in case else MADE
     team = fit(data, every=1, **case)
     best, _, _ = oracle.solve(
-        data, case.get("l1", 1.0), case.get("l2", 0.0), case.get("intercept", False)
+        data, case.get("l1", 1.0), case.get("l2", 0.0), case.get("fit_intercept", False)
     )
     gaps, objective = (np.array(team.history(name)) for name in ("duality_gap", "objective"))
     assert (gaps >= objective - best - 1e-9 * best).all() and gaps[0] > 0.01 * best > 1e4 * gaps[-1]

@@ -91,7 +91,7 @@ def test_workers_and_tables_of_words(tmp_path):
         str(tmp_path / "mail.csv"),
         "--label",
         "kind",
-        "--intercept",
+        "--fit-intercept",
         "--l1",
         "1",
         "--tol",
@@ -164,7 +164,7 @@ def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
         str(tmp_path / "t.svm"),
         "--l1",
         "0.1",
-        "--intercept",
+        "--fit-intercept",
     ]
     assert main([*argv, "--workers", str(k), "--out", str(tmp_path / "out")]) == 0
     w, b = (

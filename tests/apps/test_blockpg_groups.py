@@ -113,7 +113,7 @@ def weights(folder):
 
 @pytest.mark.slow
 def test_a_run_by_groups(persons, capsys):
-    base = ["run", "blockpg", str(persons / "mail.csv"), "--tol", "1e-12", "--intercept"]
+    base = ["run", "blockpg", str(persons / "mail.csv"), "--tol", "1e-12", "--fit-intercept"]
     assert main([*base, "--out", str(persons / "alone")]) == 0
     capsys.readouterr()
     for k in (1, 2):

@@ -14,7 +14,9 @@ def test_held_out_samples(k, intercept):
         Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
     )
     assert test.x.any(1).all()
-    team = fit(train, test, k=k, blocks=8 if k > 1 else 0, every=1, epochs=5, intercept=intercept)
+    team = fit(
+        train, test, k=k, blocks=8 if k > 1 else 0, every=1, epochs=5, fit_intercept=intercept
+    )
     _, w, b = found(team)
     margins, last = test.x @ w + b, team.records[0][-1]
     assert last["test_logloss"] == pytest.approx(
@@ -39,7 +41,7 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
         Data(*(each[:2] for each in test._replace(x=0 * test.x))),
     ):
         team = fit(
-            train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, intercept=intercept
+            train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, fit_intercept=intercept
         )
         _, w, b = found(team)
         margins, last = mixed.x @ w + b, team.records[0][-1]

@@ -238,7 +238,7 @@ def test_an_export_is_a_fitted_estimator():
     """The lines that docs/blockpg.md shows."""
     LogisticRegression = pytest.importorskip("sklearn.linear_model").LogisticRegression
     data = unbalanced()
-    team = fit(data, intercept=True)
+    team = fit(data, fit_intercept=True)
     _, w, b = found(team)
     ids = {"feature": np.arange(data.x.shape[1])}
     held = {"feature": {"w": w}, "tau": {"b": np.array([b])}}

@@ -39,12 +39,12 @@ def correlated():
 
 
 CASES = {
-    "flat": (flat(), {"intercept": True, "tol": 1e-12}),
-    "flat, to no change": (flat(), {"intercept": True, "tol": 0.0}),
-    "correlated": (correlated(), {"intercept": True}),
+    "flat": (flat(), {"fit_intercept": True, "tol": 1e-12}),
+    "flat, to no change": (flat(), {"fit_intercept": True, "tol": 0.0}),
+    "correlated": (correlated(), {"fit_intercept": True}),
     "large values": (drawn(scale=1e3), {"l1": 1.0}),
     "elastic net": (MADE, {"l2": 0.5}),
-    "unbalanced": (unbalanced(), {"intercept": True}),
+    "unbalanced": (unbalanced(), {"fit_intercept": True}),
 }
 
 

@@ -21,8 +21,8 @@ APPS = {
     "lda": ("corpus", ["--topics", "4"]),
     "warplda": ("corpus", ["--topics", "4"]),
     "blockpg": ("clicks", []),
-    "deepwalk": ("graph", ["--dimensions", "4", "--length", "5", "--walks", "2"]),
-    "walks": ("graph", ["--length", "5", "--p", "0.5"]),
+    "deepwalk": ("graph", ["--dimensions", "4", "--walk-length", "5", "--num-walks", "2"]),
+    "walks": ("graph", ["--walk-length", "5", "--p", "0.5"]),
     str(PAGERANK): ("graph", []),
 }
 

@@ -96,7 +96,7 @@ def test_a_centre_is_the_formula(m, n):
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_learn_goes_through_a_walk(share):
     """Windows, labels, negatives and the falling step, for the numbers that the stream gives."""
-    p = Row(window=3, negatives=2, dimensions=5, step=np.float32(0.1))
+    p = Row(window=3, negatives=2, dimensions=5, learning_rate=np.float32(0.1))
     path, noise = nodes(8, 5), nodes(7, 5, seed=1)
     path[6].node = path[2].node  # a walk that comes by twice
     u, c, others = exact(path, "u"), exact(path, "c"), exact(noise, "c")
@@ -120,7 +120,7 @@ def test_learn_goes_through_a_walk(share):
 def test_learn_leaves_a_walk_of_one_alone():
     path, noise = nodes(1, 4), nodes(3, 4, seed=1)
     before = [row.node.c.copy() for row in noise]
-    p = Row(window=3, negatives=2, dimensions=4, step=np.float32(0.1))
+    p = Row(window=3, negatives=2, dimensions=4, learning_rate=np.float32(0.1))
     skipgram.learn(path, noise, p, Stream(np.zeros(1, np.uint64)), np.float32(0), np.float32(1))
     assert all(np.array_equal(row.node.c, old) for row, old in zip(noise, before, strict=True))
     assert np.array_equal(path[0].node.u, nodes(1, 4)[0].node.u)
@@ -158,7 +158,14 @@ def test_negatives_of_a_graph_without_edges():
 
 # Runs.
 
-SMALL = {"dimensions": 16, "window": 4, "walks": 12, "length": 12, "pool": 60, "step": 0.1}
+SMALL = {
+    "dimensions": 16,
+    "window": 4,
+    "num_walks": 12,
+    "walk_length": 12,
+    "pool": 60,
+    "learning_rate": 0.1,
+}
 
 
 def communities(n=40, seed=0):
@@ -187,7 +194,7 @@ def told_apart(u, edges=EDGES, half=HALF):
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_communities_are_told_apart(k, slack):
-    team = Team(DeepWalk(**SMALL, batch=8 * k), EDGES, k=k, slack=slack, jit=True).train(1)
+    team = Team(DeepWalk(**SMALL, batch_size=8 * k), EDGES, k=k, slack=slack, jit=True).train(1)
     u = team.gather("node", "u")
     assert told_apart(u) > 0.95
     assert np.linalg.norm(u, axis=1).max() < 10
@@ -196,7 +203,7 @@ def test_communities_are_told_apart(k, slack):
 
 def test_vectors_that_race_tell_communities_apart(all_threads):
     options = RunOptions(threads=4, racing=True)
-    worker = run(DeepWalk(**SMALL, batch=40), EDGES, options=options).worker
+    worker = run(DeepWalk(**SMALL, batch_size=40), EDGES, options=options).worker
     rows = worker.graph.vertices["node"].row_of
     assert told_apart(worker.tables["node"].arrays["u"][rows]) > 0.95
     assert len(all_threads) > 20
@@ -213,7 +220,7 @@ def single(program, edges, jit=True):
     return team.gather("node", "u"), team.gather("node", "c")
 
 
-TINY = {"dimensions": 5, "window": 2, "walks": 2, "length": 5, "pool": 12, "batch": 3}
+TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 12, "batch_size": 3}
 
 
 @pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.slow)])
@@ -241,7 +248,7 @@ def test_odd_graphs(k, directed):
         {},
         vertices={"node": [100, 50]},
     )
-    program = DeepWalk(**{**TINY, "walks": 20, "step": 0.5}, directed=directed)
+    program = DeepWalk(**{**TINY, "num_walks": 20, "learning_rate": 0.5}, directed=directed)
     team = Team(program, edges, k=k, jit=True).train(1)
     u, start = team.gather("node", "u"), Team(program, edges, k=1).gather("node", "u")
     assert np.isfinite(u).all()
@@ -256,7 +263,7 @@ def test_weights_are_read_where_they_are_asked_for(tmp_path):
     """
     file = tmp_path / "edges.txt"
     file.write_text("0 1 90\n1 2 90\n2 0 90\n0 3 1\n3 4 1\n4 0 1\n")
-    options = {**SMALL, "walks": 60}
+    options = {**SMALL, "num_walks": 60}
     visits = []
     for weighted in (False, True):
         result = run(DeepWalk(**options, weighted=weighted), file)
@@ -270,12 +277,14 @@ def test_batches_suit_the_graph():
     def batch(n, **parameters):
         edges = EdgeData.of(("node", "node"), [0], [1], {}, vertices={"node": np.arange(n)})
         program = DeepWalk(**parameters)
-        return program.input.specialise(program, edges).parameters["batch"]
+        return program.input.specialise(program, edges).parameters["batch_size"]
 
     assert (
-        batch(40_000) == 0 and batch(1_000_000) == 10_000 and batch(1_000_000, length=80) == 5_000
+        batch(40_000) == 0
+        and batch(1_000_000) == 10_000
+        and batch(1_000_000, walk_length=80) == 5_000
     )
-    assert batch(1_000_000, batch=7) == 7
+    assert batch(1_000_000, batch_size=7) == 7
     program = DeepWalk()
     assert program.stages(Cluster())[0].size.blocks == 5
     assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 40
@@ -292,7 +301,7 @@ def test_the_command(tmp_path):
     file.write_text(
         "".join(f"{a} {b}\n" for a, b in [("x", "y"), ("y", "z"), ("z", "x"), ("z", "w")])
     )
-    flags = [f"--{name}={value}" for name, value in {**TINY, "q": 0.5}.items()]
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in {**TINY, "q": 0.5}.items()]
     assert (
         main(
             ["run", "deepwalk", str(file), *flags, "--workers", "2", "--out", str(tmp_path / "out")]
@@ -308,7 +317,7 @@ def test_scores_by_labels_are_means_of_as_many_splits_as_asked_for(tmp_path, cap
         "".join(f"{a} {b}\n" for a, b in np.random.default_rng(0).integers(0, 20, (60, 2)))
     )
     labels.write_text("".join(f"{a} {a % 3}\n" for a in range(20)))
-    flags = [f"--{name}={value}" for name, value in TINY.items()]
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.items()]
     scores = []
     for repeats in ("1", "2"):
         assert (

@@ -18,7 +18,9 @@ def test_walks_are_the_same_for_any_number_of_threads(parameters, all_threads, t
     for threads in (1, 2, 3, 8):
         out = tmp_path / f"{threads}"
         options = RunOptions(threads=threads, out=out)
-        results = run(Walks(walks=3, length=60, **parameters), LARGER, options=options).results
+        results = run(
+            Walks(num_walks=3, walk_length=60, **parameters), LARGER, options=options
+        ).results
         found.append(((out / "walks.txt").read_bytes(), results["walks"], results["steps"]))
     assert len(found[0][0]) > 100_000 and all(each == found[0] for each in found)
     assert set(all_threads) == {2, 3, 8}
@@ -31,7 +33,7 @@ def vectors(worker):
 
 @pytest.mark.slow
 def test_vectors_are_the_same_for_any_number_of_threads(all_threads):
-    program = DeepWalk(walks=2, length=40, dimensions=8, window=3, pool=20, batch=600)
+    program = DeepWalk(num_walks=2, walk_length=40, dimensions=8, window=3, pool=20, batch_size=600)
     one, *more = (
         vectors(run(program, LARGER, options=RunOptions(threads=threads, racing=racing)).worker)
         for threads, racing in ((1, False), (2, False), (3, False), (8, False), (1, True))

@@ -46,13 +46,13 @@ def linked(*ends, n=30, m=80):
     return Inputs(EdgeData.of(ends, *graph(n, m), {}))
 
 
-WALKS = {"dimensions": 6, "walks": 3, "length": 8, "window": 3, "pool": 8, "batch": 9}
+WALKS = {"dimensions": 6, "num_walks": 3, "walk_length": 8, "window": 3, "pool": 8, "batch_size": 9}
 TOPICS = {"topics": 5, "parts": 2, "optimise": 2}
 BLOCKS = {"l1": 0.5, "tol": 1e-9, "blocks": 3}
 
 # the program, its data, and epochs
 APPS = {
-    "MF": (lambda folder: MF(rank=4, batch=45), rated, 3),
+    "MF": (lambda folder: MF(rank=4, batch_size=45), rated, 3),
     "LDA exact": (lambda folder: LDA(sampler="sparse", **TOPICS), documents, 3),
     "LDA exact, unevenly": (
         lambda folder: LDA(sampler="sparse", asymmetric=True, **TOPICS),
@@ -62,7 +62,7 @@ APPS = {
     "WarpLDA": (lambda folder: WarpLDA(**TOPICS), documents, 3),
     "BlockPG, l1": (lambda folder: BlockPG(**BLOCKS), labelled, 5),
     "BlockPG, l1 and l2 along a path": (
-        lambda folder: BlockPG(**BLOCKS, l2=0.1, intercept=True, path=3),
+        lambda folder: BlockPG(**BLOCKS, l2=0.1, fit_intercept=True, path=3),
         labelled,
         5,
     ),
@@ -105,7 +105,7 @@ def test_an_app_goes_on_from_every_mark_to_the_same_bytes(app, k, tmp_path):
 
 
 def test_mf_goes_on_from_every_mark_to_the_same_bytes(tmp_path):
-    job = Job(MF(rank=2, batch=20), Inputs(*ratings(m=40)), 2, k=2, jit=False)
+    job = Job(MF(rank=2, batch_size=20), Inputs(*ratings(m=40)), 2, k=2, jit=False)
     assert any(clocks for _, clocks in check_every_mark(job, tmp_path))
 
 
@@ -146,7 +146,7 @@ def written():
 
 
 WITH_SLACK = {
-    "MF": (MF(rank=6, batch=1500), more_rated, 6, "random", "test_rmse"),
+    "MF": (MF(rank=6, batch_size=1500), more_rated, 6, "random", "test_rmse"),
     "LDA": (LDA(topics=6, parts=3, sampler="sparse"), written, 12, "bicut", "loglik_per_token"),
 }
 

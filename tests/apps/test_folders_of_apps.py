@@ -24,7 +24,14 @@ from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
 RNG = np.random.default_rng(11)
-WALKS = {"dimensions": 4, "walks": 3, "length": 6, "window": 2, "negatives": 2, "step": 0.1}
+WALKS = {
+    "dimensions": 4,
+    "num_walks": 3,
+    "walk_length": 6,
+    "window": 2,
+    "negatives": 2,
+    "learning_rate": 0.1,
+}
 TESTED = ("objective", "test_logloss", "test_accuracy", "test_auc")
 
 
@@ -139,8 +146,10 @@ def test_what_is_told_of_samples(samples, tux):
 @pytest.mark.slow
 def test_the_other_class_may_be_named_first(samples, tux):
     assert tux("partition train.svm --parts 1 --method bicut --out parts")[0] == 0
-    one = fit(BlockPG(intercept=True, l1=0.5), "parts", "test.svm")
-    other = fit(BlockPG(intercept=True, l1=0.5, negative="1", positive="-1"), "parts", "test.svm")
+    one = fit(BlockPG(fit_intercept=True, l1=0.5), "parts", "test.svm")
+    other = fit(
+        BlockPG(fit_intercept=True, l1=0.5, negative="1", positive="-1"), "parts", "test.svm"
+    )
     np.testing.assert_allclose(rows(one, "feature")["w"], -rows(other, "feature")["w"], atol=1e-9)
     assert one.records[-1]["test_auc"] == pytest.approx(other.records[-1]["test_auc"])
     with pytest.raises(UsageError, match="the classes -1 and [+]1"):
@@ -207,7 +216,7 @@ def test_labels_that_are_not_of_two_kinds_are_left_out(here, tux, labels):
     assert "two types, as it is a svm file" in out
     manifest = read_manifest(here / "parts")
     assert manifest.fields == ["value"] and manifest.classes == [] and manifest.edges == 18
-    result = fit(MF(rank=2, step=0.001), "parts", epochs=1)
+    result = fit(MF(rank=2, learning_rate=0.001), "parts", epochs=1)
     assert result.records[0]["train_rmse"] > 0
     with pytest.raises(DataError, match="have no labels, which BlockPG reads"):
         fit(BlockPG(), "parts")
@@ -220,7 +229,11 @@ def test_programs_without_labels_take_the_folder_too(here, tux):
     assert tux("partition x.svm --parts 1 --method bicut --out parts")[0] == 0 and read_manifest(
         here / "parts"
     ).classes == ["0", "1"]
-    same(*(fit(MF(rank=2, step=0.01), source) for source in ("parts", "x.svm")), "item", "user")
+    same(
+        *(fit(MF(rank=2, learning_rate=0.01), source) for source in ("parts", "x.svm")),
+        "item",
+        "user",
+    )
 
 
 def test_samples_that_are_cut_are_refused(samples, tux):
@@ -277,7 +290,9 @@ def test_one_part_of_ratings(here, tux):
     lines = [f"{u},{i},{1 + (u * i) % 5}" for u in range(20) for i in range(10) if (u + i) % 3]
     (here / "r.csv").write_text("user,item,rating\n" + "\n".join(lines) + "\n")
     assert tux("partition r.csv --parts 1 --method random --out parts")[0] == 0
-    stored, direct = (fit(MF(rank=2, step=0.01), source, "r.csv") for source in ("parts", "r.csv"))
+    stored, direct = (
+        fit(MF(rank=2, learning_rate=0.01), source, "r.csv") for source in ("parts", "r.csv")
+    )
     same(stored, direct, "user", "item")
     assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
 

@@ -17,7 +17,7 @@ from tux.base.errors import DataError, TuxError
 
 
 def fit(x, y, *, test=None, weight=None, k=1, jit=True, threads=1, slack=0, delivery=0, **of):
-    of = {"trees": 3, "depth": 3} | of
+    of = {"max_iter": 3, "max_depth": 3} | of
     edges = edges_of(x, y, weight)
     held = None if test is None else edges_of(*test, train=edges)
     options = {"by": "target"} if k > 1 else {}
@@ -33,7 +33,7 @@ def fit(x, y, *, test=None, weight=None, k=1, jit=True, threads=1, slack=0, deli
         delivery=delivery,
         **options,
     )
-    return team.train(of["trees"])
+    return team.train(of["max_iter"])
 
 
 def forest(team):
@@ -69,7 +69,7 @@ def test_trees_are_those_of_the_oracle(name):
 def test_squared_errors_and_few_bins():
     x, y = drawn(numbers=True, seed=4)
     wanted, m = grow(x, y, "squared", bins=8)
-    team = fit(x, y, loss="squared", bins=8)
+    team = fit(x, y, loss="squared", max_bins=8)
     same(forest(team), wanted, exact=False)
     assert team.history("objective")[-1] == pytest.approx(((y - m) ** 2).sum() / 2, rel=1e-6)
     assert team.workers[0].tables["feature"].arrays["bins"].max() <= 8
@@ -87,7 +87,7 @@ def test_plain_python_grows_the_same_trees():
 def test_several_workers_grow_the_same_trees(k, slack):
     x, y = drawn(numbers=True, seed=5)
     test = drawn(n=80, numbers=True, seed=6)
-    of = {"loss": "squared", "row_share": 0.7, "column_share": 0.6, "trees": 4}
+    of = {"loss": "squared", "subsample": 0.7, "colsample_bytree": 0.6, "max_iter": 4}
     one = fit(x, y, test=test, **of)
     team = fit(x, y, test=test, k=k, slack=slack, delivery=k, **of)
     same(forest(team), forest(one))
@@ -97,7 +97,7 @@ def test_several_workers_grow_the_same_trees(k, slack):
 
 def test_threads_grow_the_same_trees():
     x, y = drawn(n=4000, p=30, seed=7)
-    one, three = (fit(x, y, threads=threads, trees=2, depth=4) for threads in (1, 3))
+    one, three = (fit(x, y, threads=threads, max_iter=2, max_depth=4) for threads in (1, 3))
     same(forest(three), forest(one))
 
 
@@ -125,17 +125,17 @@ def test_weights_count_as_often():
 
 def test_a_share_of_features_and_of_samples():
     x, y = drawn(seed=10)
-    some = fit(x, y, column_share=0.2, trees=6)
+    some = fit(x, y, colsample_bytree=0.2, max_iter=6)
     used = [set(row[row >= 0]) for row in some.tau.feature]
     assert all(len(of) <= 6 for of in used) and len(set.union(*used)) > 3
-    halves = fit(x, y, row_share=0.5)
+    halves = fit(x, y, subsample=0.5)
     assert halves.tau.cover[:, 1].max() < 0.7 * fit(x, y).tau.cover[0, 1]
 
 
 def test_a_split_needs_gain_and_weight():
     x, y = drawn(seed=11)
-    assert (fit(x, y, least_gain=1e6).tau.feature == -1).all()
-    heavy = fit(x, y, least_h=20.0)
+    assert (fit(x, y, min_gain=1e6).tau.feature == -1).all()
+    heavy = fit(x, y, min_child_weight=20.0)
     leaves = heavy.tau.cover[heavy.tau.cover > 0]
     assert leaves.min() >= 20 and (heavy.tau.feature >= 0).any()
 
@@ -162,7 +162,7 @@ def test_no_samples_are_refused():
 
 def test_huge_labels_have_finite_gains():
     x, y = drawn(n=60, p=4)
-    team = fit(x, y * np.float32(1e30), loss="squared", jit=False, trees=1)
+    team = fit(x, y * np.float32(1e30), loss="squared", jit=False, max_iter=1)
     assert np.isfinite(team.tau.gain).all() and team.tau.gain.max() > 1e38
 
 
@@ -221,11 +221,11 @@ def test_bins_hold_equal_shares():
 def test_a_feature_is_binned_in_plain_python():
     edges = [Row(value=v, bin=9) for v in (3.0, 1.0, 3.0)]
     feature = Row(bins=0)
-    into_bins(feature, edges, Row(bins=255))
+    into_bins(feature, edges, Row(max_bins=255))
     assert [edge.bin for edge in edges] == [1, 0, 1] and feature.bins == 2
-    into_bins(feature, edges[::2], Row(bins=255))
+    into_bins(feature, edges[::2], Row(max_bins=255))
     assert [edge.bin for edge in edges] == [0, 0, 0] and feature.bins == 1
-    into_bins(feature, [], Row(bins=255))
+    into_bins(feature, [], Row(max_bins=255))
     assert feature.bins == 0
 
 

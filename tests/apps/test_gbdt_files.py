@@ -37,7 +37,7 @@ def files(tmp_path_factory):
     write(folder / "train.svm", X, Y)
     write(folder / "test.svm", *TEST)
     data = [str(folder / "train.svm"), "--test", str(folder / "test.svm")]
-    shape = ["--trees", "6", "--depth", "3"]
+    shape = ["--max-iter", "6", "--max-depth", "3"]
     assert main(["run", "gbdt", *data, *shape, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -94,7 +94,7 @@ def test_xgboost_predicts_the_same(files, tmp_path):
 def test_xgboost_grows_the_same_trees():
     xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
     edges = edges_of(X, Y)
-    records = run(GBDT(trees=8), edges, options=RunOptions(epochs=100)).records
+    records = run(GBDT(max_iter=8), edges, options=RunOptions(epochs=100)).records
     settings = {"max_depth": 6, "eta": 0.3, "objective": "binary:logistic", "nthread": 1}
     data = xgboost.DMatrix(X, Y > 0)
     start = float((Y > 0).mean())
@@ -109,7 +109,7 @@ def test_exports_of_numbers_and_of_named_features(tmp_path):
     names = [f"f{k}" for k in range(5)]
     sample, feature = np.nonzero(~np.isnan(x))
     edges = edges_of(x, y)
-    found = tux.run(GBDT(trees=2, depth=2, loss="squared"), edges)
+    found = tux.run(GBDT(max_iter=2, max_depth=2, loss="squared"), edges)
     document = found.export("xgboost")["learner"]
     assert document["objective"]["name"] == "reg:squarederror"
     assert float(document["learner_model_param"]["base_score"]) == pytest.approx(y.mean(), abs=1e-6)
@@ -124,7 +124,7 @@ def test_patience_ends_a_run():
     options = RunOptions(epochs=100, patience=2)
     edges, held = edges_of(X, Y), None
     held = edges_of(*TEST, train=edges)
-    noisy = GBDT(trees=60, rate=1.0, least_h=0.01)
+    noisy = GBDT(max_iter=60, learning_rate=1.0, min_child_weight=0.01)
     result = run(noisy, edges, held, options=options)
     losses = [record["test_logloss"] for record in result.records]
     best = int(np.argmin(losses))
@@ -145,7 +145,7 @@ def test_numbers_as_labels_name_the_loss_for_them(tmp_path, capsys):
 
 def test_refused_parameters():
     with pytest.raises(UsageError, match="bins"):
-        GBDT(bins=300)
+        GBDT(max_bins=300)
     with pytest.raises(UsageError, match="loss"):
         GBDT(loss="softmax")
 

@@ -38,7 +38,7 @@ def edges_of(x):
 
 def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
     """Return a team that has been trained."""
-    parameters = {"clusters": 4, "tol": 0.0, **parameters}
+    parameters = {"n_clusters": 4, "tol": 0.0, **parameters}
     if kind is PointKMeans:
         parameters["dims"] = x.shape[1]
     data = edges_of(x) if kind is SparseKMeans else tux.points(x.astype("f4"), kind="sample")
@@ -99,9 +99,9 @@ def test_a_candidate():
 @pytest.mark.parametrize("start", ["k-means++", "random"])
 def test_lloyd(kind, start):
     x = made()
-    begun = found(train(kind, x, 1, start=start))
+    begun = found(train(kind, x, 1, init=start))
     for moves in (1, 2, 4):
-        team = train(kind, x, 1 + moves, start=start)
+        team = train(kind, x, 1 + moves, init=start)
         inertia, center = lloyd(x, begun, len(team.records[0]) - 1)
         assert team.history("inertia")[-1] == pytest.approx(inertia, rel=1e-6)
         assert found(team) == pytest.approx(center, rel=1e-5, abs=1e-5)
@@ -123,7 +123,7 @@ def test_points_far_from_the_origin():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("parameters", [{}, {"start": "random"}, {"batch": 12}])
+@pytest.mark.parametrize("parameters", [{}, {"init": "random"}, {"batch_size": 12}])
 def test_workers_agree(kind, parameters):
     x = made()
     one, three = (train(kind, x, 3, k=k, **parameters) for k in (1, 3))
@@ -146,7 +146,7 @@ def test_the_first_centers_are_samples(kind):
     """Each of them another one: as many clusters as different samples have no inertia."""
     x = made(n=12)
     for start in ("k-means++", "random"):
-        team = train(kind, x, 1, clusters=12, start=start)
+        team = train(kind, x, 1, n_clusters=12, init=start)
         assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
         assert np.array_equal(np.sort(team.gather("sample", "cluster")), np.arange(12))
 
@@ -154,7 +154,7 @@ def test_the_first_centers_are_samples(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_clusters_than_different_samples(kind):
     x = np.repeat(made(n=3), 4, axis=0)
-    team = train(kind, x, 3, clusters=5)
+    team = train(kind, x, 3, n_clusters=5)
     assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
     assert team.history("empty_clusters")[-1] == 2
     assert (np.asarray(team.tau.size) == 0).sum() == 2
@@ -165,7 +165,7 @@ def test_an_empty_cluster_takes_the_farthest_sample(kind):
     """Random centers of samples 0 and 1 lie on one another, so that one cluster is empty."""
     x = np.ones((8, 2))
     x[[2, 6, 7]] = [9, 9], [9.5, 9], [20, 20]
-    team = train(kind, x, 9, start="random")
+    team = train(kind, x, 9, init="random")
     assert team.history("empty_clusters")[-1] == 0
     assert len(np.unique(team.gather("sample", "cluster"))) == 4
     assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-5)
@@ -175,7 +175,7 @@ def test_an_empty_cluster_takes_the_farthest_sample(kind):
 def test_mini_batches(kind):
     x = made(n=200)
     best = min(lloyd(x, x[i * 4 : i * 4 + 4], 30)[0] for i in range(20))
-    team = train(kind, x, 4, batch=20)
+    team = train(kind, x, 4, batch_size=20)
     assert team.history("inertia")[-1] < 1.3 * best
     # means of the first center and of all samples that have joined since
     assert np.asarray(team.tau.size).sum() == 4 * len(x) + 4
@@ -184,7 +184,7 @@ def test_mini_batches(kind):
 def test_held_out_samples_and_predictions():
     x, new = made(), made(n=9, seed=5)
     run = tux.run(
-        SparseKMeans(clusters=4), edges_of(x), test=edges_of(new), epochs=3, jit=False, threads=1
+        SparseKMeans(n_clusters=4), edges_of(x), test=edges_of(new), epochs=3, jit=False, threads=1
     )
     size = run.context["size"][0]
     center = (run.vertices["feature"]["s"] / size).T
@@ -198,7 +198,7 @@ def test_held_out_samples_and_predictions():
 def test_predictions_of_points():
     x, new = made(), made(n=9, seed=5)
     points = tux.points(x.astype("f4"), kind="sample")
-    run = tux.run(PointKMeans(clusters=4), points, epochs=3, jit=False, threads=1)
+    run = tux.run(PointKMeans(n_clusters=4), points, epochs=3, jit=False, threads=1)
     center = run.context["center"][0].reshape(4, -1)
     assert np.array_equal(run.predict(new.astype("f4")), squares(new, center).argmin(axis=1))
 
@@ -206,7 +206,7 @@ def test_predictions_of_points():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [0, 12])
 def test_centers_and_sizes_of_a_report(kind, batch):
-    team = train(kind, made(), 3, batch=batch)
+    team = train(kind, made(), 3, batch_size=batch)
     named = {"size": np.asarray(team.tau.size)[None]}
     label = team.gather("sample", "cluster")
     fields = {"tau": named, "sample": {"cluster": label[:, None]}}
@@ -236,7 +236,7 @@ def test_compiled_it_is_as_good_as_scikit_learn(kind):
     mine, theirs = [], []
     for seed in range(20):
         data = edges_of(x) if kind is SparseKMeans else tux.points(x, kind="sample")
-        program = kind(clusters=10, tol=0.0)
+        program = kind(n_clusters=10, tol=0.0)
         first, last = (tux.run(program, data, epochs=n, seed=seed) for n in (1, 6))
         if kind is SparseKMeans:
             begun = (first.vertices["feature"]["s"] / first.context["size"][0]).T

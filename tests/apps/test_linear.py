@@ -88,7 +88,7 @@ def test_lbfgs_ends_where_the_gradient_is_as_short_as_asked():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_lbfgs_finds_the_optimum(name, intercept):
     data = data_of(name)
-    team = fit(data, loss=name, l2=0.5, intercept=intercept)
+    team = fit(data, loss=name, l2=0.5, fit_intercept=intercept)
     said, w, b = found(team)
     assert said == pytest.approx(objective(data, name, w, b, l2=0.5), rel=1e-9)
     assert said <= solved(data, name, 0.5, intercept=intercept) * (1 + 1e-7)
@@ -98,8 +98,8 @@ def test_lbfgs_finds_the_optimum(name, intercept):
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
 def test_lbfgs_on_several_workers(k, slack):
-    one = fit(MADE, l2=0.5, intercept=True)
-    team = fit(MADE, k=k, slack=slack, delivery=k, l2=0.5, intercept=True)
+    one = fit(MADE, l2=0.5, fit_intercept=True)
+    team = fit(MADE, k=k, slack=slack, delivery=k, l2=0.5, fit_intercept=True)
     assert team.history("objective") == pytest.approx(one.history("objective"), rel=1e-9)
     assert np.allclose(team.gather("feature", "w"), one.gather("feature", "w"), atol=1e-7)
 
@@ -112,7 +112,9 @@ def test_lbfgs_on_several_workers(k, slack):
 def test_a_stochastic_solver_comes_near(solver, l1):
     step = 1.0 if solver == "adagrad" else 0.0
     penalty = "elastic" if l1 else "l2"
-    team = fit(MADE, solver=solver, penalty=penalty, batch=0.1, intercept=True, step=step)
+    team = fit(
+        MADE, solver=solver, penalty=penalty, batch_size=0.1, fit_intercept=True, learning_rate=step
+    )
     said, w, b = found(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
     assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
@@ -139,7 +141,9 @@ def test_sgd_bounds_the_curvature_along_the_intercept():
     """Of small features, it is almost all there is."""
     data = numbers()
     small = data._replace(x=data.x * 0.01)
-    F = fit(small, loss="squared", solver="sgd", batch=0.1, intercept=True, l2=0.0, epochs=30)
+    F = fit(
+        small, loss="squared", solver="sgd", batch_size=0.1, fit_intercept=True, l2=0.0, epochs=30
+    )
     said = F.history("objective")
     start = objective(small, "squared", np.zeros(small.x.shape[1]))
     assert said[-1] <= said[0] and said[-1] < start
@@ -151,13 +155,13 @@ def test_sgd_bounds_the_curvature_along_the_intercept():
 
 @pytest.mark.parametrize(("batch", "size"), [(1e6, 1), (0.7, 1), (0.4, 1 / 2), (2, 0)])
 def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
-    team = fit(MADE, solver="sgd", batch=batch, epochs=1)
+    team = fit(MADE, solver="sgd", batch_size=batch, epochs=1)
     assert team.tau.batch == max(size * len(MADE.y), 2)
 
 
 def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
     def told(batch):
-        program = Linear(solver="adam", batch=batch)
+        program = Linear(solver="adam", batch_size=batch)
         return program.report.opening(program, {"sample": 1_000})
 
     assert told(0.01) == ["mini-batches of 10 of 1,000 samples"]
@@ -178,7 +182,7 @@ def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
 def test_labels_far_from_zero(name, solver):
     near, far = numbers(), numbers()
     far = far._replace(y=far.y + 4096)  # which 32 bits hold
-    fits = [fit(d, loss=name, l2=0.5, intercept=True, solver=solver) for d in (near, far)]
+    fits = [fit(d, loss=name, l2=0.5, fit_intercept=True, solver=solver) for d in (near, far)]
     (F, _, b), (F_far, _, b_far) = (found(team) for team in fits)
     assert F_far == pytest.approx(F, rel=1e-3)
     assert b_far - 4096 == pytest.approx(b, abs=0.05)
@@ -187,12 +191,12 @@ def test_labels_far_from_zero(name, solver):
 def test_a_constant_model_starts_at_its_optimum():
     data = MADE._replace(x=MADE.x * 0)
     data.x[0, 0] = 1e-6
-    team = fit(data, intercept=True, epochs=1)
+    team = fit(data, fit_intercept=True, epochs=1)
     up = (data.y > 0).mean()
     assert float(team.tau.b) == pytest.approx(math.log(up / (1 - up)), rel=1e-4)
 
 
 def test_a_feature_with_a_mean_far_from_zero():
     data = MADE._replace(x=np.column_stack([MADE.x, MADE.x[:, 0] + 10]).astype("f4").astype("f8"))
-    said, _, _ = found(fit(data, l2=0.5, intercept=True, tol=1e-8, epochs=1000))
+    said, _, _ = found(fit(data, l2=0.5, fit_intercept=True, tol=1e-8, epochs=1000))
     assert said <= blockpg_oracle.solve(data, 0.0, 0.5, True)[0] * (1 + 1e-5)

@@ -104,9 +104,9 @@ def test_margins_and_exports(files, tmp_path, capsys):
         ({"penalty": "l1", "solver": "adam", "l2": 2.0}, "l2 2 has no effect with the penalty l1"),
         ({"loss": "huber", "positive_weight": 2.0}, "positive_weight has no effect"),
         ({"solver": "adam", "tol": 1e-9}, "tol has no effect with the solver adam"),
-        ({"step": 2.0}, "step has no effect with the solver lbfgs"),
+        ({"learning_rate": 2.0}, "learning_rate has no effect with the solver lbfgs"),
         ({"solver": "adagrad", "decay": 0.5}, "decay has no effect with the solver adagrad"),
-        ({"width": 2.0}, "width has no effect with the loss logistic"),
+        ({"epsilon": 2.0}, "epsilon has no effect with the loss logistic"),
     ],
 )
 def test_what_does_not_go_together(given, said):
@@ -118,7 +118,7 @@ def test_early_stopping_keeps_the_best_epoch():
     train, test = MADE.split()
     known = labelled(train, Linear())
     options = RunOptions(epochs=60, patience=2)
-    program = Linear(solver="adam", penalty="none", batch=0.1)
+    program = Linear(solver="adam", penalty="none", batch_size=0.1)
     result = run(program, known, labelled(test, Linear(), known), options=options)
     losses = [record["test_logloss"] for record in result.records]
     assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3

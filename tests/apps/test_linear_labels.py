@@ -24,7 +24,7 @@ X = np.round(RNG.normal(size=(80, 6)) * (RNG.random((80, 6)) < 0.6), 3)
 W = RNG.normal(size=6)
 Y = np.round(3 + X @ W + 0.2 * RNG.standard_t(2, size=80), 3)
 TRAIN, TEST = slice(0, 60), slice(60, 80)
-HOW = {"l2": 0.5, "intercept": True, "tol": 1e-9}
+HOW = {"l2": 0.5, "fit_intercept": True, "tol": 1e-9}
 
 
 def least_squares(x, y, l2, c=None):
@@ -70,7 +70,7 @@ def here(tmp_path, monkeypatch):
 
 def test_the_command_from_training_to_predictions(here, command):
     code, said = command(
-        "run linear train.svm --test test.svm --loss squared --l2 0.5 --intercept --tol 1e-9 "
+        "run linear train.svm --test test.svm --loss squared --l2 0.5 --fit-intercept --tol 1e-9 "
         "--no-jit --out run"
     )
     assert code == 0 and "test_rmse" in said
@@ -102,7 +102,7 @@ def test_a_table_with_weights(here, command):
     columns = np.column_stack([X[TRAIN], c, Y[TRAIN]])
     rows = [",".join(map(repr, row.tolist())) for row in columns]
     (here / "t.csv").write_text("\n".join(["a,b,c,d,e,f,often,price", *rows]))
-    run = "run linear t.csv --label price --weight often --loss squared --l2 0.5 --intercept"
+    run = "run linear t.csv --label price --weight often --loss squared --l2 0.5 --fit-intercept"
     assert command(f"{run} --no-jit --tol 1e-9 --out run")[0] == 0
     w, b = weights(tux.load("run"))
     assert np.append(w, b) == pytest.approx(

@@ -21,7 +21,7 @@ def ends(team):
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_each_penalty_ends_at_its_optimum(k, intercept):
-    team = fit(MADE, l2=0.1, path=4, tol=1e-9, epochs=400, k=k, intercept=intercept)
+    team = fit(MADE, l2=0.1, path=4, tol=1e-9, epochs=400, k=k, fit_intercept=intercept)
     found = ends(team)
     penalties = np.array([penalty for penalty, _ in found])
     assert len(found) == 4 and penalties[-1] == 0.1

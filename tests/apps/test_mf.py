@@ -62,7 +62,7 @@ def context(**given):
 
 
 def parameters(rank=6, warm=2, step=0.1, reg=0.05):
-    return SimpleNamespace(rank=rank, warm=warm, step=step, reg=reg)
+    return SimpleNamespace(rank=rank, warm=warm, learning_rate=step, reg=reg)
 
 
 def test_count_and_moments():
@@ -136,7 +136,7 @@ def test_sgd_in_plain_python(rank, warm, epoch):
         [np.array([getattr(v, name) for v in side]) for side in (users, items)]
         for name in ("f", "G")
     ]
-    truth = oracle.Factors(*arrays, step=p.step * tau.root, reg=p.reg, warm=warm)
+    truth = oracle.Factors(*arrays, step=p.learning_rate * tau.root, reg=p.reg, warm=warm)
     truth.train(edges, first_epoch=epoch == 0)
     for u, i, value in edges:
         mf.sgd(users[u], items[i], rating(value), tau, p)
@@ -244,7 +244,7 @@ def test_three_epochs_against_numpy(plain_run):
     truth = oracle.Factors(
         [t["f"] for t in tables],
         [t["G"] for t in tables],
-        step=program.step * worker.tau.root,
+        step=program.learning_rate * worker.tau.root,
         reg=program.reg,
         warm=program.warm,
     )
@@ -299,7 +299,9 @@ def test_evaluation_against_numpy(jit):
 def test_objective_is_that_of_the_model_before_each_step():
     """With steps of nearly nothing it is the objective of the initial model."""
     worker = complete(
-        MF(step=1e-9, warm=7, **{k: v for k, v in PROGRAM.items() if k != "warm"}), EDGES, 1
+        MF(learning_rate=1e-9, warm=7, **{k: v for k, v in PROGRAM.items() if k != "warm"}),
+        EDGES,
+        1,
     )
     users, items = (f.astype(float) for f in state(worker, "f"))
     x, y = users[EDGES.src], items[EDGES.dst]
@@ -311,7 +313,7 @@ def test_objective_is_that_of_the_model_before_each_step():
 
 @pytest.mark.parametrize("batch", [0, 60])
 def test_norms_kept_by_each_step_are_the_true_ones(batch):
-    worker = complete(MF(batch=batch, **PROGRAM), EDGES, 3)
+    worker = complete(MF(batch_size=batch, **PROGRAM), EDGES, 3)
     exchange = Exchange(mf.sgd, over="item").prepare(worker)
     for epoch in range(3, 6):
         worker.epoch = epoch
@@ -328,7 +330,7 @@ def trained(epochs, edges, held, **options):
 @pytest.mark.parametrize("batch", [0, 3000], ids=["one batch", "batches"])
 def test_a_planted_model_is_recovered(batch):
     edges, held, floor = made(1000, 300, 60_000, noise=0.3)
-    records, worker = trained(25, edges, held, rank=8, reg=0.02, batch=batch)
+    records, worker = trained(25, edges, held, rank=8, reg=0.02, batch_size=batch)
     spread = np.std(held.fields["value"])
     assert floor < records[-1]["test_rmse"] < 1.1 * floor < 0.5 * spread
     assert records[-1]["train_rmse"] < records[1]["train_rmse"] < records[0]["train_rmse"]
@@ -365,7 +367,7 @@ def test_without_held_out_ratings_there_is_no_test_rmse():
 
 
 def test_stages_are_what_the_header_says():
-    program = MF(batch=100)
+    program = MF(batch_size=100)
     assert [type(stage) for stage in program.setup()] == [Exchange, GlobalSync, Apply, Apply]
     assert (
         program.stages()[0].size.edges == 100

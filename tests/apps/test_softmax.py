@@ -125,7 +125,7 @@ def test_the_first_intercepts():
 @pytest.mark.parametrize(("classes", "intercept"), [(3, False), (5, True)])
 def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
     data, new = drawn(classes), drawn(classes, n=60, seed=1)
-    team = trained(data, new, intercept=intercept)
+    team = trained(data, new, fit_intercept=intercept)
     model, optimum = least(data, 0.5, intercept=intercept)
     said, w, b = found(team)
     assert said == pytest.approx(objective(data, w, b, l2=0.5), rel=1e-9)
@@ -156,8 +156,8 @@ def test_two_classes_are_logistic_regression():
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 2)])
 def test_lbfgs_on_several_workers(k, slack):
     data = drawn(3)
-    one = trained(data, intercept=True, tol=1e-6)
-    team = trained(data, intercept=True, tol=1e-6, k=k, slack=slack, delivery=k)
+    one = trained(data, fit_intercept=True, tol=1e-6)
+    team = trained(data, fit_intercept=True, tol=1e-6, k=k, slack=slack, delivery=k)
     assert team.history("objective") == pytest.approx(one.history("objective"), rel=1e-9)
     assert team.gather("feature", "w") == pytest.approx(one.gather("feature", "w"), abs=1e-7)
 
@@ -168,8 +168,8 @@ SLOW = [pytest.param(solver, marks=pytest.mark.long) for solver in ("adagrad", "
 @pytest.mark.parametrize("solver", ["adam", *SLOW])
 def test_a_stochastic_solver_comes_near(solver):
     data = drawn(3)
-    step = {"step": 1.0} if solver == "adagrad" else {}
-    how = {"solver": solver, "batch": 0.1, "intercept": True, "tol": 1e-5}
+    step = {"learning_rate": 1.0} if solver == "adagrad" else {}
+    how = {"solver": solver, "batch_size": 0.1, "fit_intercept": True, "tol": 1e-5}
     said, w, b = found(trained(data, **how, **step))
     assert said == pytest.approx(objective(data, w, b, l2=0.5), rel=1e-6)
     assert said <= least(data, 0.5, intercept=True)[1] * 1.001
@@ -178,8 +178,8 @@ def test_a_stochastic_solver_comes_near(solver):
 @pytest.mark.slow
 def test_a_penalty_on_sums():
     data = drawn(3)
-    how = {"solver": "adagrad", "penalty": "elastic", "l1": 1.0, "batch": 0.1, "tol": 1e-5}
-    said, w, _ = found(trained(data, **how, step=1.0, epochs=500))
+    how = {"solver": "adagrad", "penalty": "elastic", "l1": 1.0, "batch_size": 0.1, "tol": 1e-5}
+    said, w, _ = found(trained(data, **how, learning_rate=1.0, epochs=500))
     assert said == pytest.approx(objective(data, w, l1=1.0, l2=0.5), rel=1e-6)
     shape = 2, *w.shape  # above 0 and below
 

@@ -24,8 +24,8 @@ X = np.round(RNG.normal(size=(90, 6)) * (RNG.random((90, 6)) < 0.6), 3)
 Y = (X @ RNG.normal(size=(6, 3)) + RNG.gumbel(size=(90, 3))).argmax(axis=1)
 WORDS = np.array(["roe", "cod, salted", "eel"])[Y]
 TRAIN, TEST = slice(0, 60), slice(60, 90)
-HOW = {"loss": "softmax", "l2": 0.5, "intercept": True, "tol": 1e-9}
-FLAGS = "--loss softmax --l2 0.5 --intercept --tol 1e-9 --no-jit"
+HOW = {"loss": "softmax", "l2": 0.5, "fit_intercept": True, "tol": 1e-9}
+FLAGS = "--loss softmax --l2 0.5 --fit-intercept --tol 1e-9 --no-jit"
 
 
 def libsvm(x, y):

@@ -44,7 +44,7 @@ def lines(folder):
 @pytest.mark.parametrize("directed", [False, True])
 def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     result = run(
-        Walks(walks=6, length=5, directed=directed),
+        Walks(num_walks=6, walk_length=5, directed=directed),
         graph,
         options=RunOptions(out=tmp_path / "out", epochs=2),
     )
@@ -85,7 +85,7 @@ def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
 def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     graph = many(tmp_path / "edges.txt")
     monkeypatch.setattr(app, "AT_ONCE", 400)  # several blocks
-    options = dict(walks=3, length=9, q=0.5)
+    options = dict(num_walks=3, walk_length=9, q=0.5)
     run(Walks(**options), graph, options=RunOptions(out=tmp_path / "one"))
     expected = (tmp_path / "one" / "walks.txt").read_bytes()
 
@@ -141,9 +141,9 @@ def test_lists_of_other_machines_come_home(tmp_path):
         "run",
         "walks",
         str(graph),
-        "--walks",
+        "--num-walks",
         "4",
-        "--length",
+        "--walk-length",
         "7",
         "--no-jit",
     ]
@@ -155,7 +155,11 @@ def test_lists_of_other_machines_come_home(tmp_path):
     ]
     said = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0], said
-    run(Walks(walks=4, length=7), graph, options=RunOptions(out=tmp_path / "one", jit=False))
+    run(
+        Walks(num_walks=4, walk_length=7),
+        graph,
+        options=RunOptions(out=tmp_path / "one", jit=False),
+    )
     assert (tmp_path / "one" / "walks.txt").read_bytes() == (
         tmp_path / "two" / "walks.txt"
     ).read_bytes()
@@ -167,7 +171,7 @@ def test_p_and_weights_are_heeded(tmp_path):
 
     def share(told, **parameters):
         run(
-            Walks(walks=20, length=20, **parameters),
+            Walks(num_walks=20, walk_length=20, **parameters),
             graph,
             options=RunOptions(out=tmp_path / str(parameters), jit=False),
         )
@@ -190,7 +194,7 @@ def test_ids_with_blanks_need_a_table(tmp_path):
         run(Walks(), graph, options=RunOptions(out=tmp_path / "out"))
     assert "parquet" in error.value.do and not (tmp_path / "out").exists()
     run(
-        Walks(format="parquet", length=4),
+        Walks(format="parquet", walk_length=4),
         graph,
         options=RunOptions(out=tmp_path / "out", jit=False),
     )
@@ -216,7 +220,17 @@ def test_without_a_folder_walks_are_only_counted(graph, capsys):
     for workers in ("1", "2"):
         assert (
             main(
-                ["run", "walks", str(graph), "--walks", "2", "--length", "3", "--workers", workers]
+                [
+                    "run",
+                    "walks",
+                    str(graph),
+                    "--num-walks",
+                    "2",
+                    "--walk-length",
+                    "3",
+                    "--workers",
+                    workers,
+                ]
             )
             == 0
         )
@@ -234,7 +248,7 @@ def test_lines():
 
 def test_gensim_reads_them(graph, tmp_path, home):
     word2vec = pytest.importorskip("gensim.models.word2vec")
-    run(Walks(walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))
+    run(Walks(num_walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert list(word2vec.LineSentence(str(tmp_path / "out" / "walks.txt"))) == lines(
         tmp_path / "out"
     )
@@ -244,7 +258,7 @@ def test_gensim_reads_them(graph, tmp_path, home):
 def test_a_real_graph(tmp_path, real_data):
     graph = real_data / "graphs" / "wiki-Vote.txt.gz"
     run(
-        Walks(walks=2, length=20, directed=True),
+        Walks(num_walks=2, walk_length=20, directed=True),
         graph,
         options=RunOptions(out=tmp_path / "out", workers=2),
     )

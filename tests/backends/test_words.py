@@ -15,7 +15,10 @@ from tux.runs.options import RunOptions
 
 CASES = [
     (MF(), {}),
-    (MF(rank=7, step=0.037, batch=3), {"seed": -4, "epochs": 2, "every": 2, "patience": 5}),
+    (
+        MF(rank=7, learning_rate=0.037, batch_size=3),
+        {"seed": -4, "epochs": 2, "every": 2, "patience": 5},
+    ),
     (MF(), {"workers": 3, "slack": 2, "partitioner": "dbh", "deadline": 30.0}),
     (MF(), {"jit": False, "check": True, "on_bad_row": "skip", "columns": "a,b,c"}),
     (MF(), {"judge_top": 20}),
@@ -37,7 +40,7 @@ def test_words_mean_what_the_options_mean(number):
     for name, value in chosen.items():
         assert getattr(read, name) == value, name
     assert (args.data, args.test, read.threads) == ("/data file", "/test", 1)
-    again = source.program(**parameters(args))
+    again = source.program(**parameters(args, source.program, pytest.fail))
     assert again.parameters == program.parameters
 
 

@@ -58,7 +58,7 @@ def test_waits_change_no_step_of_a_linear_model(late, solver):
     def objectives(program):
         return Team(program, edges, by=edges.src % 2).train(2).history("objective")
 
-    given = {"solver": solver, "batch": 20}
+    given = {"solver": solver, "batch_size": 20}
     assert objectives(late.LateLinear(**given, length=1e-4)) == objectives(Linear(**given))
 
 

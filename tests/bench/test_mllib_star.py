@@ -22,7 +22,7 @@ def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
         """Return records whose distances to the optimum of the mean loss fall only with the right
         step.
         """
-        suits = given["step"] == 1
+        suits = given["learning_rate"] == 1
         reach = {"sgd": 8 if problem.l2 else 90, "averaging": 2}[given["solver"]]
         ends = min(reach if suits else steps, steps)
         last = goal if suits and reach <= steps else 2 * goal

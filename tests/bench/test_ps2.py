@@ -50,7 +50,9 @@ def of_way(ways, name, edges, k):
 @pytest.mark.parametrize("name", WAYS)
 def test_each_way_takes_the_steps_of_the_app(ways, name, k):
     edges = drawn("random")
-    app = trained(Linear(solver="adam", penalty="none", batch=20, step=STEP, decay=0.0), edges)
+    app = trained(
+        Linear(solver="adam", penalty="none", batch_size=20, learning_rate=STEP, decay=0.0), edges
+    )
     team, w = of_way(ways, name, edges, k)
     # the app keeps moments in float32
     np.testing.assert_allclose(w, app.gather("feature", "w"), rtol=1e-5, atol=1e-7)

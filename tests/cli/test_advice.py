@@ -74,7 +74,7 @@ def test_info_tells_the_scores(tmp_path, told):
 
 
 def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, told):
-    code, out = told("run", "blockpg", "--intercept", "--path", "20", "--epochs", "4")
+    code, out = told("run", "blockpg", "--fit-intercept", "--path", "20", "--epochs", "4")
     assert code == 0 and "(intercept)" in out and "inf" not in out.split()
     assert "the path has ended at l1" in out and "--epochs" in out
     code, out = told("run", "blockpg", "--epochs", "4")
@@ -105,7 +105,7 @@ def test_skipping_is_not_advised_where_no_row_can_be_left_out(tmp_path, told):
 
 def test_flags_are_not_alike_by_their_dashes(told):
     assert "did you mean" not in told("run", "walks", "g.txt", "--label", "x")[1]
-    assert "did you mean --length?" in told("run", "walks", "g.txt", "--lenght", "9")[1]
+    assert "did you mean --walk-length?" in told("run", "walks", "g.txt", "--walk-lenght", "9")[1]
 
 
 def test_metrics_of_another_kind_are_told_by_their_file(tmp_path, told):

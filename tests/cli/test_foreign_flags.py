@@ -7,7 +7,16 @@ from tux.cli.main import main
 from tux.cli.run_flags import run_flags
 from tux.program.sources import builtin, find
 
-KNOWN = ["--out", "--columns", "--epochs", "--step", "--rank", "--threads", "--seed", "--test"]
+KNOWN = [
+    "--out",
+    "--columns",
+    "--epochs",
+    "--learning-rate",
+    "--rank",
+    "--threads",
+    "--seed",
+    "--test",
+]
 READING = [*KNOWN, "--on-bad-row"]
 
 
@@ -16,7 +25,7 @@ READING = [*KNOWN, "--on-bad-row"]
     [
         ("-o", "--out"),
         ("--output_dir", "--out"),
-        ("--lr", "--step"),
+        ("--lr", "--learning-rate"),
         ("--n_jobs", "--threads"),
         ("-j", "--threads"),
         ("--random-state", "--seed"),
@@ -62,15 +71,15 @@ def test_each_flag_is_one_of_some_app(flags):
     ("app", "flag", "meant"),
     [
         ("linear", "--alpha", "--l2"),
-        ("deepwalk", "--alpha", "--step"),
+        ("deepwalk", "--alpha", "--learning-rate"),
         ("deepwalk", "--dim", "--dimensions"),
         ("deepwalk", "-d", "--dimensions"),
         ("mf", "-k", "--rank"),
         ("mf", "--lambda", "--reg"),
         ("lda", "--n-components", "--topics"),
-        ("kmeans", "-k", "--clusters"),
-        ("gbdt", "--n_estimators", "--trees"),
-        ("gbdt", "--max-depth", "--depth"),
+        ("kmeans", "-k", "--n-clusters"),
+        ("gbdt", "--n_estimators", "--max-iter"),
+        ("gbdt", "--max-features", "--colsample-bytree"),
     ],
 )
 def test_what_is_meant_in_an_app(flags, app, flag, meant):

@@ -34,7 +34,7 @@ def test_help_of_an_app_shows_what_means_something_to_it(capsys):
         )
     for app, flags in (
         ("mf", "--form --labels"),
-        ("blockpg", "--columns --patience --no-intercept --vocab"),
+        ("blockpg", "--columns --patience --no-fit-intercept --vocab"),
         ("lda", "--label --patience"),
     ):
         assert not [flag for flag in flags.split() if f" {flag} " in shown[app]], app

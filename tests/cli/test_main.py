@@ -100,7 +100,7 @@ def test_help_of_an_app_has_its_text_flags_ranges_and_defaults(tux, here):
         ("run mf ratings.csv more", "unknown argument more", "--help"),
         ("run mf --rank 0", "rank = 0 is out of range", "rank must be at least 1"),
         ("run mf --rank x", "--rank: a whole number is needed, not 'x'", "--help"),
-        ("run mf --step nan", "--step: a number is needed, not 'nan'", "--help"),
+        ("run mf --learning-rate nan", "--learning-rate: a number is needed, not 'nan'", "--help"),
         ("run mf --epochs -1", "--epochs: at least 0 is needed", "--help"),
         ("run mf --on-bad-row guess", "--on-bad-row: invalid choice: 'guess'", "--help"),
         ("run mf --workers 0", "--workers: at least 1 is needed", "--help"),
@@ -145,7 +145,7 @@ def test_plain_lines(tux, ratings):
     code, out, err = tux("run", "mf", ratings, *RUN)
     lines = out.splitlines()
     assert code == 0 and not err
-    assert lines[0] == "mf: rank 4, step 0.1, reg 0.05, warm 4, batch 0; seed 0"
+    assert lines[0] == "mf: rank 4, learning_rate 0.1, reg 0.05, warm 4, batch_size 0; seed 0"
     assert lines[1] == "data: ratings.csv: 7 users, 11 items, 70 ratings"
     assert [line.split()[1] for line in lines if line.startswith("epoch")] == ["1/2", "2/2"]
     assert "--out DIR keeps it" in lines[-1]

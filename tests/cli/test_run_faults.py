@@ -85,12 +85,22 @@ def test_output_folder_cannot_be_made(tux, ratings):
 def test_divergence_names_vertex_field_and_value(tux, here, ratings):
     with np.errstate(all="ignore"):
         code, _, err = tux(
-            "run", "mf", ratings, "--epochs", "5", "--rank", "8", "--step", "1e9", "--out", "out"
+            "run",
+            "mf",
+            ratings,
+            "--epochs",
+            "5",
+            "--rank",
+            "8",
+            "--learning-rate",
+            "1e9",
+            "--out",
+            "out",
         )
     assert code == 3
     what, do = err.splitlines()[-2:]
     assert "f became nan in epoch" in what and what.startswith(("error: user u", "error: item "))
-    assert "--step" in do
+    assert "--learning-rate" in do
     assert set(os.listdir(here / "out")) <= {"run.json", "metrics.jsonl", "timeline.jsonl"}
     assert "results" not in json.loads((here / "out" / "run.json").read_text())
 

@@ -28,7 +28,7 @@ SMALL = {
     "mf": "--rank 2 --epochs 2",
     "lda": "--topics 4 --epochs 2",
     "blockpg": "--l1 5 --epochs 3",
-    "deepwalk": "--dimensions 4 --walks 2 --length 6",
+    "deepwalk": "--dimensions 4 --num-walks 2 --walk-length 6",
 }
 """Runs of each app on data of this size, with words long enough to be in the way."""
 

@@ -77,13 +77,15 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
 
 @pytest.mark.long
 def test_divergence_names_vertex_field_and_value(tux, files):
-    code, _, err = tux("mf", files / "train.csv", "--step", 1e9, "--rank", 4, "--workers", 2)
+    code, _, err = tux(
+        "mf", files / "train.csv", "--learning-rate", 1e9, "--rank", 4, "--workers", 2
+    )
     what, do = unwarned(err).splitlines()
     assert code == 3
     assert re.fullmatch(
         r"error: (user ann\d+|item thing \d+): f became (nan|inf|-inf) in epoch \d+", what
     )
-    assert "--step" in do
+    assert "--learning-rate" in do
 
 
 # ---- what dies

@@ -31,7 +31,13 @@ HARD = 300.0  # seconds after which a command counts as hung
 MF = {"app": "mf", "parameters": {"rank": 4}, "options": {"epochs": 100}}
 WALKS = {
     "app": "deepwalk",
-    "parameters": {"dimensions": 8, "walks": 30, "length": 20, "batch": 20, "hold": 0.0},
+    "parameters": {
+        "dimensions": 8,
+        "num_walks": 30,
+        "walk_length": 20,
+        "batch_size": 20,
+        "hold": 0.0,
+    },
     "options": {"epochs": 1},
 }
 

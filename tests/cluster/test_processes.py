@@ -213,7 +213,7 @@ def test_patience_keeps_the_best_model(start, files):
         16,
         "--reg",
         0,
-        "--step",
+        "--learning-rate",
         0.2,
         "--workers",
         2,

@@ -33,7 +33,11 @@ def test_a_data_set_of_ray(on_ray, room, whole):
     on_ray.watch(room.plan_folder)
     train, test = (data.read_csv(str(whole.folder / f"{name}.csv")) for name in ("train", "test"))
     kind = sources.find(str(PROGRAM)).program
-    program, said, out = kind(rank=16, batch=whole.flags["--batch"]), [], room.folder / "out"
+    program, said, out = (
+        kind(rank=16, batch_size=whole.flags["--batch-size"]),
+        [],
+        room.folder / "out",
+    )
     options = RunOptions(epochs=6, out=out)
     say = {"say": said.append, "warn": said.append}
     assert run(program, train, test, options, on="ray", machines=2, **say) == 0, said

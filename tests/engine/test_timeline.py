@@ -95,7 +95,7 @@ def test_the_first_sample_tells_what_a_worker_holds():
 def test_bytes_of_pulled_rows_have_their_sender():
     left, right = random_pairs(20, 20, 60, seed=1)
     edges = from_arrays(left, right, ends=("node", "node"))
-    team = Team(DeepWalk(dimensions=4, walks=1, length=4, window=2), edges, k=2)
+    team = Team(DeepWalk(dimensions=4, num_walks=1, walk_length=4, window=2), edges, k=2)
     told = sampled(team, 1)
     for worker, samples in zip(team.workers, told, strict=True):
         pulled = [each for each in samples if each.pulled]

@@ -255,7 +255,7 @@ def test_a_smaller_step_is_advised_where_there_is_one():
     class Stepping(Scripted):
         step: float = param(1.0)
 
-    with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --step"):
+    with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --learning-rate"):
         trained(Stepping(*range(9), more=[spoil("x")]), 5)
 
 

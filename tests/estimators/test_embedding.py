@@ -21,7 +21,9 @@ def model(cliques):
 
 
 def small(**given):
-    model = DeepWalkEmbedding(8, walks=40, length=10, window=3, step=0.1, random_state=0)
+    model = DeepWalkEmbedding(
+        8, num_walks=40, walk_length=10, window=3, learning_rate=0.1, random_state=0
+    )
     return model.set_params(**given)
 
 

@@ -171,7 +171,7 @@ CASES = {
         ),
     ),
     "points": (
-        PointKMeans(clusters=1),
+        PointKMeans(n_clusters=1),
         tables(
             {"x": [of(real, gaps=False)], "y": [of(real, gaps=False)]},
             [of(real, gaps=False), some_words],
@@ -230,14 +230,14 @@ APPS = {
     "WarpLDA": ("documents", lambda: tux.WarpLDA(topics=2)),
     "BlockPG": ("samples", lambda: tux.BlockPG(l1=0.1)),
     "Linear": ("samples", lambda: tux.Linear()),
-    "GBDT": ("samples", lambda: tux.GBDT(trees=2, depth=2)),
-    "KMeans": ("entries", lambda: tux.SparseKMeans(clusters=2)),
-    "PointKMeans": ("points", lambda: tux.PointKMeans(clusters=2)),
+    "GBDT": ("samples", lambda: tux.GBDT(max_iter=2, max_depth=2)),
+    "KMeans": ("entries", lambda: tux.SparseKMeans(n_clusters=2)),
+    "PointKMeans": ("points", lambda: tux.PointKMeans(n_clusters=2)),
     "DeepWalk": (
         "links",
-        lambda: tux.DeepWalk(dimensions=2, window=2, pool=8, walks=2, length=4),
+        lambda: tux.DeepWalk(dimensions=2, window=2, pool=8, num_walks=2, walk_length=4),
     ),
-    "Walks": ("links", lambda: tux.Walks(walks=2, length=4)),
+    "Walks": ("links", lambda: tux.Walks(num_walks=2, walk_length=4)),
 }
 
 

@@ -110,7 +110,9 @@ PAIRS = [(user, item) for user in range(1, 9) for item in range(1, 21) if (user 
 def walked(tux, text, name="g.txt"):
     """Run walks on a file with this text. Return the exit code, the output and the messages."""
     Path(name).write_text(text)
-    return tux("run", "walks", name, "--epochs", 1, "--walks", 1, "--length", 2, "--no-jit")
+    return tux(
+        "run", "walks", name, "--epochs", 1, "--num-walks", 1, "--walk-length", 2, "--no-jit"
+    )
 
 
 def test_users_and_items_are_not_merged_silently(tux, here):
@@ -167,9 +169,9 @@ def test_labels_of_other_ids_are_told_before_training(tux, here):
         "--no-jit",
         "--dimensions",
         2,
-        "--walks",
+        "--num-walks",
         1,
-        "--length",
+        "--walk-length",
         2,
         "--labels",
         "l.txt",
@@ -271,9 +273,9 @@ def test_info_shows_how_a_model_was_judged(tux, here):
         "--no-jit",
         "--dimensions",
         2,
-        "--walks",
+        "--num-walks",
         1,
-        "--length",
+        "--walk-length",
         2,
     )
     code, out, _ = tux(*run, "--labels", "l.txt", "--out", "o")

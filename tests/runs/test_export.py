@@ -241,7 +241,7 @@ def vectors(here, request):
         "".join(f"{word(v)}\tk{v % 3}\n" for v in range(11)) + f"{word(99)}\tk0\n"
     )
     run(
-        DeepWalk(dimensions=4, walks=2, length=5, window=2, pool=8),
+        DeepWalk(dimensions=4, num_walks=2, walk_length=5, window=2, pool=8),
         "graph.txt",
         options=RunOptions(out="out", jit=False),
     )

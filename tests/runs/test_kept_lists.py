@@ -44,7 +44,7 @@ def here(tmp_path, monkeypatch):
 def train(links, out, every="0.000001s", **options):
     options = {"epochs": EPOCHS, "keep": 1000, "jit": False} | options
     options = RunOptions(out=out, checkpoint_every=every, threads=1, **options)
-    return run(Walks(walks=2, length=LENGTH), str(links), options=options)
+    return run(Walks(num_walks=2, walk_length=LENGTH), str(links), options=options)
 
 
 def numbers(out):

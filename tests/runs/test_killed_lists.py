@@ -12,7 +12,7 @@ from faults.running import Running
 from tux.runs.folder import read_run
 
 HARD = 240.0  # seconds after which a command counts as hung
-FLAGS = ["--no-jit", "--walks", 500, "--length", 8, "--epochs", 2, "--threads", 1]
+FLAGS = ["--no-jit", "--num-walks", 500, "--walk-length", 8, "--epochs", 2, "--threads", 1]
 EVERY = ["--checkpoint-every", "0.1s"]
 
 pytestmark = pytest.mark.long

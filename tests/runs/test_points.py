@@ -264,7 +264,9 @@ def test_ids_may_be_decimal_numbers_where_the_header_names_the_ends(tmp_path):
 
 
 def test_points_of_no_special_type_are_those_of_the_program():
-    found = tux.run(tux.PointKMeans(clusters=2), tux.points(X), jit=False, progress=False)
+    found = tux.run(tux.PointKMeans(n_clusters=2), tux.points(X), jit=False, progress=False)
     assert len(found.vertices["sample"]) == len(X)
     with pytest.raises(DataError, match="from item to item do not fit"):
-        tux.run(tux.PointKMeans(clusters=2), tux.points(X, kind="item"), jit=False, progress=False)
+        tux.run(
+            tux.PointKMeans(n_clusters=2), tux.points(X, kind="item"), jit=False, progress=False
+        )

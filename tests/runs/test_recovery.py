@@ -141,7 +141,7 @@ def test_what_would_come_again_is_not_started_again(here):
     """Numbers that diverge, on several workers."""
     with pytest.raises(DataError, match="f became"):
         run(
-            MF(rank=2, step=1e9),
+            MF(rank=2, learning_rate=1e9),
             os.path.abspath("ratings.csv"),
             None,
             RunOptions(out="bad", workers=2, jit=False, restarts=3, epochs=EPOCHS),

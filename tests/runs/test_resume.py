@@ -369,7 +369,7 @@ def test_a_second_interrupt_ends_at_once():
 def test_a_long_first_epoch_ends_with_a_checkpoint_and_no_model(here, monkeypatch):
     """Clocks of the epoch are its only marks, and the wish to end has waited long enough."""
     monkeypatch.setattr("tux.engine.training.SOON", -1.0)
-    batched = MF(rank=3, batch=10)
+    batched = MF(rank=3, batch_size=10)
     told, asked = Told(), []
 
     def wanted(self, mark, epoch):

@@ -118,7 +118,7 @@ def test_patience_stops_and_keeps_the_best(tmp_path):
 
 def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsys):
     """Both on one worker and on two, and every line about it says the same."""
-    flags = "--rank 64 --reg 0 --step 0.2 --epochs 6 --seed 1".split()
+    flags = "--rank 64 --reg 0 --learning-rate 0.2 --epochs 6 --seed 1".split()
     for out, more in (("one", []), ("two", ["--workers", "2"])):
         folder = tmp_path / out
         assert main(["run", "mf", *flags, *more, "--out", str(folder)]) == 0
@@ -186,7 +186,7 @@ def test_an_interrupt_tells_how_far_it_came(monkeypatch):
 
 def test_run_json_repeats_the_run(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first = "run mf --rank 6 --epochs 3 --seed 7 --batch 20000 --reg 0.04 --out one".split()
+    first = "run mf --rank 6 --epochs 3 --seed 7 --batch-size 20000 --reg 0.04 --out one".split()
     assert main(first) == 0
     noted = json.loads(Path("one/run.json").read_text())
     assert noted["command"] == ["tux", *first]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tux.base.errors import UsageError
 from tux.base.text import closest
+from tux.program.params import formers
 from tux.program.program import Program
 from tux.runs.options import Reading, RunOptions
 
@@ -40,9 +41,11 @@ def options_of(
     for name in given:
         if name in known:
             continue
-        if program is not None and name in program.params:
-            app = type(program).__name__
-            do = f"{name} is a parameter of {app}: give it to {app}({name}=...)"
+        former = formers(program.params) if program is not None else {}
+        if program is not None and (name in program.params or name in former):
+            app, present = type(program).__name__, former.get(name, name)
+            called = "" if name == present else f", called {present} now"
+            do = f"{name} is a parameter of {app}{called}: give it to {app}({present}=...)"
         else:
             do = f"{closest(name, known)}there are: {', '.join(known)}"
         raise UsageError(f"no option {name!r}", do=do)

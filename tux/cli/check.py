@@ -36,7 +36,9 @@ def command(argv: list[str]) -> int:
     from tux.runs.examination import examine
     from tux.runs.options import Reading
 
-    program = source.program(**parameters(args)) if source else None
+    program = None
+    if source:
+        program = source.program(**parameters(args, source.program, show.warn))
     chosen: dict[str, Any] = {name: getattr(args, name, None) for name in READING}
     if program is not None:
         chosen["vertices"] = vertex_tables(args.vertices, [*program.vertices])

@@ -12,6 +12,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from tux.arrays import stores
@@ -20,7 +21,7 @@ from tux.base.text import many
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import joined, room, wrapped
 from tux.program.naming import place_of_member
-from tux.program.params import Param
+from tux.program.params import Param, formers, renamed
 from tux.program.program import Program
 from tux.protocol.marks import Every
 
@@ -105,6 +106,7 @@ class Flags(argparse.ArgumentParser):
         )
         # "-3s" is a value, whose flag says what is wrong with it; argparse knows "-3" alone
         self._negative_number_matcher = VALUE
+        self.former: set[str] = set()  # flags that no answer names
         self._sections = {name: self.add_argument_group(name) for name in sections}
         last = self._sections[sections[-1]] if sections else self
         last.add_argument("-h", "--help", action="help", help="show this text")
@@ -124,7 +126,7 @@ class Flags(argparse.ArgumentParser):
         for word in sorted(extra, key=lambda word: not word.startswith("-")):
             flag = word.split("=")[0]
             kind = "flag" if word.startswith("-") else "argument"
-            meant = meant_flag(flag, self._option_string_actions)
+            meant = meant_flag(flag, self._option_string_actions.keys() - self.former)
             raise UsageError(f"unknown {kind} {flag}", do=f"{meant}see {self.prog} --help")
         return args
 
@@ -159,44 +161,57 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
 
 
 def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
-    """Add one flag for each `param` of the program, in a section. ProgramError if the command has a
-    flag of that name already.
+    """One flag for each `param` of the program, in a section, and one that help does not show for
+    each former name. ProgramError if the command has a flag of that name already.
     """
     group = flags.section(section)
     for name, declared in program.params.items():
-        flag = "--" + name.replace("_", "-")
-        kind: dict[str, Any] = {
-            "type": {int: whole, float: real}.get(declared.type, str),
-            "metavar": _metavar(declared),
-        }
-        if declared.type is bool:
-            kind = {"action": argparse.BooleanOptionalAction if declared.default else "store_true"}
         try:
-            # nobody needs to be told how to ask for what is the case
-            if declared.type is bool and not declared.default:
-                group.add_argument(
-                    f"--no-{flag[2:]}",
-                    dest=OWN + name,
-                    default=argparse.SUPPRESS,
-                    help=argparse.SUPPRESS,
-                    action="store_false",
-                )
-            group.add_argument(
-                flag, dest=OWN + name, default=argparse.SUPPRESS, help=_help(declared), **kind
-            )
+            _add(group, name, declared, _help(declared))
         except argparse.ArgumentError:
             raise ProgramError(
                 f"{program.__name__}: parameter {name} has the name of a flag of {flags.prog}",
                 where=place_of_member(program, name),
                 do=f"rename it, for instance to {name}_",
             ) from None
+    before = {*flags._option_string_actions}
+    for former, name in formers(program.params).items():
+        with suppress(argparse.ArgumentError):  # then it is a flag of the command itself
+            _add(group, former, program.params[name], argparse.SUPPRESS)
+    flags.former |= {*flags._option_string_actions} - before
 
 
-def parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the program's parameters that were given, by name."""
-    return {
+def _add(group: argparse._ArgumentGroup, name: str, declared: Param, text: str) -> None:
+    """The flag of one parameter, with its help `text`."""
+    kind: dict[str, Any] = {
+        "type": {int: whole, float: real}.get(declared.type, str),
+        "metavar": _metavar(declared),
+    }
+    if declared.type is bool:
+        kind = {"action": argparse.BooleanOptionalAction if declared.default else "store_true"}
+    how: dict[str, Any] = {"dest": OWN + name, "default": argparse.SUPPRESS}
+    # nobody needs to be told how to ask for what is the case
+    if declared.type is bool and not declared.default:
+        negated = f"--no-{name.replace('_', '-')}"
+        group.add_argument(negated, help=argparse.SUPPRESS, action="store_false", **how)
+    group.add_argument(_flag(name), help=text, **how, **kind)
+
+
+def _flag(name: str) -> str:
+    """The flag of a parameter."""
+    return "--" + name.replace("_", "-")
+
+
+def parameters(
+    args: argparse.Namespace, program: type[Program], warn: Callable[[str], None]
+) -> dict[str, Any]:
+    """The program's parameters that were given, by name; `warn` is told of former names. UsageError
+    where one was given by both of its names.
+    """
+    given = {
         name.removeprefix(OWN): value for name, value in vars(args).items() if name.startswith(OWN)
     }
+    return renamed(program.params, given, warn, _flag)
 
 
 def _metavar(declared: Param) -> str:

@@ -79,7 +79,7 @@ def _train(source: Source, argv: list[str]) -> int:
     from tux.cli.run_flags import run_flags
 
     args = run_flags(source, argv[0]).parse(argv[1:])
-    program = _made(source.program, parameters(args))
+    program = _made(source.program, parameters(args, source.program, show.warn))
     if args.explain:
         from tux.cli.explain import explained
         from tux.runs.options import RunOptions

@@ -151,8 +151,10 @@ def _is_sound(array: np.ndarray, *, finite: bool) -> bool:
 
 def _advice(program: Program, field: Field, bad: float) -> str:
     """Suggest a cause of a number that is NaN or infinite."""
-    if "step" in program.params:
-        return "the step is too large for these data: try a smaller --step"
+    for name in ("learning_rate", "step"):
+        if name in program.params:
+            flag = name.replace("_", "-")
+            return f"the step is too large for these data: try a smaller --{flag}"
     if bad != bad:
         return "look for 0/0, inf - inf, or a root or logarithm below 0; --check tells the line"
     meant = f'; if it is meant, declare {field.kind}("{field.dtype.str[1:]}", finite=False)'

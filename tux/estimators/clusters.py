@@ -25,7 +25,7 @@ from tux.estimators.conventions import (
     pairwise_distances_argmin_min,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, matrix_edges
+from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
 from tux.estimators.matrices import REALS, in_32_bits
 from tux.program.report import Model
 from tux.runs.deferred import Deferred
@@ -86,13 +86,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def _fit(self, X: Any, seed: Any) -> Run:
         """Train from one start."""
         kind = SparseKMeans if sparse.issparse(X) else PointKMeans
-        with in_terms_of(clusters="n_clusters", start="init", batch="batch_size"):
-            program = kind(
-                clusters=self.n_clusters,
-                start=self.init,
-                tol=float(self.tol),
-                batch=self.batch_size,
-            )
+        program = kind(
+            n_clusters=self.n_clusters,
+            init=self.init,
+            tol=float(self.tol),
+            batch_size=self.batch_size,
+        )
         data = Deferred((X,), partial(_edges if sparse.issparse(X) else _points, X))
         return fit(program, data, epochs=self.max_iter, random_state=seed, n_jobs=self.n_jobs)
 

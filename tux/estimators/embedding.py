@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import epochs_of, fit, ids_of, in_terms_of, model_of
+from tux.estimators.fitting import chosen, epochs_of, fit, ids_of, in_terms_of, model_of
 from tux.estimators.tables import as_table
 
 
@@ -22,12 +22,13 @@ class DeepWalkEmbedding(BaseEstimator):
     """A vector of each vertex of a graph; vertices that random walks visit close to each other get
     similar vectors.
 
-    `n_components`: the length of a vector; `walks` from each vertex, of `length` vertices; `window`
-    steps within which two are near; `negatives` drawn for each that is near; `step`: the learning
-    rate at the start; `p` and `q` other than 1 make the walks those of node2vec. With `directed`,
-    walks follow edges only from their first end to their second; with `weighted`, in proportion to
-    their weights. `max_iter`: epochs. `n_jobs`: threads, None for all cores; the result does not
-    depend on them.
+    `n_components`: the length of a vector; `num_walks` from each vertex, of `walk_length` vertices;
+    `window` steps within which two are near; `negatives` drawn for each that is near;
+    `learning_rate` at the start; `p` and `q` other than 1 make the walks those of node2vec. With
+    `directed`, walks follow edges only from their first end to their second; with `weighted`, in
+    proportion to their weights. `max_iter`: epochs. `n_jobs`: threads, None for all cores; the
+    result does not depend on them. `walks`, `length` and `step` are former names of `num_walks`,
+    `walk_length` and `learning_rate`.
 
     A graph `X` is a networkx graph, a scipy.sparse adjacency matrix, or a table of edges: two
     columns of ids, and one of weights if `weighted`, as a DataFrame, an Arrow table, a dictionary
@@ -40,11 +41,11 @@ class DeepWalkEmbedding(BaseEstimator):
         self,
         n_components: int = 128,
         *,
-        walks: int = 10,
-        length: int = 40,
+        num_walks: int = 10,
+        walk_length: int = 40,
         window: int = 10,
         negatives: int = 5,
-        step: float = 0.0275,
+        learning_rate: float = 0.0275,
         p: float = 1.0,
         q: float = 1.0,
         directed: bool = False,
@@ -52,13 +53,16 @@ class DeepWalkEmbedding(BaseEstimator):
         max_iter: int = 1,
         random_state: Any = None,
         n_jobs: int | None = None,
+        walks: int | None = None,
+        length: int | None = None,
+        step: float | None = None,
     ) -> None:
         self.n_components = n_components
-        self.walks = walks
-        self.length = length
+        self.num_walks = num_walks
+        self.walk_length = walk_length
         self.window = window
         self.negatives = negatives
-        self.step = step
+        self.learning_rate = learning_rate
         self.p = p
         self.q = q
         self.directed = directed
@@ -66,17 +70,20 @@ class DeepWalkEmbedding(BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.walks = walks
+        self.length = length
+        self.step = step
 
     def fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of a graph's vertices."""
         with in_terms_of(dimensions="n_components"):
             program = DeepWalk(
                 dimensions=self.n_components,
-                walks=self.walks,
-                length=self.length,
+                num_walks=chosen(self, DeepWalk, "num_walks"),
+                walk_length=chosen(self, DeepWalk, "walk_length"),
                 window=self.window,
                 negatives=self.negatives,
-                step=float(self.step),
+                learning_rate=float(chosen(self, DeepWalk, "learning_rate")),
                 p=float(self.p),
                 q=float(self.q),
                 directed=bool(self.directed),

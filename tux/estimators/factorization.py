@@ -6,6 +6,7 @@ from typing import Any
 
 from tux.apps.mf import MF
 from tux.estimators.factors import FactorModel
+from tux.estimators.fitting import chosen
 
 
 class MatrixFactorization(FactorModel):
@@ -14,8 +15,8 @@ class MatrixFactorization(FactorModel):
         min  sum over ratings  (r - p.q)^2 + reg (|p|^2 + |q|^2)
 
     by SGD with falling steps. `n_components`: the length of the vectors; `max_iter`: epochs;
-    `step`: the first step; `warm`: dimensions that the first epoch trains alone. `n_jobs`: threads,
-    None for all cores; the result does not depend on them.
+    `learning_rate`: the first step, whose former name is `step`; `warm`: dimensions that the first
+    epoch trains alone. `n_jobs`: threads, None for all cores; the result does not depend on them.
 
     Ratings `X` are a table of user, item and rating, or what else `tux.run` takes; a scipy.sparse
     matrix of users by items, of which the stored entries are ratings; or, with `y`, a table of
@@ -32,21 +33,26 @@ class MatrixFactorization(FactorModel):
         n_components: int = 32,
         *,
         reg: float = 0.05,
-        step: float = 0.1,
+        learning_rate: float = 0.1,
         warm: int = 4,
         max_iter: int = 20,
         random_state: Any = None,
         n_jobs: int | None = None,
+        step: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.reg = reg
-        self.step = step
+        self.learning_rate = learning_rate
         self.warm = warm
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.step = step
 
     def _program(self) -> MF:
         return MF(
-            rank=self.n_components, reg=float(self.reg), step=float(self.step), warm=self.warm
+            rank=self.n_components,
+            reg=float(self.reg),
+            learning_rate=float(chosen(self, MF, "learning_rate")),
+            warm=self.warm,
         )

@@ -9,6 +9,7 @@ import numpy as np
 from tux.api.predicting import pairs_of
 from tux.api.result import Run
 from tux.api.table import Table
+from tux.base.callers import warn_caller
 from tux.estimators.conventions import (
     BaseEstimator,
     RegressorMixin,
@@ -22,7 +23,6 @@ from tux.estimators.fitting import (
     ids_of,
     in_terms_of,
     model_of,
-    tell,
 )
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.program.program import Program
@@ -84,7 +84,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
         pairs = pairs_of(self._model()[1], entries_of(as_table(X)))
         known = (pairs.src < len(self.user_ids_)) & (pairs.dst < len(self.item_ids_))
         if len(pairs) and not known.any():
-            tell(
+            warn_caller(
                 "no pair has a user and an item that training has seen, so each gets the mean: "
                 "are these columns the users, and then the items?"
             )

@@ -5,11 +5,11 @@ its rows can be filled again.
 from __future__ import annotations
 
 import re
-import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tux.api.table import History, Vertices
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.base.callers import warn_caller
 from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
 from tux.base.text import as_arguments
@@ -29,6 +30,7 @@ from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
 from tux.graph.local import Graph
 from tux.program import sources
+from tux.program.params import renamed
 from tux.program.program import Program, score_of
 from tux.runs.folder import App, Origin
 from tux.runs.folder import Run as Record
@@ -39,31 +41,12 @@ Fields = Mapping[str, Mapping[str, np.ndarray]]
 """By vertex type, or "tau", and by name: a field of a model, (n, ...)."""
 
 
-OWN = ("tux", "sklearn", "joblib", "contextlib")
-"""Packages whose lines no warning names: they are not the user's. `tux.run` is decorated."""
-
-
 class _Warnings(Silent):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
         """Raise one warning of Python."""
-        tell(as_arguments(text))
-
-
-def tell(text: str) -> None:
-    """Warn, as Python does, at the caller's line."""
-    warnings.warn(text, stacklevel=_outside())
-
-
-def _outside() -> int:
-    """Return the stack level, for a warning of the caller of this, of the first frame that is not
-    of `OWN`.
-    """
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
-        level, frame = level + 1, frame.f_back
-    return level
+        warn_caller(as_arguments(text))
 
 
 def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: int | None) -> Run:
@@ -81,6 +64,21 @@ def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: 
     if fitted.interrupted:
         raise KeyboardInterrupt
     return fitted
+
+
+def chosen(estimator: Any, program: type[Program], name: str) -> Any:
+    """The value of the parameter `name` of an estimator and its program, which may have been given
+    by its former name: FutureWarning then, and UsageError where both were given.
+    """
+    former, default = (
+        program.params[name].former,
+        signature(type(estimator)).parameters[name].default,
+    )
+    value = getattr(estimator, name, default)  # one that was pickled earlier has none
+    if (old := getattr(estimator, former, None)) is None:
+        return value
+    given = {former: old} if value == default else {former: old, name: value}
+    return renamed(program.params, given, partial(warn_caller, kind=FutureWarning))[name]
 
 
 @contextmanager

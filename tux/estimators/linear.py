@@ -135,7 +135,7 @@ class SparseLogisticRegression(LinearClassifier):
         program = BlockPG(
             l1=float(self.l1),
             l2=float(self.l2),
-            intercept=bool(self.fit_intercept),
+            fit_intercept=bool(self.fit_intercept),
             tol=float(self.tol),
         )
         fitted = fit(

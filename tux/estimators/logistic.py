@@ -68,7 +68,7 @@ class LogisticRegression(LinearClassifier):
             loss="softmax" if several else "logistic",
             classes=written([str(k) for k in range(count)]) if several else "",
             l2=float(self.l2),
-            intercept=bool(self.fit_intercept),
+            fit_intercept=bool(self.fit_intercept),
             tol=float(self.tol),
         )
         fitted = fit(

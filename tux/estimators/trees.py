@@ -19,17 +19,6 @@ from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, scor
 from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
 from tux.runs.deferred import Deferred
 
-NAMES = {
-    "trees": "max_iter",
-    "rate": "learning_rate",
-    "depth": "max_depth",
-    "least_h": "min_child_weight",
-    "least_gain": "min_gain",
-    "row_share": "subsample",
-    "column_share": "max_features",
-    "bins": "max_bins",
-}
-"""What estimators call the parameters of the program."""
 FOREST = "feature", "cut", "default_left", "weight"
 """Fields of the context by which scores are computed: a row for each tree, with its nodes."""
 
@@ -68,18 +57,18 @@ class BoostedTrees(BaseEstimator):
 
     def _grown(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
         """Train the trees of one problem."""
-        with in_terms_of(**NAMES):
+        with in_terms_of(colsample_bytree="max_features"):
             program = GBDT(
                 loss=loss,
-                trees=self.max_iter,
-                rate=float(self.learning_rate),
-                depth=self.max_depth,
+                max_iter=self.max_iter,
+                learning_rate=float(self.learning_rate),
+                max_depth=self.max_depth,
                 l2=float(self.l2),
-                least_h=float(self.min_child_weight),
-                least_gain=float(self.min_gain),
-                row_share=float(self.subsample),
-                column_share=float(self.max_features),
-                bins=self.max_bins,
+                min_child_weight=float(self.min_child_weight),
+                min_gain=float(self.min_gain),
+                subsample=float(self.subsample),
+                colsample_bytree=float(self.max_features),
+                max_bins=self.max_bins,
             )
         there = np.flatnonzero(weight)  # others would have bins of their values
         X, label, weight = X[there], label[there], weight[there]
@@ -109,7 +98,7 @@ class BoostedTrees(BaseEstimator):
         out = []
         for each in self.trees_:
             trees, nodes = each["feature"].shape
-            program = GBDT(loss=loss, trees=trees, depth=nodes.bit_length() - 2)
+            program = GBDT(loss=loss, max_iter=trees, max_depth=nodes.bit_length() - 2)
             out.append(scores(program, {"tau": each}, edges, "sample", self.n_jobs))
         return np.stack(out, axis=1).astype(np.float64)
 

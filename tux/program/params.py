@@ -1,9 +1,9 @@
-"""Parameters of programs: default, range, help text; each becomes a flag."""
+"""Parameters of programs: default, range, help text, former name; each becomes a flag."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Param:
     type: type[Any] = float
     metavar: str = ""
     vertex: str = ""  # the vertex type of which it is an id, see `tux.program.vertex_params`
+    former: str = ""  # what an earlier version called it
 
     def check(self, name: str, given: Any) -> Any:
         """Return `given` as this parameter's type; raise UsageError when it is of another type or
@@ -89,14 +90,48 @@ def param(
     choices: Sequence[Any] = (),
     dtype: str = "",
     metavar: str = "",
+    former: str = "",
 ) -> Any:
     """Declare a hyper-parameter, which becomes a flag: ``rank: int = param(32, "latent dimensions",
     low=1)``.
 
     Its type is read from the annotation: int, float, bool or str. In kernels a float is float64
     unless `dtype="f4"`, which keeps arithmetic with float32 fields in single precision. Strings are
-    seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts.
+    seen by `stages()` only, never by a UDF. `metavar` stands for the value in help texts. `former`
+    is the name that the parameter had in an earlier version: as a flag, as an argument, and in
+    files of runs it stands for the present one.
     """
     if dtype not in ("", "f4", "f8"):
         raise ProgramError(f"a parameter of dtype {dtype!r}", do='dtypes of parameters: "f4", "f8"')
-    return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar)
+    return Param(default, help, low, high, tuple(choices), dtype, metavar=metavar, former=former)
+
+
+def formers(params: Mapping[str, Param]) -> dict[str, str]:
+    """The parameters that had another name in an earlier version, by that name; without those of
+    which the former name is one of another parameter now.
+    """
+    return {p.former: n for n, p in params.items() if p.former and p.former not in params}
+
+
+def renamed(
+    params: Mapping[str, Param],
+    given: Mapping[str, Any],
+    warn: Callable[[str], None] = lambda text: None,
+    spelled: Callable[[str], str] = str,
+    where: object = "",
+) -> dict[str, Any]:
+    """What is `given` by names of parameters, by their present ones; `warn` is told of each former
+    one. `spelled` writes a name as the user does. UsageError where both are given, as at `where`.
+    """
+    present, out = formers(params), dict(given)
+    for former in [name for name in given if name in present]:
+        old, new = spelled(former), spelled(present[former])
+        if present[former] in out:
+            raise UsageError(
+                f"{old} and {new} are both given, and are one parameter",
+                where=str(where),
+                do=f"leave {old} out: it is called {new} now",
+            )
+        warn(f"{old} is called {new} now; {old} goes in a later version")
+        out[present[former]] = out.pop(former)
+    return out

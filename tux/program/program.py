@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tux.base.callers import warn_caller
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import closest
 from tux.program.checks import (
@@ -29,11 +30,13 @@ from tux.program.checks import (
 from tux.program.hooks import check_hooks
 from tux.program.input import Graph, Input, Points
 from tux.program.naming import described, place
-from tux.program.params import Param
+from tux.program.params import Param, formers, renamed
 from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
 
+PLAIN = (bool, int, float, str)
+"""Types of values of parameters."""
 _DERIVED = ("edge", "context")  # set on each class by Program itself
 
 
@@ -71,9 +74,6 @@ class Program:
     context: Context = Context()
 
     def __init_subclass__(cls) -> None:
-        members = {
-            name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()
-        }
         try:
             hints = typing.get_type_hints(cls)
         except NameError as error:
@@ -85,10 +85,14 @@ class Program:
             for base in reversed(cls.__mro__[1:])
             for n, p in getattr(base, "params", {}).items()
         }
-        check_names(cls, Program, inherited)
+        check_names(cls, Program, [*inherited, *formers(inherited)])
+        _rename_defaults(cls, inherited)
+        members = {
+            name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()
+        }
         for name, member in members.items():
             # `rank = 64` in a subclass: another default
-            if name in inherited and isinstance(member, (bool, int, float, str)):
+            if name in inherited and isinstance(member, PLAIN):
                 members[name] = replace(inherited[name], default=member)
         cls.params = {
             n: typed(cls, n, hints.get(n), v) for n, v in members.items() if isinstance(v, Param)
@@ -127,6 +131,7 @@ class Program:
                 f"{name} takes its parameters by name, not {nameless[0]!r} alone",
                 do=f"write {example}; parameters: {', '.join(self.params) or 'none'}",
             )
+        parameters = renamed(self.params, parameters, _warn)
         unknown = [name for name in parameters if name not in self.params]
         if unknown:
             near = closest(unknown[0], self.params)
@@ -178,6 +183,23 @@ class Program:
         nothing.
         """
         return None
+
+
+def _rename_defaults(cls: type[Program], inherited: dict[str, Param]) -> None:
+    """Give the other defaults of a subclass, such as `rank = 64`, the present names of parameters.
+    UsageError where both names have one.
+    """
+    given = {name: value for name, value in vars(cls).items() if isinstance(value, PLAIN)}
+    present = renamed(inherited, given, _warn)
+    for name in given.keys() - present.keys():
+        delattr(cls, name)
+    for name in present.keys() - given.keys():
+        setattr(cls, name, present[name])
+
+
+def _warn(text: str) -> None:
+    """Warn of a former name, at the user's line."""
+    warn_caller(text, FutureWarning)
 
 
 STAGED = ("setup", "stages", "evaluate")

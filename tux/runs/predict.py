@@ -30,6 +30,7 @@ from tux.graph.local import Graph
 from tux.io.input_files import input_files
 from tux.program import sources
 from tux.program.input import Points, Samples
+from tux.program.params import renamed
 from tux.program.program import Program, score_of
 from tux.runs.folder import Run, fill, read_run
 from tux.runs.memory import Held, held, points_table
@@ -161,8 +162,8 @@ def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
 
 
 def reopened(run: Run, folder: str | os.PathLike[str], warn: Warn) -> Program:
-    """Return the program of a run with its parameters; `warn` if its source has changed since, or
-    `run.json` of its `folder`.
+    """The program of a run with its parameters, which get their present names in `run`; `warn` if
+    its source has changed since, or `run.json` of its `folder`.
     """
     if is_changed(Path(folder), "run.json"):
         warn(
@@ -175,6 +176,8 @@ def reopened(run: Run, folder: str | os.PathLike[str], warn: Warn) -> Program:
             f"{source.path}, or a file beside it that it imports, has changed since the run: the "
             "model may not mean what it did"
         )
+    where = Path(folder, "run.json")
+    run.parameters = renamed(source.program.params, run.parameters, where=where)
     return source.program(**run.parameters)
 
 

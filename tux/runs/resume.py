@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from tux.arrays.piped import STANDARD, shown
 from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
@@ -18,6 +20,7 @@ from tux.engine.saved import Saved
 from tux.engine.shard import hashed
 from tux.engine.state import Head
 from tux.program import sources
+from tux.program.params import renamed
 from tux.program.program import Program
 from tux.runs.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
 from tux.runs.folder import WHOLE, App, Run, read_metrics, read_run
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from tux.cluster.place import Place
 
 OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
-"""Options whose values may be others when a run goes on."""
+"""Options that a run may go on with other values of."""
 
 FILES = ("vocab", "stop", "labels", "vertices")
 """Options that name files."""
@@ -61,9 +64,13 @@ class Stopped:
 
     @property
     def kept(self) -> Checkpoint:
-        """The checkpoint from which the run goes on; there must be one."""
+        """The checkpoint from which it goes on, which must be there, with the present names of
+        parameters.
+        """
         assert self.checkpoint is not None
-        return self.checkpoint
+        kept = self.checkpoint.manifest
+        parameters = renamed(self.program.params, kept.parameters)
+        return self.checkpoint._replace(manifest=replace(kept, parameters=parameters))
 
     def records(self) -> list[dict[str, Any]]:
         """Read the records of the epochs before the checkpoint. DataError if they have changed
@@ -94,7 +101,7 @@ class Stopped:
         if self.checkpoint is None:
             self._check_begun(record, test_digest, test_path)
             return
-        kept = self.checkpoint.manifest
+        kept = self.kept.manifest
         if kept.program != record.app.digest:
             raise other_source(self.run.app, record.app, Path(sources.of(program).path))
         now = {
@@ -186,7 +193,7 @@ def stopped(
         )
     _check_data(path, run)
     most = run.options["epochs"] if epochs is None else epochs
-    source = sources.find(app or run.app.name)
+    source = _source(run, app, path / "run.json")
     if checkpoint is None:
         if source.digest != run.app.digest:
             now = App(source.name, source.digest, source.digests)
@@ -199,11 +206,20 @@ def stopped(
                 do=f"go on with more: --epochs N, with N above {ended}",
             )
         found, checkpoint = _not_behind(path, most, found, checkpoint, warn)
-        _check_unchanged(run, checkpoint.manifest, path / "run.json")
+        _check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
     return Stopped(path, run, found, checkpoint, options, source.program(**run.parameters))
+
+
+def _source(run: Run, app: str | None, where: Path) -> sources.Source:
+    """The program of a run, in the file `app` if it has moved; parameters get their present names
+    in `run`, which is read from the file `where`.
+    """
+    source = sources.find(app or run.app.name)
+    run.parameters = renamed(source.program.params, run.parameters, where=where)
+    return source
 
 
 def _check_data(folder: Path, run: Run) -> None:
@@ -295,14 +311,15 @@ def _check_options(options: Mapping[str, Any], where: Path) -> None:
         raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
 
 
-def _check_unchanged(run: Run, kept: Manifest, where: Path) -> None:
+def _check_unchanged(run: Run, program: type[Program], kept: Manifest, where: Path) -> None:
     """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
     record was changed by hand. Files may have been moved; their content is compared later.
     """
+    parameters = renamed(program.params, kept.parameters)
     of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
     for before, now, names in (
         ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
-        (kept.parameters, run.parameters, sorted({*run.parameters, *kept.parameters})),
+        (parameters, run.parameters, sorted({*run.parameters, *parameters})),
         (kept.options, run.options, sorted(of_options)),
     ):
         for name in names:

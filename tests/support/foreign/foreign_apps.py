@@ -97,7 +97,7 @@ _COUNTS = _triples(COUNTS, ("document", "word", "count"))
 _COUNTS["word"] = np.array(WORDS, object)[_COUNTS["word"]]
 _SAMPLES = dict(zip(FEATURES, SAMPLES.T.astype(float), strict=True)) | {"label": LABELS}
 _LINKS = {"source": LINKS[:, 0], "target": LINKS[:, 1]}
-_WALKING = {"walks": 2, "length": 5}
+_WALKING = {"num_walks": 2, "walk_length": 5}
 
 _DOCUMENT = ("document", "word")
 _NODE = ("node", "node")
@@ -125,7 +125,13 @@ LIKE = {
     for app in (
         App("ALS", lambda: tux.ALS(rank=3), ("user", "item"), _RATINGS, RATINGS),
         App("Linear", lambda: tux.Linear(), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
-        App("GBDT", lambda: tux.GBDT(trees=2, depth=2), ("sample", "feature"), _SAMPLES, SAMPLES),
+        App(
+            "GBDT",
+            lambda: tux.GBDT(max_iter=2, max_depth=2),
+            ("sample", "feature"),
+            _SAMPLES,
+            SAMPLES,
+        ),
     )
 }
 """Apps that read the same as one of `APPS` with the same vertices."""

@@ -231,7 +231,7 @@ def lists(trained: Trained) -> None:
     pandas, polars = map(need, ("pandas", "polars"))
     out = trained.at / "lists"
     edges = columns_of_csv(trained.app, trained.at / "links.csv")
-    flags = "--walks 2 --length 5 --format parquet --seed 1 --no-jit --threads 1 --out"
+    flags = "--num-walks 2 --walk-length 5 --format parquet --seed 1 --no-jit --threads 1 --out"
     trained.told("run", "walks", edges, *flags.split(), out)
     text = [line.split() for line in (trained.folder / "walks.txt").read_text().splitlines()]
     for found in (pandas.read_parquet, polars.read_parquet):
