@@ -215,7 +215,7 @@ class OnWorker(OnMasters):
 # ---- a driver
 
 
-def driven_margin(edges, tau):
+def margin_by_driver(edges, tau):
     """Return x.w, the weights being in the context."""
     m = 0.0
     for edge in edges:
@@ -225,14 +225,14 @@ def driven_margin(edges, tau):
 
 def differentiate_to_driver(sample, edges, tau):
     """Add up the gradient of a sample, for the driver."""
-    r = slope(sample.label, driven_margin(edges, tau))
+    r = slope(sample.label, margin_by_driver(edges, tau))
     for edge in edges:
         tau.g[edge.feature.id] += edge.value * r
 
 
 def lose_by_driver(sample, edges, tau):
     """Add up the loss of a sample."""
-    tau.lost += loss(sample.label, driven_margin(edges, tau))
+    tau.lost += loss(sample.label, margin_by_driver(edges, tau))
     tau.counted += 1
 
 

@@ -35,11 +35,11 @@ import numpy as np
 from tux.apps.als.als import ALS
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.runs.begin import load_for
 from tux.runs.inputs import Inputs
 from tux.runs.options import RunOptions
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
 MAX_SWEEP_RATIO = 4
@@ -60,7 +60,7 @@ class Fit(NamedTuple):
     items: np.ndarray
 
 
-class Reached(NamedTuple):
+class TargetRun(NamedTuple):
     """A run of ours: seconds and sweeps until the target, and the test RMSE after theirs."""
 
     seconds: float
@@ -86,7 +86,7 @@ def missing() -> list[str]:
 
 
 @contextlib.contextmanager
-def limited(threads: int) -> Iterator[None]:
+def limit_threads(threads: int) -> Iterator[None]:
     """Limit the threads of BLAS and OpenMP in the body, and hide output. A context."""
     from threadpoolctl import threadpool_limits
 
@@ -122,7 +122,7 @@ def by_cmfrec(
             scale_lam="plain" not in how, niter=number, nthreads=threads, verbose=False,
             random_state=seed + 1, precompute_for_predictions=False,
         )  # fmt: skip
-        with limited(threads):
+        with limit_threads(threads):
             start = time.perf_counter()
             model.fit(ratings)
             took.append(time.perf_counter() - start)
@@ -137,7 +137,7 @@ def by_implicit(
 
     confidence = matrix(inputs, 1 + how["alpha"] * inputs.train.fields["value"]).tocsr()
     took: list[float] = []
-    with limited(threads):
+    with limit_threads(threads):
         model = AlternatingLeastSquares(
             factors=rank, regularization=how["reg"], alpha=1.0, iterations=sweeps,
             num_threads=threads, random_state=seed + 1,
@@ -183,7 +183,7 @@ def rmse(inputs: Inputs, fit: Fit) -> float:
     return float(np.sqrt(np.mean((found - test.fields["value"]) ** 2)))
 
 
-def ours(
+def run_tux(
     inputs: Inputs,
     how: dict[str, Any],
     rank: int,
@@ -191,10 +191,10 @@ def ours(
     sweeps: int,
     seed: int,
     target: float,
-) -> Reached:
+) -> TargetRun:
     """Run tux until the target, and at least as many sweeps as theirs."""
     program = ALS(rank=rank, **how)
-    graph = Graph.whole(program, inputs.train, inputs.test, seed)
+    graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
     reached, test = (float("inf"), float("inf")), float("nan")
     for record in Training(Worker(program, graph, seed=seed, threads=threads)).epochs(
         MAX_SWEEP_RATIO * sweeps
@@ -205,7 +205,7 @@ def ours(
             reached = record["seconds"], record["epoch"]
         if record["epoch"] >= sweeps and reached[0] < float("inf"):
             break
-    return Reached(*reached, test)
+    return TargetRun(*reached, test)
 
 
 def compare(
@@ -219,7 +219,7 @@ def compare(
         test = float("nan") if kind == "implicit" else rmse(inputs, other)
         target = objective(inputs, how, other)
         theirs.append((other.seconds, test))
-        mine.append(ours(inputs, how, rank, threads, sweeps, seed, target))
+        mine.append(run_tux(inputs, how, rank, threads, sweeps, seed, target))
     seconds, needed, error = (statistics.median(column) for column in zip(*mine, strict=True))
     their_seconds, their_error = (statistics.median(c) for c in zip(*theirs, strict=True))
     name = "implicit" if kind == "implicit" else "cmfrec"
@@ -249,7 +249,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if absent := [name for name in (TRAIN, TEST) if not (given.data / name).is_file()]:
         write(f"no {absent[0]} in {given.data}\n")
         return
-    inputs, _ = load_for(ALS(), given.data / TRAIN, given.data / TEST, RunOptions(), Silent())
+    inputs, _ = load_for(ALS(), given.data / TRAIN, given.data / TEST, RunOptions(), NullWatcher())
     write(
         f"rank {given.rank}; seconds of {given.sweeps} sweeps of the peer, and of tux until its "
         f"objective; median of {given.repeats}\n{'threads':>7} {'setting':<9} {'peer':<9} "

@@ -30,8 +30,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.arguments import listed
-from bench.curves import Curve, Panel, by_epoch, by_time, plot, shown, target_of
+from bench.arguments import names_among
+from bench.curves import Curve, Panel, by_epoch, by_time, format_number, plot, target_of
 from bench.machine import machine
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
@@ -40,7 +40,7 @@ from tux.program.program import Program
 from tux.program.sources import find
 from tux.runs.figures import check
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 from tux.synthetic.corpus import corpus
@@ -66,10 +66,10 @@ def documents(given: argparse.Namespace) -> EdgeData:
 def samples(given: argparse.Namespace) -> EdgeData:
     """Make clicks of 30 entries a sample."""
     true = max(1, min(given.features // 20, 10_000))
-    return labelled(clicks(given.samples, given.features, 30, true).split()[0], Linear())
+    return samples_to_edges(clicks(given.samples, given.features, 30, true).split()[0], Linear())
 
 
-class App(NamedTuple):
+class BenchApp(NamedTuple):
     """An app: its data, its parameters, and the metric by which it is judged."""
 
     program: type[Program]
@@ -81,7 +81,7 @@ class App(NamedTuple):
 
 
 APPS = {
-    "lda": App(
+    "lda": BenchApp(
         LDA,
         "LateLDA",
         documents,
@@ -89,7 +89,7 @@ APPS = {
         "loglik_per_token",
         True,
     ),
-    "adam": App(
+    "adam": BenchApp(
         Linear,
         "LateLinear",
         samples,
@@ -97,7 +97,7 @@ APPS = {
         "objective",
         False,
     ),
-    "lbfgs": App(
+    "lbfgs": BenchApp(
         Linear, "", samples, lambda given: {"solver": "lbfgs", "tol": 0.0}, "objective", False
     ),
 }
@@ -114,7 +114,7 @@ class Way(NamedTuple):
 
 
 def records(
-    app: App, edges: EdgeData, way: Way, epochs: int, given: argparse.Namespace
+    app: BenchApp, edges: EdgeData, way: Way, epochs: int, given: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return the records of a run."""
     parameters = app.parameters(given)
@@ -133,7 +133,7 @@ def records(
 
 
 def curves(
-    app: App, edges: EdgeData, ways: Sequence[Way], given: argparse.Namespace
+    app: BenchApp, edges: EdgeData, ways: Sequence[Way], given: argparse.Namespace
 ) -> dict[Way, Curve]:
     """Return a curve of each way; the ways take turns after an epoch that is not counted."""
     for way in ways:
@@ -161,15 +161,15 @@ def parallel(name: str, edges: EdgeData, given: argparse.Namespace) -> list[Pane
         f"\n{name}, {app.metric}: figure 10\n{'':<16} {'W x T':>6} "
         + "".join(f"{f'epoch {epoch}':>12}" for epoch in epochs)
         + "".join(f"{f'{seconds:.3g} s':>12}" for seconds in times)
-        + f"{'epochs':>8} {'s':>8} {'times':>6}  to {shown(target)}\n"
+        + f"{'epochs':>8} {'s':>8} {'times':>6}  to {format_number(target)}\n"
     )
     first = every[0].until(target)[1]
     for way, curve in found.items():
         reached, seconds = curve.until(target)
         write(
             f"{way.name:<16} {f'{way.workers} x {way.threads}':>6} "
-            + "".join(f"{shown(curve.after(epoch)):>12}" for epoch in epochs)
-            + "".join(f"{shown(curve.at(moment)):>12}" for moment in times)
+            + "".join(f"{format_number(curve.after(epoch)):>12}" for epoch in epochs)
+            + "".join(f"{format_number(curve.at(moment)):>12}" for moment in times)
             + f"{reached:>8} {seconds:>8.3f} {first / seconds:>6.2f}\n"
         )
     named = {way.name: curve for way, curve in found.items()}
@@ -193,14 +193,15 @@ def overlap(name: str, edges: EdgeData, given: argparse.Namespace) -> list[Panel
         write(
             f"\n{name}, {app.metric}, {given.workers} workers, {told}: figure 12a\n{'':<10} "
             f"{'s an epoch':>11} {'times':>6} {'wait, s':>8} {'at the end':>12} {'epochs':>7} "
-            f"{'s':>8} {'times':>6}  to {shown(target)}\n"
+            f"{'s':>8} {'times':>6}  to {format_number(target)}\n"
         )
         first = found[ways[0]]
         for way, curve in found.items():
             reached, seconds = curve.until(target)
             write(
                 f"{way.name:<10} {curve.an_epoch:>11.4f} {first.an_epoch / curve.an_epoch:>6.2f} "
-                f"{curve.wait:>8.3f} {shown(curve.metric[-1]):>12} {reached:>7} {seconds:>8.3f} "
+                f"{curve.wait:>8.3f} {format_number(curve.metric[-1]):>12} {reached:>7} "
+                f"{seconds:>8.3f} "
                 f"{first.until(target)[1] / seconds:>6.2f}\n"
             )
         named = {way.name: curve for way, curve in found.items()}
@@ -213,8 +214,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--parts", type=listed(PARTS), default=",".join(PARTS))
-    arguments.add_argument("--apps", type=listed(APPS), default=",".join(APPS))
+    arguments.add_argument("--parts", type=names_among(PARTS), default=",".join(PARTS))
+    arguments.add_argument("--apps", type=names_among(APPS), default=",".join(APPS))
     arguments.add_argument("--workers", type=int, default=2)
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--tokens", type=int, default=467_714)

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection
 
 
-def listed(known: Collection[str]) -> Callable[[str], list[str]]:
+def names_among(known: Collection[str]) -> Callable[[str], list[str]]:
     """Return a reader (`type=` of argparse) of names with commas between them, each one of
     `known`.
     """

@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
-from tux.io.samples import Samples, read_samples
+from tux.io.samples import SampleData, read_samples
 from tux.program.sources import find
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 
@@ -51,7 +51,7 @@ PARTS = ("compute", "wait", "apply", "send")
 write = sys.stdout.write
 
 
-def trained(
+def train_records(
     program: BlockPG, edges: EdgeData, epochs: int = 300, **options: Any
 ) -> list[dict[str, Any]]:
     """Train with one thread a worker, and return the records."""
@@ -60,7 +60,7 @@ def trained(
     ).records
 
 
-def when(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:
+def time_to_goal(records: Sequence[dict[str, Any]], goal: float) -> tuple[int, float]:
     """Return the first pass at which the objective is at most `goal`, and training seconds until
     its end; infinite if there is none.
     """
@@ -77,7 +77,7 @@ def full_passes(records: Sequence[dict[str, Any]]) -> list[float]:
     return [ends[i + 1] - ends[i] for i, r in enumerate(records) if "change" in r and i]
 
 
-def liblinear(samples: Samples, l1: float) -> list[tuple[float, float]]:
+def liblinear(samples: SampleData, l1: float) -> list[tuple[float, float]]:
     """Return (seconds, objective) at each tolerance."""
     import sklearn
     from scipy.sparse import csr_matrix
@@ -130,10 +130,10 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
     for name in names:
         (l1, best), path = SETS[name], folder / "libsvm" / f"{name}.gz"
         samples = read_samples(path)
-        program, edges = BlockPG(l1=l1, tol=1e-9), labelled(samples, BlockPG())
-        every = [trained(program, edges) for _ in range(runs + 1)][1:]
+        program, edges = BlockPG(l1=l1, tol=1e-9), samples_to_edges(samples, BlockPG())
+        every = [train_records(program, edges) for _ in range(runs + 1)][1:]
         ours = [
-            statistics.median(when(records, best * (1 + goal))[1] for records in every)
+            statistics.median(time_to_goal(records, best * (1 + goal))[1] for records in every)
             for goal in GOALS
         ]
         passes = [seconds for records in every for seconds in full_passes(records)] or [
@@ -162,15 +162,17 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
         )
 
 
-def made(entries: int) -> EdgeData:
+def make_clicks(entries: int) -> EdgeData:
     """Make clicks of 50 entries a sample, and half as many samples as features."""
     samples = max(100, entries // 50)
-    return labelled(clicks(samples, 2 * samples, 50, max(10, samples // 100)).split()[0], BlockPG())
+    return samples_to_edges(
+        clicks(samples, 2 * samples, 50, max(10, samples // 100)).split()[0], BlockPG()
+    )
 
 
 def workers(entries: int, passes: int) -> None:
     """Print what one worker and two take."""
-    edges, l1 = made(entries), 2.0
+    edges, l1 = make_clicks(entries), 2.0
     write(f"\nclicks of {len(edges):,} entries, l1 {l1:g}: {passes} passes\n")
     write(
         f"{'workers':>8} {'objective':>14} {'seconds':>8} {'a full pass':>12} {'M entries/s':>12} "
@@ -178,7 +180,8 @@ def workers(entries: int, passes: int) -> None:
     )
     write("\n")
     both = [
-        trained(BlockPG(l1=l1, tol=0.0), edges, passes, workers=k, deadline=3600.0) for k in (1, 2)
+        train_records(BlockPG(l1=l1, tol=0.0), edges, passes, workers=k, deadline=3600.0)
+        for k in (1, 2)
     ]
     best = min(records[-1]["objective"] for records in both)
     for k, records in zip((1, 2), both, strict=True):
@@ -188,7 +191,10 @@ def workers(entries: int, passes: int) -> None:
             f"{k:>8} {last['objective']:>14.4f} {last['seconds']:>8.2f} {full:>12.4f} "
             f"{len(edges) / full / 1e6:>12.1f} "
         )
-        write("".join(f"{when(records, best * (1 + goal))[1]:>9.2f}" for goal in GOALS[:3]) + "\n")
+        write(
+            "".join(f"{time_to_goal(records, best * (1 + goal))[1]:>9.2f}" for goal in GOALS[:3])
+            + "\n"
+        )
     write(
         f"{'workers':>8} "
         + "".join(f"{part:>9}" for part in PARTS)
@@ -201,7 +207,7 @@ def workers(entries: int, passes: int) -> None:
             + "\n"
         )
     first, second = (min(full_passes(records), default=float("nan")) for records in both)
-    to_goal = [when(records, best * (1 + 1e-3))[1] for records in both]
+    to_goal = [time_to_goal(records, best * (1 + 1e-3))[1] for records in both]
     write(
         f"two workers beside one: a full pass {first / second:.2f} times as fast, to 1e-3 "
         f"{to_goal[0] / to_goal[1]:.2f} times\n"
@@ -210,9 +216,9 @@ def workers(entries: int, passes: int) -> None:
 
 def slack(length: float) -> None:
     """Print passes and seconds to 1e-3 by slack."""
-    edges, l1 = labelled(clicks(20_000, 50_000, 40, 500).split()[0], BlockPG()), 2.0
-    best = trained(BlockPG(l1=l1, tol=1e-10), edges)[-1]["objective"]
-    program = find(f"{Path(__file__).parent / 'late.py'}:Straggling").program(
+    edges, l1 = samples_to_edges(clicks(20_000, 50_000, 40, 500).split()[0], BlockPG()), 2.0
+    best = train_records(BlockPG(l1=l1, tol=1e-10), edges)[-1]["objective"]
+    program = find(f"{Path(__file__).parent / 'late.py'}:LateBlockPG").program(
         l1=l1, tol=1e-6, length=length
     )
     write(
@@ -221,8 +227,8 @@ def slack(length: float) -> None:
     )
     write(f"{'slack':>6} {'passes':>7} {'seconds':>8} {'a pass':>8}\n")
     for each in SLACKS:
-        records = trained(program, edges, 60, workers=4, slack=each)
-        passes, seconds = when(records, best * (1 + 1e-3))
+        records = train_records(program, edges, 60, workers=4, slack=each)
+        passes, seconds = time_to_goal(records, best * (1 + 1e-3))
         write(
             f"{each:>6} {passes or '-':>7} {seconds:>8.2f} "
             f"{records[-1]['seconds'] / len(records):>8.3f}\n"
@@ -237,12 +243,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    arguments.add_argument("--sets", type=names_among(SETS), default=",".join(SETS))
     arguments.add_argument("--runs", type=int, default=5)
     arguments.add_argument("--entries", type=int, default=5_000_000)
     arguments.add_argument("--passes", type=int, default=40)
     arguments.add_argument("--late", type=float, default=0.02)
-    arguments.add_argument("--parts", type=listed(COMPARED), default=",".join(COMPARED))
+    arguments.add_argument("--parts", type=names_among(COMPARED), default=",".join(COMPARED))
     given = arguments.parse_args(argv)
     parts = given.parts
     if "peers" in parts:

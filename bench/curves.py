@@ -76,7 +76,7 @@ def by_time(curves: Sequence[Curve]) -> list[float]:
     return [least / 4, least / 2, least]
 
 
-def shown(number: float) -> str:
+def format_number(number: float) -> str:
     """Write a number with six digits; a dash for NaN."""
     return "-" if np.isnan(number) else f"{number:.6g}"
 

@@ -24,11 +24,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from faults.clusters import ENGINES, missing
 from tux.arrays.arrow import text_writer
-from tux.backends.contract import Wanted
-from tux.backends.run import named
+from tux.backends.contract import MachineNeeds
+from tux.backends.run import find_backend
 from tux.runs.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
@@ -38,7 +38,7 @@ BARE = "--bare"
 """Flag of a process that has machines placed and ends them."""
 
 
-class Taken(NamedTuple):
+class EngineTimes(NamedTuple):
     """Seconds of one run: of training, of the rest of its command, of the engine alone."""
 
     training: float
@@ -46,7 +46,7 @@ class Taken(NamedTuple):
     bare: float = 0.0
 
 
-def timed(command: Sequence[object], env: Mapping[str, str]) -> float:
+def time_command(command: Sequence[object], env: Mapping[str, str]) -> float:
     """Return the seconds of a command. RuntimeError, with its output, if it fails."""
     start = time.perf_counter()
     done = subprocess.run(
@@ -60,20 +60,20 @@ def timed(command: Sequence[object], env: Mapping[str, str]) -> float:
     return time.perf_counter() - start
 
 
-def train(data: Path, epochs: int, where: Sequence[object], env: Mapping[str, str]) -> Taken:
+def train(data: Path, epochs: int, where: Sequence[object], env: Mapping[str, str]) -> EngineTimes:
     """Train once; `where`: the flags that say who does it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "run")
         flags = ["--rank", RANK, "--epochs", epochs, "--threads", 1, "--out", out, *where]
-        seconds = timed(["-m", "tux", "run", "mf", data, *flags], env)
+        seconds = time_command(["-m", "tux", "run", "mf", data, *flags], env)
         training = float(read_metrics(out)[-1]["seconds"])
-    return Taken(training, seconds - training)
+    return EngineTimes(training, seconds - training)
 
 
-def pair(name: str, data: Path, epochs: int) -> tuple[Taken, Taken]:
+def pair(name: str, data: Path, epochs: int) -> tuple[EngineTimes, EngineTimes]:
     """Start an engine, train on two local workers and on two machines of the engine, and end it."""
     with ENGINES[name]() as engine:
-        bare = timed(["-m", "bench.engines", BARE, name], engine.environment)
+        bare = time_command(["-m", "bench.engines", BARE, name], engine.environment)
         local = train(data, epochs, ["--workers", 2], {})
         flags = ["--workers", 1, "--on", name, "--nnodes", 2]
         return local, train(data, epochs, flags, engine.environment)._replace(bare=bare)
@@ -81,9 +81,9 @@ def pair(name: str, data: Path, epochs: int) -> tuple[Taken, Taken]:
 
 def place(name: str) -> None:
     """Have a back-end place two machines, and end them."""
-    backend = named(name)
+    backend = find_backend(name)
     try:
-        backend.start(Wanted(2, 1, DEADLINE))
+        backend.start(MachineNeeds(2, 1, DEADLINE))
     finally:
         backend.close()
 
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--ratings", type=int, default=20_000_000)
     parser.add_argument("--epochs", type=int, default=250)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--engines", type=listed(NAMES), default=NAMES)
+    parser.add_argument("--engines", type=names_among(NAMES), default=NAMES)
     parser.add_argument(BARE, default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.bare:
@@ -109,7 +109,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in arguments.engines:
         if why := missing(name):
             sys.exit(why)
-    taken: dict[str, list[tuple[Taken, Taken]]] = {name: [] for name in arguments.engines}
+    taken: dict[str, list[tuple[EngineTimes, EngineTimes]]] = {
+        name: [] for name in arguments.engines
+    }
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "ratings.csv")
         write_ratings(data, arguments.ratings)

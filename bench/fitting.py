@@ -8,7 +8,7 @@ from tux.apps.linear.linear import Linear
 from tux.program.params import param
 
 
-class Fitting(Linear):
+class LinearToGoal(Linear):
     """A linear model that is trained up to a goal."""
 
     goal: float = param(0.0, "objective at which training ends", dtype="f8")

@@ -38,7 +38,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.mf.mf import MF
 from tux.runs.options import RunOptions
 from tux.runs.session import run
@@ -50,7 +50,7 @@ HEAD = ("columns are", "kind", "s", "load", "of file", "columns", "peak", "times
 MB = 1e6
 
 
-def drawn(count: int, width: str) -> dict[str, Any]:
+def draw_columns(count: int, width: str) -> dict[str, Any]:
     """Draw the columns of ratings."""
     rng = np.random.default_rng(7)
     whole, real = (np.int64, np.float64) if width == "wide" else (np.int32, np.float32)
@@ -64,7 +64,7 @@ def drawn(count: int, width: str) -> dict[str, Any]:
     return columns
 
 
-def made(kind: str, columns: dict[str, Any]) -> Any:
+def make_table(kind: str, columns: dict[str, Any]) -> Any:
     """Make a table of some library of the columns."""
     match kind:
         case "pandas":
@@ -88,15 +88,15 @@ def resident(what: str) -> int:
     return 1024 * int(found[1]) if found else 0
 
 
-def one(width: str, kind: str, path: str, count: int, epochs: int) -> dict[str, float]:
+def measure_one(width: str, kind: str, path: str, count: int, epochs: int) -> dict[str, float]:
     """Train in this process, and tell what it took."""
     options = RunOptions(epochs=epochs)
-    run(MF(rank=8), drawn(1000, width), options=options)
+    run(MF(rank=8), draw_columns(1000, width), options=options)
     gc.collect()
     base = resident("VmRSS")
-    columns = drawn(count, width)
+    columns = draw_columns(count, width)
     size = pa.table(columns).nbytes
-    data = path if kind == "parquet" else made(kind, columns)
+    data = path if kind == "parquet" else make_table(kind, columns)
     del columns
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that of what follows
@@ -137,15 +137,15 @@ def main() -> None:
     """Measure all kinds in turns."""
     parser = argparse.ArgumentParser(prog="python -m bench.frames", usage=__doc__)
     parser.add_argument("--ratings", type=int, default=50_000_000)
-    parser.add_argument("--kinds", type=listed(KINDS), default=["parquet", "pandas", "arrow"])
+    parser.add_argument("--kinds", type=names_among(KINDS), default=["parquet", "pandas", "arrow"])
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--widths", type=listed(WIDTHS), default=["wide", "narrow"])
+    parser.add_argument("--widths", type=names_among(WIDTHS), default=["wide", "narrow"])
     parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--file", default="", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        told = one(asked.widths[0], asked.child, asked.file, asked.ratings, asked.epochs)
+        told = measure_one(asked.widths[0], asked.child, asked.file, asked.ratings, asked.epochs)
         sys.stdout.write(json.dumps(told) + "\n")
         return
     table: list[Sequence[str]] = [HEAD]
@@ -154,7 +154,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="tux-frames-") as folder:
             path = str(Path(folder, "ratings.parquet"))
             if "parquet" in asked.kinds:
-                pq.write_table(pa.table(drawn(asked.ratings, width)), path)
+                pq.write_table(pa.table(draw_columns(asked.ratings, width)), path)
             for _ in range(asked.repeats):
                 for kind in asked.kinds:
                     found[kind].append(in_child(width, kind, path, asked))

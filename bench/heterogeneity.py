@@ -28,15 +28,15 @@ from typing import Any
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.blockpg.coordinate import scatter, step
-from tux.apps.blockpg.logistic import pass_on, spread
-from tux.apps.blockpg.span import ALL, KEPT, displaced
+from tux.apps.blockpg.logistic import add_to_margins, pass_on
+from tux.apps.blockpg.span import ALL, KEPT, add_displacement
 from tux.arrays.edges import EdgeData
 from tux.program.fields import data, delta, shared, value
 from tux.program.sources import find
 from tux.program.stage import Cluster
 from tux.program.types import Vertex
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.synthetic.clicks import clicks
@@ -44,11 +44,11 @@ from tux.synthetic.clicks import clicks
 WORKERS = 4
 NEVER = 100_000
 PROGRAMS = {
-    "a": ("Alike", "hdrf"),
-    "a'": ("Alike", "source"),
-    "b": ("Untracked", "source"),
-    "c": ("Compact", "source"),
-    "d": ("Split", "source"),
+    "a": ("AlikeBlockPG", "hdrf"),
+    "a'": ("AlikeBlockPG", "source"),
+    "b": ("UntrackedBlockPG", "source"),
+    "c": ("CompactBlockPG", "source"),
+    "d": ("PlainBlockPG", "source"),
 }
 
 
@@ -58,7 +58,7 @@ def step_and_tell(feature, tau, p):  # type: ignore[no-untyped-def]
     step(feature, tau, p)
 
 
-def scatter_told(feature, edges):  # type: ignore[no-untyped-def]
+def scatter_from_master(feature, edges):  # type: ignore[no-untyped-def]
     """`scatter`, of which the master has said where the change begins."""
     d = feature.w - feature.used
     if d == 0:
@@ -68,48 +68,50 @@ def scatter_told(feature, edges):  # type: ignore[no-untyped-def]
         edge.sample.r += edge.sample.h * (edge.value * d)
 
 
-def folded(sample):  # type: ignore[no-untyped-def]
+def touch_sample(sample):  # type: ignore[no-untyped-def]
     """Change nothing but what bringing together does by itself."""
     sample.near += 0
 
 
-TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_told, pass_on: spread}
+TOLD: dict[Any, Any] = {step: step_and_tell, scatter: scatter_from_master, pass_on: add_to_margins}
 
 
-def told(stages: Sequence[Any]) -> list[Any]:
+def let_masters_tell(stages: Sequence[Any]) -> list[Any]:
     """Return the stages in a form in which no mirror keeps what it has used, and no master has
     fields that mirrors do not have: masters tell mirrors all.
     """
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
-            out.append(MiniBatch(*told(stage.inside), blocks=stage.size.blocks))
+            out.append(MiniBatch(*let_masters_tell(stage.inside), blocks=stage.size.blocks))
         elif isinstance(stage, Exchange) and stage.f in TOLD:
             out.append(Exchange(TOLD[stage.f], split=True))
         elif isinstance(stage, Apply):
             out.append(Apply(stage.over, TOLD.get(stage.f, stage.f)))
         # writes what mirrors have too
-        elif isinstance(stage, GlobalSync) and stage.aggregate is displaced:
-            out += [Apply("feature", displaced), GlobalSync(stage.f)]
+        elif isinstance(stage, GlobalSync) and stage.aggregate is add_displacement:
+            out += [Apply("feature", add_displacement), GlobalSync(stage.f)]
         else:
             out.append(stage)
     return out
 
 
-def tracked(stages: Sequence[Any]) -> list[Any]:
+def track_samples(stages: Sequence[Any]) -> list[Any]:
     """Return the stages in a form in which all changes of samples are brought together, and masters
     do what is done to samples.
     """
     out: list[Any] = []
     for stage in stages:
         if isinstance(stage, MiniBatch):
-            out.append(MiniBatch(*stage.inside, Apply("sample", folded), blocks=stage.size.blocks))
+            out.append(
+                MiniBatch(*stage.inside, Apply("sample", touch_sample), blocks=stage.size.blocks)
+            )
         elif isinstance(stage, Exchange) and stage.enter:
             out.append(Apply("sample", stage.enter))
         else:
             out += (
-                [stage, Apply("sample", folded)]
-                if isinstance(stage, Exchange) and stage.f is spread
+                [stage, Apply("sample", touch_sample)]
+                if isinstance(stage, Exchange) and stage.f is add_to_margins
                 else [stage]
             )
     return out
@@ -132,7 +134,7 @@ def fields(**own: Any) -> dict[str, Any]:
     return all_ | own
 
 
-class Split(BlockPG):
+class PlainBlockPG(BlockPG):
     """(d) The app, without its evaluation."""
 
     def evaluate(self) -> list[Any]:
@@ -140,7 +142,7 @@ class Split(BlockPG):
         return []
 
 
-class Compact(Split):
+class CompactBlockPG(PlainBlockPG):
     """(c) Types of their own; masters and mirrors of features alike."""
 
     feature = Vertex(
@@ -156,20 +158,20 @@ class Compact(Split):
 
     def setup(self, cluster: Cluster) -> list[Any]:
         """Return the app's stages, in which masters tell mirrors all."""
-        return told(super().setup(cluster))
+        return let_masters_tell(super().setup(cluster))
 
     def stages(self, cluster: Cluster) -> list[Any]:
         """Return the app's stages, in which masters tell mirrors all."""
-        return told(super().stages(cluster))
+        return let_masters_tell(super().stages(cluster))
 
 
-class Untracked(Compact):
+class UntrackedBlockPG(CompactBlockPG):
     """(b) Features have all fields; samples are not brought together."""
 
     feature = Vertex(**fields())
 
 
-class Alike(Compact):
+class AlikeBlockPG(CompactBlockPG):
     """(a) Both types have all fields, and both are brought together."""
 
     feature = Vertex(**fields(), label=value("f4"), weight=value("f4"))
@@ -181,17 +183,19 @@ class Alike(Compact):
 
     def setup(self, cluster: Cluster) -> list[Any]:
         """Return the stages, in which changes of samples are brought together."""
-        return tracked(super().setup(cluster))
+        return track_samples(super().setup(cluster))
 
     def stages(self, cluster: Cluster) -> list[Any]:
         """Return the stages, in which changes of samples are brought together."""
-        return tracked(super().stages(cluster))
+        return track_samples(super().stages(cluster))
 
 
-def made(entries: int) -> EdgeData:
+def make_clicks(entries: int) -> EdgeData:
     """Make clicks of 40 entries a sample."""
     samples = max(100, entries // 40)
-    return labelled(clicks(samples, 2 * samples, 40, max(10, samples // 100)).split()[0], BlockPG())
+    return samples_to_edges(
+        clicks(samples, 2 * samples, 40, max(10, samples // 100)).split()[0], BlockPG()
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -203,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--passes", type=int, default=12)
     arguments.add_argument("--runs", type=int, default=3)
     given = arguments.parse_args(argv)
-    write, edges = sys.stdout.write, made(given.entries)
+    write, edges = sys.stdout.write, make_clicks(given.entries)
     write(
         f"BlockPG, clicks of {len(edges):,} entries, l1 2, {WORKERS} workers, slack 0; a pass, of "
         f"{given.passes}\n"

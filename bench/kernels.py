@@ -22,8 +22,8 @@ from tux.arrays.networks import from_arrays
 from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.graph.layout import tile_order
-from tux.graph.local import Graph
-from tux.rows.table import aligned
+from tux.graph.local import LocalGraph
+from tux.rows.table import allocate_aligned
 from tux.stages import Exchange
 from tux.stages.compile import OPTIONS
 from tux.synthetic.ratings import ratings
@@ -91,11 +91,11 @@ def median_seconds(runs: int, *bodies: Callable[[], Any]) -> list[float]:
     return [statistics.median(found) for found in times]
 
 
-def copied(array: np.ndarray) -> np.ndarray:
+def copy_aligned(array: np.ndarray) -> np.ndarray:
     """Copy an array to where a cache line starts, as the engine's arrays do. Otherwise the numbers
     would depend on whose arrays straddle lines, more than on the loops.
     """
-    copy = aligned(array.shape, array.dtype)
+    copy = allocate_aligned(array.shape, array.dtype)
     copy[...] = array
     return copy
 
@@ -108,7 +108,7 @@ def compare(rank: int, count: int) -> tuple[float, float]:
     program = MF(rank=rank)
     worker = Worker(
         program,
-        Graph.whole(
+        LocalGraph.whole(
             program,
             from_arrays(data["user"], data["item"], ends=("user", "item"), value=data["rating"]),
             None,
@@ -124,7 +124,7 @@ def compare(rank: int, count: int) -> tuple[float, float]:
         worker.tables["user"].arrays,
         worker.tables["item"].arrays,
     )
-    state = [copied(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
+    state = [copy_aligned(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
     tiles, _ = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
     constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
     ours, theirs = median_seconds(

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.kmeans import PointKMeans, SparseKMeans
 from tux.arrays.edges import EdgeData
 from tux.arrays.points import points
@@ -59,7 +59,7 @@ def matrix(name: str, args: argparse.Namespace) -> Any:
     return x[:, np.unique(x.indices)].tocsr()
 
 
-def held(x: Any) -> EdgeData:
+def to_edges(x: Any) -> EdgeData:
     """Convert the samples to the form that tux takes."""
     if isinstance(x, np.ndarray):
         return points(x, kind="sample")
@@ -69,7 +69,9 @@ def held(x: Any) -> EdgeData:
     )
 
 
-def trained(x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0) -> Result:
+def train_moves(
+    x: Any, data: EdgeData, args: argparse.Namespace, moves: int, seed: int = 0
+) -> Result:
     """Train with so many moves at most, and return the result."""
     kind = PointKMeans if isinstance(x, np.ndarray) else SparseKMeans
     program = kind(n_clusters=args.clusters, tol=0.0)
@@ -106,12 +108,14 @@ def peer(x: Any, args: argparse.Namespace, moves: int, **given: Any) -> tuple[fl
         return time.perf_counter() - start, model
 
 
-def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+def time_runs(
+    x: Any, data: EdgeData, args: argparse.Namespace
+) -> dict[str, list[tuple[float, float]]]:
     """Return (seconds to the first move, seconds of an iteration) of each run, by name."""
     found: dict[str, list[tuple[float, float]]] = {"tux": [], "lloyd": [], "elkan": []}
-    trained(x, data, args, 1)  # compiles
+    train_moves(x, data, args, 1)  # compiles
     for turn in range(args.runs):
-        seconds = column(trained(x, data, args, args.iterations, turn), "seconds")
+        seconds = column(train_moves(x, data, args, args.iterations, turn), "seconds")
         more = max(len(seconds) - 1, 1)
         found["tux"].append((seconds[0], (seconds[-1] - seconds[0]) / more))
         for name in ("lloyd", "elkan"):
@@ -122,22 +126,22 @@ def timed(x: Any, data: EdgeData, args: argparse.Namespace) -> dict[str, list[tu
     return found
 
 
-def compared(name: str, args: argparse.Namespace) -> None:
+def compare_set(name: str, args: argparse.Namespace) -> None:
     """Measure a data set, and print its lines."""
     x = matrix(name, args)
-    data = held(x)
-    found = timed(x, data, args)
+    data = to_edges(x)
+    found = time_runs(x, data, args)
     ours = [statistics.median(each) for each in zip(*found["tux"], strict=True)]
     for label, pairs in found.items():
         first, each = (statistics.median(part) for part in zip(*pairs, strict=True))
         write(f"{name:<14} {label:<6} first {first:8.3f}  iteration {each:8.4f}")
         write(f"  tux / it {ours[0] / first:5.2f} {ours[1] / each:5.2f}\n")
-    begun = centers(trained(x, data, args, 1))
-    last = column(trained(x, data, args, args.iterations), "inertia")
+    begun = centers(train_moves(x, data, args, 1))
+    last = column(train_moves(x, data, args, args.iterations), "inertia")
     _, model = peer(x.astype(np.float64), args, max(len(last) - 1, 1), init=begun)
     write(f"{name:<14} same  {last[-1] / model.inertia_ - 1:.1e}\n")
     if args.seeds:
-        mine = [column(trained(x, data, args, 1, s), "inertia")[-1] for s in range(args.seeds)]
+        mine = [column(train_moves(x, data, args, 1, s), "inertia")[-1] for s in range(args.seeds)]
         theirs = [peer(x, args, 1, random_state=s)[1].inertia_ for s in range(args.seeds)]
         share = statistics.mean(mine) / statistics.mean(theirs)
         write(f"{name:<14} mean inertia after the first centers, tux / scikit-learn {share:.4f}\n")
@@ -151,7 +155,7 @@ def main() -> None:
     )
     folder = os.environ.get("TUX_TEST_DATA", "")
     parser.add_argument("--data", type=Path, default=Path(folder) if folder else None)
-    parser.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    parser.add_argument("--sets", type=names_among(SETS), default=",".join(SETS))
     for name, default in {
         "clusters": 100,
         "iterations": 20,
@@ -167,7 +171,7 @@ def main() -> None:
     for name in args.sets:
         if name != "points" and args.data is None:
             parser.error("--data names no folder")
-        compared(name, args)
+        compare_set(name, args)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tux.protocol.steps import Step
 from tux.stages import MiniBatch
 
 
-class Late(Stage, Step):
+class LateStage(Stage, Step):
     """A stage that takes `length` seconds in one of eight blocks: a function of (seed, worker,
     clock).
     """
@@ -49,7 +49,7 @@ def straggling(stages: Sequence[Any], length: float) -> list[Any]:
     out = [copy(stage) for stage in stages]
     for stage in out:
         if isinstance(stage, MiniBatch) and length > 0:
-            stage.inside = (Late(length), *stage.inside)
+            stage.inside = (LateStage(length), *stage.inside)
     return out
 
 
@@ -73,14 +73,14 @@ class LateLinear(Linear):
         return straggling(super().stages(), self.length)
 
 
-class Straggling(BlockPG):
+class LateBlockPG(BlockPG):
     """BlockPG on workers of which each is late now and then."""
 
     length: float = param(0.02, "seconds that a worker is late", low=0, dtype="f8")
 
     def stages(self, cluster: Cluster) -> list[Any]:
         """Return the stages of BlockPG, with a wait in front of each block."""
-        late = [Late(self.length)] if cluster.workers > 1 else []
+        late = [LateStage(self.length)] if cluster.workers > 1 else []
         return [
             MiniBatch(*late, *s.inside, blocks=s.size.blocks) if isinstance(s, MiniBatch) else s
             for s in super().stages(cluster)

@@ -34,13 +34,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench import mllib
-from bench.arguments import listed
+from bench.arguments import names_among
 from bench.memory import Memory
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
 from tux.io.samples import read_samples
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 
@@ -56,7 +56,7 @@ write = sys.stdout.write
 Records = list[dict[str, Any]]
 
 
-def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) -> Records:
+def train_records(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) -> Records:
     """Train, and return the records; `given` are options of the run and parameters."""
     options = {name: given.pop(name) for name in ("workers", "slack", "threads") if name in given}
     return run(
@@ -66,14 +66,14 @@ def trained(edges: EdgeData, epochs: int = 500, every: int = 1, **given: Any) ->
     ).records
 
 
-def when(records: Records, goal: float) -> float:
+def time_to_goal(records: Records, goal: float) -> float:
     """Return the training seconds until the objective is at most `goal`; infinite if it never
     is.
     """
     return next((r["seconds"] for r in records if r["objective"] <= goal), float("inf"))
 
 
-def fitted(model: Any, x: Any, y: np.ndarray) -> float:
+def time_fit(model: Any, x: Any, y: np.ndarray) -> float:
     """Return the seconds of `fit` on one thread."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it has not converged is seen from the objective
@@ -91,7 +91,7 @@ def peer(solver: str, x: Any, y: np.ndarray, best: float, runs: int) -> list[flo
         model = LogisticRegression(
             solver=solver, C=1, fit_intercept=False, tol=tolerance, max_iter=3000
         )
-        seconds = statistics.median(fitted(model, x, y) for _ in range(runs))
+        seconds = statistics.median(time_fit(model, x, y) for _ in range(runs))
         w = model.coef_[0]
         found.append((seconds, float(np.logaddexp(0, -y * (x @ w)).sum() + w @ w / 2)))
     return [
@@ -108,10 +108,16 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
     epochs = []
     for name in names:
         samples = read_samples(folder / "libsvm" / f"{name}.gz")
-        edges, x, y = labelled(samples, Linear()), mllib.matrix(samples.edges), samples.label
-        best = trained(edges, tol=1e-9, threads=1)[-1]["objective"]
-        every = [trained(edges, tol=1e-7, threads=1) for _ in range(runs)]
-        ours = [statistics.median(when(r, best * (1 + goal)) for r in every) for goal in GOALS]
+        edges, x, y = (
+            samples_to_edges(samples, Linear()),
+            mllib.matrix(samples.edges),
+            samples.label,
+        )
+        best = train_records(edges, tol=1e-9, threads=1)[-1]["objective"]
+        every = [train_records(edges, tol=1e-7, threads=1) for _ in range(runs)]
+        ours = [
+            statistics.median(time_to_goal(r, best * (1 + goal)) for r in every) for goal in GOALS
+        ]
         rows = {"tux": ours} | {s: peer(s, x, y, best, runs) for s in ("lbfgs", "liblinear")}
         for label, seconds in rows.items():
             write(f"{name:<18} {label:<10}" + "".join(f"{s:>9.4f}" for s in seconds))
@@ -120,9 +126,9 @@ def peers(folder: Path, names: Sequence[str], runs: int) -> None:
         sgd = SGDClassifier(
             loss="log_loss", alpha=1 / len(y), fit_intercept=False, max_iter=20, tol=None
         )
-        theirs = statistics.median(fitted(sgd, x, y) for _ in range(runs)) / 20
-        trained(edges, 2, NEVER, solver="adam", threads=1)
-        adams = [trained(edges, 21, NEVER, solver="adam", threads=1) for _ in range(runs)]
+        theirs = statistics.median(time_fit(sgd, x, y) for _ in range(runs)) / 20
+        train_records(edges, 2, NEVER, solver="adam", threads=1)
+        adams = [train_records(edges, 21, NEVER, solver="adam", threads=1) for _ in range(runs)]
         mine = statistics.median((r[-1]["seconds"] - r[0]["seconds"]) / 20 for r in adams)
         epochs.append(
             f"{name:<18} {1e3 * mine:>9.2f} {1e3 * theirs:>14.2f} {mine / theirs:>9.2f}\n"
@@ -141,12 +147,12 @@ def spark(folder: Path, names: Sequence[str], runs: int) -> None:
     with mllib.session() as peer:
         for name in names:
             samples = read_samples(folder / "libsvm" / f"{name}.gz")
-            edges, n = labelled(samples, Linear()), len(samples.label)
-            best = trained(edges, tol=1e-9)[-1]["objective"]
-            every = [trained(edges, tol=1e-7, threads=mllib.CORES) for _ in range(runs)]
+            edges, n = samples_to_edges(samples, Linear()), len(samples.label)
+            best = train_records(edges, tol=1e-9)[-1]["objective"]
+            every = [train_records(edges, tol=1e-7, threads=mllib.CORES) for _ in range(runs)]
             goals = [best * (1 + goal) for goal in GOALS]
-            ours = [statistics.median(when(r, goal) for r in every) for goal in goals]
-            frame, found = peer.held(mllib.matrix(samples.edges), samples.label), []
+            ours = [statistics.median(time_to_goal(r, goal) for r in every) for goal in goals]
+            frame, found = peer.to_frame(mllib.matrix(samples.edges), samples.label), []
             for tolerance in MLLIB_TOLERANCES:
                 fits = [peer.fit(frame, "logistic", 1 / n, tolerance, 1000) for _ in range(runs)]
                 found.append((statistics.median(fit.seconds for fit in fits), fits[0].objective))
@@ -163,11 +169,11 @@ def optima(folder: Path, names: Sequence[str], epochs: int) -> None:
     write(f"{'':<18}" + "".join(f"{s:>10}" for s in ("lbfgs", *STOCHASTIC)) + "\n")
     for name in names:
         samples = read_samples(folder / "libsvm" / f"{name}.gz")
-        edges = labelled(samples, Linear())
-        best = trained(edges, 2000, tol=1e-9)[-1]["objective"]
-        found = [trained(edges)[-1]["objective"]]
+        edges = samples_to_edges(samples, Linear())
+        best = train_records(edges, 2000, tol=1e-9)[-1]["objective"]
+        found = [train_records(edges)[-1]["objective"]]
         for solver in STOCHASTIC:
-            found.append(trained(edges, epochs, NEVER, solver=solver)[-1]["objective"])
+            found.append(train_records(edges, epochs, NEVER, solver=solver)[-1]["objective"])
         write(f"{name:<18}" + "".join(f"{F / best - 1:>10.1e}" for F in found) + "\n")
 
 
@@ -176,11 +182,11 @@ def workers(folder: Path, names: Sequence[str]) -> None:
     write("\nL-BFGS: share by which the objective differs from one worker's, and epochs\n")
     write(f"{'':<18} {'workers':>7} {'slack':>6} {'differs':>10} {'epochs':>7} {'seconds':>8}\n")
     for name in names:
-        edges = labelled(read_samples(folder / "libsvm" / f"{name}.gz"), Linear())
-        one = trained(edges, threads=1, tol=1e-8)
+        edges = samples_to_edges(read_samples(folder / "libsvm" / f"{name}.gz"), Linear())
+        one = train_records(edges, threads=1, tol=1e-8)
         for k, slack in ((1, 0), (2, 0), (4, 0), (4, 4)):
             given = {"threads": 1, "workers": k, "slack": slack, "tol": 1e-8}
-            records = one if k == 1 else trained(edges, **given)
+            records = one if k == 1 else train_records(edges, **given)
             last = records[-1]
             differs = abs(last["objective"] / one[-1]["objective"] - 1)
             write(f"{name:<18} {k:>7} {slack:>6} {differs:>10.1e} {len(records):>7}")
@@ -190,7 +196,9 @@ def workers(folder: Path, names: Sequence[str]) -> None:
 def large(samples: int, features: int, entries: int, epochs: int) -> None:
     """Print what an epoch of adam costs on 1 and 2 workers and threads."""
     per = max(1, entries // samples)
-    edges = labelled(clicks(samples, features, per, max(10, features // 1000)).split()[0], Linear())
+    edges = samples_to_edges(
+        clicks(samples, features, per, max(10, features // 1000)).split()[0], Linear()
+    )
     write(f"\nadam, {samples:,} samples, {features:,} features, {len(edges):,} entries\n")
     write(
         f"{'workers':>7} {'threads':>7} {'s an epoch':>11} {'M entries/s':>12} {'MB sent':>8} "
@@ -199,7 +207,7 @@ def large(samples: int, features: int, entries: int, epochs: int) -> None:
     seconds = {}
     for k, threads in ((1, 1), (1, 2), (2, 1)):
         with Memory() as memory:
-            records = trained(edges, epochs, NEVER, solver="adam", workers=k, threads=threads)
+            records = train_records(edges, epochs, NEVER, solver="adam", workers=k, threads=threads)
         ends = [r["seconds"] for r in records]
         each = statistics.median(np.diff(ends)) if len(ends) > 1 else ends[0]
         seconds[k, threads] = each
@@ -218,13 +226,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add: Callable[..., Any] = arguments.add_argument
     add("--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data")))
-    add("--sets", type=listed(SETS), default=",".join(SETS))
+    add("--sets", type=names_among(SETS), default=",".join(SETS))
     add("--runs", type=int, default=5)
     add("--samples", type=int, default=1_000_000)
     add("--features", type=int, default=10_000_000)
     add("--entries", type=int, default=30_000_000)
     add("--epochs", type=int, default=300)
-    add("--parts", type=listed((*COMPARED, SPARK)), default=",".join(COMPARED))
+    add("--parts", type=names_among((*COMPARED, SPARK)), default=",".join(COMPARED))
     given = arguments.parse_args(argv)
     sets = given.sets if isinstance(given.sets, list) else given.sets.split(",")
     if "peers" in given.parts:

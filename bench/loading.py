@@ -17,7 +17,7 @@ from tux.apps.mf import MF
 from tux.arrays.arrow import write_text
 from tux.arrays.edges import EdgeData
 from tux.base.parallel import cores, use_threads
-from tux.graph.layout import even_cuts, tiled
+from tux.graph.layout import even_cuts, sort_by_tiles
 from tux.io.read import read_edges
 from tux.synthetic.ratings import ratings
 
@@ -27,9 +27,9 @@ TILE = 2_000  # rows of either end
 def sort(edges: EdgeData) -> None:
     """Put the edges into the order of tiles."""
     cuts = [even_cuts(0, len(edges.ids[end]), TILE) for end in edges.ends]
-    sorting = tiled(edges.src, edges.dst, cuts[0], cuts[1])
+    sorting = sort_by_tiles(edges.src, edges.dst, cuts[0], cuts[1])
     for column in (edges.src, edges.dst, *edges.fields.values()):
-        sorting.moved(column)
+        sorting.sort_column(column)
 
 
 def fastest(work: Callable[[], object], counts: Sequence[int], repeats: int) -> list[float]:

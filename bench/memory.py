@@ -32,7 +32,7 @@ class Memory:
 
     def _look(self) -> None:
         while True:
-            self.most = max(self.most, sum(map(_held, _family(os.getpid()))))
+            self.most = max(self.most, sum(map(_bytes_held, _family(os.getpid()))))
             if self._over.wait(0.1):
                 return
 
@@ -51,7 +51,7 @@ def _family(root: int) -> list[int]:
     return family
 
 
-def _held(process: int) -> int:
+def _bytes_held(process: int) -> int:
     """Return the bytes of a process's share of memory."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()

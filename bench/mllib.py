@@ -26,7 +26,7 @@ QUIET = {
 }
 
 
-class Fitted(NamedTuple):
+class MllibFit(NamedTuple):
     """A fit: its iterations, the seconds of all of it, and its objective, a sum over samples."""
 
     iterations: int
@@ -60,7 +60,7 @@ class Mllib:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    def held(self, x: Any, y: np.ndarray) -> Any:
+    def to_frame(self, x: Any, y: np.ndarray) -> Any:
         """Put samples, a matrix in CSR and labels of -1 and +1, into a DataFrame in Spark's
         memory.
         """
@@ -77,7 +77,7 @@ class Mllib:
 
     def fit(
         self, frame: Any, loss: str, l2: float, tolerance: float = 1e-6, most: int = 100
-    ) -> Fitted:
+    ) -> MllibFit:
         """Fit `frame` with a penalty `l2` on half the squares of the weights, of the mean loss,
         once Spark has warmed up.
         """
@@ -93,7 +93,7 @@ class Mllib:
         seconds = time.perf_counter() - begun
         told = found.summary if loss == "logistic" else found.summary()
         objective = frame.count() * float(told.objectiveHistory[-1])
-        return Fitted(int(told.totalIterations), seconds, objective)
+        return MllibFit(int(told.totalIterations), seconds, objective)
 
 
 @contextmanager

@@ -35,18 +35,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import mllib
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 
@@ -90,13 +90,13 @@ class Problem(NamedTuple):
         """The number of samples."""
         return len(self.edges.ids["sample"])
 
-    def given(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Return the parameters of the program."""
         penalty = {"penalty": "l2", "l2": self.l2 * self.samples} if self.l2 else {}
         return {"loss": self.loss, "penalty": "none", **penalty}
 
 
-class Found(NamedTuple):
+class BestRuns(NamedTuple):
     """The best of some runs: communication steps to the goal, infinite if it was not reached, the
     records, and the parameters.
     """
@@ -109,14 +109,14 @@ class Found(NamedTuple):
 def program_of(problem: Problem, goal: float, given: dict[str, Any]) -> Linear:
     """Return the program, as worker processes find it."""
     whole = {"batch_size": problem.samples} if given["solver"] == "sgd" else {}
-    given = {**problem.given(), **whole, **given}
-    made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:Fitting").program(
+    given = {**problem.parameters(), **whole, **given}
+    made: Linear = find(f"{Path(__file__).parent / 'fitting.py'}:LinearToGoal").program(
         goal=goal, **given
     )
     return made
 
 
-def trained(
+def train_to_goal(
     problem: Problem,
     steps: int,
     goal: float,
@@ -131,17 +131,17 @@ def trained(
     return run(program_of(problem, goal, given), problem.edges, options=options).records
 
 
-def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) -> Records:
+def simulate_to_goal(problem: Problem, steps: int, goal: float, given: dict[str, Any]) -> Records:
     """Train on simulated workers until the goal, and return the records."""
     program, edges = program_of(problem, goal, given), problem.edges
     homes = PARTITIONERS[CUT](edges.src, edges.dst, WORKERS, 0, bipartite=True)
     trainings = [
-        Training(Worker(program, Graph.of(program, part), rank=rank, workers=WORKERS))
+        Training(Worker(program, LocalGraph.of(program, part), rank=rank, workers=WORKERS))
         for rank, part in enumerate(cut(edges, None, homes, WORKERS, 0))
     ]
     records: list[Records] = [[] for _ in trainings]
 
-    def ended(rank: int) -> Iterator[None]:
+    def record_steps(rank: int) -> Iterator[None]:
         for record in trainings[rank].steps(steps):
             if record is None:
                 yield
@@ -149,44 +149,46 @@ def simulated(problem: Problem, steps: int, goal: float, given: dict[str, Any]) 
                 records[rank].append(record)
 
     cluster = SimulatedCluster([each.worker for each in trainings])
-    cluster.finish({rank: ended(rank) for rank in range(WORKERS)})
+    cluster.finish({rank: record_steps(rank) for rank in range(WORKERS)})
     return records[0]
 
 
-def nearing(problem: Problem, threads: int = 1) -> Records:
+def records_near_optimum(problem: Problem, threads: int = 1) -> Records:
     """Return the records of a run on one worker that comes near the optimum."""
     if problem.loss == "logistic":
-        return trained(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
-    return trained(problem, 300, 0.0, 1, {"solver": "adagrad", "batch_size": 0.01}, threads)
+        return train_to_goal(problem, 1000, 0.0, 1, {"solver": "lbfgs", "tol": 1e-8}, threads)
+    return train_to_goal(problem, 300, 0.0, 1, {"solver": "adagrad", "batch_size": 0.01}, threads)
 
 
 def optimum(problem: Problem) -> float:
     """Return the least objective known beforehand."""
-    return float(min(record["objective"] for record in nearing(problem)))
+    return float(min(record["objective"] for record in records_near_optimum(problem)))
 
 
-def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> Found:
+def best(problem: Problem, least: float, steps: int, ways: Sequence[dict[str, Any]]) -> BestRuns:
     """Return the run with the fewest steps to the goal; if none gets there, that which comes
     nearest.
     """
     goal = least + ABOVE * problem.samples
     every = []
     for way in ways:
-        records = simulated(problem, steps, goal, way)
+        records = simulate_to_goal(problem, steps, goal, way)
         is_there = records[-1]["objective"] <= goal
-        every.append(Found(len(records) if is_there else math.inf, records, way))
+        every.append(BestRuns(len(records) if is_there else math.inf, records, way))
         if is_there:
             steps = len(records)  # one that takes more is not the best
     return min(every, key=lambda found: (found.steps, found.records[-1]["objective"]))
 
 
-def timed(problem: Problem, least: float, found: Found) -> float:
+def time_workers(problem: Problem, least: float, found: BestRuns) -> float:
     """Return the training seconds of the best run's steps on worker processes."""
     goal = least + ABOVE * problem.samples
-    return float(trained(problem, len(found.records), goal, WORKERS, found.way)[-1]["seconds"])
+    return float(
+        train_to_goal(problem, len(found.records), goal, WORKERS, found.way)[-1]["seconds"]
+    )
 
 
-def fewer(gradient: Found, model: Found) -> str:
+def steps_ratio(gradient: BestRuns, model: BestRuns) -> str:
     """Return how many times fewer steps averages of models take, or a bound of it."""
     if math.isinf(model.steps):
         return "-"
@@ -194,18 +196,18 @@ def fewer(gradient: Found, model: Found) -> str:
     return f"{is_bound}{len(gradient.records) / model.steps:.1f}"
 
 
-def compared(problem: Problem, steps: int) -> tuple[float, dict[str, Found]]:
+def compare_problem(problem: Problem, steps: int) -> tuple[float, dict[str, BestRuns]]:
     """Print a row; return the optimum, and the best runs of each way."""
     least = optimum(problem)
     found = {name: best(problem, least, steps, ways) for name, ways in STEPS.items()}
     by_entries = [way | {"average": "entries"} for way in STEPS["averaging"]]
     found["entries"] = best(problem, least, steps, by_entries)
     gradient, model = found["SendGradient"], found["averaging"]
-    seconds = [timed(problem, least, each) for each in (gradient, model)]
+    seconds = [time_workers(problem, least, each) for each in (gradient, model)]
     cells = [problem.name, f"{problem.l2:g}", f"{least / problem.samples:.4f}"]
     cells += [f"{each.steps:g}" for each in found.values()]
     cells += [f"{each:.2f}" for each in seconds]
-    cells.append(fewer(gradient, model))
+    cells.append(steps_ratio(gradient, model))
     is_bound = ">" if math.isinf(gradient.steps) else ""
     cells.append("-" if math.isinf(model.steps) else f"{is_bound}{seconds[0] / seconds[1]:.1f}")
     cells += [str(x) for x in PAPER.get((problem.name, problem.l2), ("", ""))]
@@ -231,10 +233,10 @@ def spark(problems: Sequence[Problem]) -> None:
     with mllib.session() as peer:
         for problem in problems:
             labels = problem.edges.vertex_fields["sample"]["label"]
-            frame = peer.held(mllib.matrix(problem.edges), labels)
+            frame = peer.to_frame(mllib.matrix(problem.edges), labels)
             theirs = peer.fit(frame, problem.loss, problem.l2)
             frame.unpersist()
-            records = nearing(problem, mllib.CORES)
+            records = records_near_optimum(problem, mllib.CORES)
             at = next((r for r in records if r["objective"] <= theirs.objective * (1 + 1e-6)), None)
             ours = (f"{at['epoch']}", f"{at['seconds']:.2f}") if at else ("-", "-")
             mean = f"{theirs.objective / problem.samples:.4f}"
@@ -243,7 +245,7 @@ def spark(problems: Sequence[Problem]) -> None:
             write(" ".join(f"{cell:>12}" for cell in cells) + "\n")
 
 
-def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -> None:
+def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, BestRuns]]]) -> None:
     """Plot curves of the distance to the optimum by communication steps, a panel for each
     problem.
     """
@@ -263,7 +265,7 @@ def plot(path: Path, drawn: Sequence[tuple[Problem, float, dict[str, Found]]]) -
         panel.set_yscale("log")
         gradient, model = found["SendGradient"], found["averaging"]
         title = f"{problem.name}, L2 {problem.l2:g}: "
-        title += f"{fewer(gradient, model)} times fewer"
+        title += f"{steps_ratio(gradient, model)} times fewer"
         if paper := PAPER.get((problem.name, problem.l2)):
             title += f" (paper: {paper[0]})"
         panel.set_title(title, fontsize=10)
@@ -281,7 +283,7 @@ def problems(names: Sequence[str], loss: str, scale: float) -> list[Problem]:
         samples, features, entries = SETS[name]
         size, width = max(20, round(scale * samples)), max(2 * entries, round(scale * features))
         made = clicks(size, width, entries, max(10, width // 5)).split()[0]
-        edges = labelled(made, Linear())
+        edges = samples_to_edges(made, Linear())
         out += [Problem(name, loss, l2, edges) for l2 in PENALTIES]
     return out
 
@@ -291,7 +293,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--sets", type=listed(SETS), default=list(SETS))
+    arguments.add_argument("--sets", type=names_among(SETS), default=list(SETS))
     arguments.add_argument("--loss", choices=("logistic", "hinge"), default="logistic")
     arguments.add_argument("--scale", type=float, default=1.0)
     arguments.add_argument("--steps", type=int, default=1000)
@@ -305,7 +307,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     head = [*HEAD.split(","), "paper: steps", "paper: time"]
     write(" ".join(f"{cell:>12}" for cell in head) + "\n")
-    drawn = [(problem, *compared(problem, given.steps)) for problem in chosen]
+    drawn = [(problem, *compare_problem(problem, given.steps)) for problem in chosen]
     if given.plot:
         plot(given.plot, drawn)
     if given.spark:

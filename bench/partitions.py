@@ -29,7 +29,7 @@ from tux.partition import PARTITIONERS, quality
 GRAPHS = ("wiki-Vote", "soc-Epinions1", "soc-Slashdot0902", "ego-twitter", "cnr-2000", "ml1m")
 
 
-class Peer(NamedTuple):
+class PeerResult(NamedTuple):
     """The result of a tool for a graph: replication, seconds, and the largest part divided by the
     mean where it is known.
     """
@@ -59,14 +59,14 @@ wiki-Vote 128      3.692 .007 16.28  3.772 .031 1.32   8.671 .007  6.528 .046  5
 """  # noqa: E501 (columns of figures)
 
 
-def peers() -> dict[tuple[str, int], dict[str, Peer]]:
+def peers() -> dict[tuple[str, int], dict[str, PeerResult]]:
     """Return the tools' figures by graph and number of parts."""
     found = {}
     for line in _TABLE.strip().splitlines():
         graph, k, *numbers = line.split()
         given = iter(map(float, numbers))
-        row = {name: Peer(next(given), next(given), next(given)) for name in _COLUMNS[:2]}
-        row |= {name: Peer(next(given), next(given)) for name in _COLUMNS[2:]}
+        row = {name: PeerResult(next(given), next(given), next(given)) for name in _COLUMNS[:2]}
+        row |= {name: PeerResult(next(given), next(given)) for name in _COLUMNS[2:]}
         found[graph, int(k)] = row
     return found
 
@@ -102,7 +102,7 @@ def graphs(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, bool]]:
         yield name, edges.src[kept], edges.dst[kept], False
 
 
-def measured(
+def measure_method(
     method: str, src: np.ndarray, dst: np.ndarray, k: int, bipartite: bool, runs: int
 ) -> tuple[float, float, float]:
     """Run a method several times; return replication, median seconds, largest part / (m/k)."""
@@ -141,9 +141,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         for order in given.orders.split(","):
             a, b = (src, dst) if order == "natural" else (src[mixed], dst[mixed])
             for method in methods:
-                measured(method, a[:1000], b[:1000], 4, bipartite, 1)  # compiles
+                measure_method(method, a[:1000], b[:1000], 4, bipartite, 1)  # compiles
                 for k in map(int, given.parts.split(",")):
-                    rf, seconds, balance = measured(method, a, b, k, bipartite, given.runs)
+                    rf, seconds, balance = measure_method(method, a, b, k, bipartite, given.runs)
                     line = (
                         f"{name:<17}{order:<9}{k:>4}  "
                         f"{method:<10}{rf:>8.3f}{seconds:>8.3f}{balance:>8.3f}"

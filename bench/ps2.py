@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from bench.linked import Link
 from bench.machine import machine
 from tux.arrays.edges import EdgeData
@@ -44,7 +44,7 @@ from tux.arrays.ids import Ids
 from tux.program.program import Program
 from tux.program.sources import find
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import Clicks, clicks, write_clicks
 
@@ -66,7 +66,7 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-class Taken(NamedTuple):
+class EpochCosts(NamedTuple):
     """The costs of some epochs: seconds and bytes sent; and the mean loss after them."""
 
     seconds: float
@@ -74,13 +74,13 @@ class Taken(NamedTuple):
     loss: float
 
     @classmethod
-    def of(cls, records: Sequence[dict[str, Any]]) -> Taken:
+    def of(cls, records: Sequence[dict[str, Any]]) -> EpochCosts:
         """Return the costs in a run's records."""
         sent = sum(record["bytes_sent"] for record in records)
         return cls(records[-1]["seconds"], sent, records[-1]["loss"])
 
 
-def drawn(samples: int, features: int, entries: int) -> Clicks:
+def draw_clicks(samples: int, features: int, entries: int) -> Clicks:
     """Draw clicks of `entries` entries a sample."""
     return clicks(samples, features, entries, max(1, min(features // 20, 10_000)))
 
@@ -91,7 +91,7 @@ def all_features(made: Clicks) -> EdgeData:
     names = Ids(np.arange(1, len(made.weights) + 1))
     ids = {**samples.edges.ids, "feature": names}
     edges = replace(samples.edges, ids=ids, dst=made.feature - 1)
-    return labelled(samples._replace(edges=edges), program("OnMasters", 1, 1))
+    return samples_to_edges(samples._replace(edges=edges), program("OnMasters", 1, 1))
 
 
 def program(name: str, samples: int, features: int, steps: int = STEPS) -> Program:
@@ -100,12 +100,12 @@ def program(name: str, samples: int, features: int, steps: int = STEPS) -> Progr
     return find(f"{SOURCE}:{name}").program(batch=max(1, samples // steps), **more)
 
 
-def medians(every: Sequence[Taken]) -> Taken:
+def medians(every: Sequence[EpochCosts]) -> EpochCosts:
     """Return the median of runs that are the same but for their seconds."""
     return every[-1]._replace(seconds=statistics.median(each.seconds for each in every))
 
 
-def check(taken: Iterable[Taken]) -> float:
+def check(taken: Iterable[EpochCosts]) -> float:
     """Return the loss that all have come to; end the program if they differ."""
     losses = [each.loss for each in taken]
     if not max(losses) - min(losses) <= SAME * max(losses):
@@ -113,7 +113,7 @@ def check(taken: Iterable[Taken]) -> float:
     return losses[0]
 
 
-def table(taken: dict[str, Taken], features: int, given: argparse.Namespace) -> None:
+def table(taken: dict[str, EpochCosts], features: int, given: argparse.Namespace) -> None:
     """Print a line for each way, beside the paper's; and what whole vectors take."""
     loss, least = check(taken.values()), taken["the masters"]
     sent = max(least.sent, 1.0)
@@ -134,20 +134,20 @@ def table(taken: dict[str, Taken], features: int, given: argparse.Namespace) -> 
 
 def update(given: argparse.Namespace) -> None:
     """Print what the three ways take on the workers of one machine."""
-    edges = all_features(drawn(given.samples, given.features, given.entries))
+    edges = all_features(draw_clicks(given.samples, given.features, given.entries))
     write(
         f"\nlogistic regression by Adam: {given.samples:,} samples, {given.features:,} features, "
         f"{len(edges):,} entries, {given.workers} workers, slack 0, {given.epochs} epochs of "
         f"{STEPS} steps; median of {given.runs}\n"
     )
-    every: dict[str, list[Taken]] = {way: [] for way in WAYS}
+    every: dict[str, list[EpochCosts]] = {way: [] for way in WAYS}
     for _ in range(given.runs + 1):
         for way, name in WAYS.items():
             options = RunOptions(
                 epochs=given.epochs, workers=given.workers, threads=1, every=NEVER, deadline=3600.0
             )
             each = program(name, given.samples, given.features)
-            every[way].append(Taken.of(run(each, edges, options=options).records))
+            every[way].append(EpochCosts.of(run(each, edges, options=options).records))
     table({way: medians(runs[1:]) for way, runs in every.items()}, given.features, given)
 
 
@@ -155,10 +155,10 @@ def link(given: argparse.Namespace) -> None:
     """Print what they take on two machines."""
     if why := Link.missing():
         return write(f"\nno link: {why}\n")
-    made = drawn(given.samples, given.features, given.entries)
+    made = draw_clicks(given.samples, given.features, given.entries)
     occurring = len(np.unique(made.feature))
     with tempfile.TemporaryDirectory() as folder, Link(given.link) as joined:
-        path, every = Path(folder, "samples.svm"), {way: list[Taken]() for way in WAYS}
+        path, every = Path(folder, "samples.svm"), {way: list[EpochCosts]() for way in WAYS}
         write_clicks(made, path)
         for number in range(given.runs + 1):
             for way, name in WAYS.items():
@@ -169,7 +169,9 @@ def link(given: argparse.Namespace) -> None:
                 }
                 command = [f"{SOURCE}:{name}", path]
                 out = Path(folder, f"{name}-{number}")
-                every[way].append(Taken.of(joined.records(command, flags, given.workers // 2, out)))
+                every[way].append(
+                    EpochCosts.of(joined.records(command, flags, given.workers // 2, out))
+                )
     write(
         f"\nthe same on two machines with {given.workers // 2} workers each and a link of "
         f"{given.link} Mbit/s: {given.samples:,} samples, {occurring:,} features that occur\n"
@@ -199,7 +201,7 @@ def features(given: argparse.Namespace) -> None:
     )
     first: list[float] = []
     for size in given.sizes:
-        edges = all_features(drawn(given.samples, size, given.entries))
+        edges = all_features(draw_clicks(given.samples, size, given.entries))
         taken = [step(edges, given.samples, steps, given) for steps in (STEPS, 1)]
         first = first or taken
         write(f"{size:>12,} {len(np.unique(edges.dst)):>12,}")
@@ -220,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--parts", type=listed(PARTS), default=",".join(PARTS))
+    arguments.add_argument("--parts", type=names_among(PARTS), default=",".join(PARTS))
     arguments.add_argument("--samples", type=int, default=100_000)
     arguments.add_argument("--features", type=int, default=1_000_000)
     arguments.add_argument("--entries", type=int, default=30, help="of a sample")

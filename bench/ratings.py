@@ -38,11 +38,11 @@ from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.runs.begin import load_for
 from tux.runs.inputs import Inputs
 from tux.runs.options import RunOptions
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
 MAX_PASSES = 20
@@ -60,24 +60,24 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-class Reached(NamedTuple):
+class TargetTimes(NamedTuple):
     """The seconds and passes until the target was reached; infinite if it was not."""
 
     seconds: float
     passes: float
 
 
-NEVER = Reached(float("inf"), float("inf"))
+NEVER = TargetTimes(float("inf"), float("inf"))
 
 
-def ours(inputs: Inputs, rank: int, threads: int, seed: int, target: float) -> Reached:
+def run_tux(inputs: Inputs, rank: int, threads: int, seed: int, target: float) -> TargetTimes:
     """Run tux until the target."""
     program = MF(rank=rank, **OURS)
-    graph = Graph.whole(program, inputs.train, inputs.test, seed)
+    graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
     worker = Worker(program, graph, seed=seed, threads=threads)
     for record in Training(worker).epochs(MAX_PASSES):
         if record["test_rmse"] <= target:
-            return Reached(record["seconds"], record["epoch"])
+            return TargetTimes(record["seconds"], record["epoch"])
     return NEVER
 
 
@@ -109,7 +109,7 @@ def rmse(users: np.ndarray, items: np.ndarray, test: np.ndarray, mean: float) ->
     return float(np.sqrt(np.mean(error**2)))
 
 
-class Theirs:
+class LibmfRuns:
     """Runs of LIBMF on the same ratings."""
 
     def __init__(self, library: Any, inputs: Inputs, rank: int, threads: int) -> None:
@@ -133,13 +133,13 @@ class Theirs:
         )
         return seconds, rmse(users, items, self.test, float(self.train[:, 2].mean()))
 
-    def until(self, target: float) -> Reached:
+    def until(self, target: float) -> TargetTimes:
         """Run more and more passes until the target."""
         one, _ = self.run(1)
         for passes in range(FIRST, MAX_PASSES + 1):
             seconds, error = self.run(passes)
             if error <= target:
-                return Reached(seconds - one, passes)
+                return TargetTimes(seconds - one, passes)
         return NEVER
 
 
@@ -147,10 +147,10 @@ def compare(
     inputs: Inputs, library: Any, rank: int, threads: int, repeats: int, target: float
 ) -> None:
     """Print the lines of a number of threads."""
-    theirs = Theirs(library, inputs, rank, threads) if library else None
-    found: dict[str, list[Reached]] = {"tux": []} | ({"libmf": []} if theirs else {})
+    theirs = LibmfRuns(library, inputs, rank, threads) if library else None
+    found: dict[str, list[TargetTimes]] = {"tux": []} | ({"libmf": []} if theirs else {})
     for seed in range(repeats):
-        found["tux"].append(ours(inputs, rank, threads, seed, target))
+        found["tux"].append(run_tux(inputs, rank, threads, seed, target))
         if theirs:
             found["libmf"].append(theirs.until(target))
     medians = {
@@ -181,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if missing := [name for name in (TRAIN, TEST) if not (given.data / name).is_file()]:
         write(f"no {missing[0]} in {given.data}\n")
         return
-    inputs, _ = load_for(MF(), given.data / TRAIN, given.data / TEST, RunOptions(), Silent())
+    inputs, _ = load_for(MF(), given.data / TRAIN, given.data / TEST, RunOptions(), NullWatcher())
     write(f"RMSE {given.target} with rank {given.rank}; median of {given.repeats}; `ratio`: our ")
     write(f"seconds to theirs\n{'threads':>7} {'system':<6} {'s':>8} {'passes':>7} {'ratio':>6}\n")
     for threads in given.threads.split(","):

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.memory import Memory
 from tux.base.parallel import use_threads
-from tux.runs.recommend import Excluded, excluded, recommend
+from tux.runs.recommend import Excluded, group_by_query, recommend
 
 Found = tuple[np.ndarray, np.ndarray]
 System = Callable[[int], Found]
@@ -43,7 +43,7 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def ours(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> System:
+def recommend_by_tux(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> System:
     """Return the function that tux recommends by."""
 
     def find(threads: int) -> Found:
@@ -53,7 +53,9 @@ def ours(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> Syst
     return find
 
 
-def theirs(users: np.ndarray, items: np.ndarray, top: int, seen: Excluded) -> System | None:
+def recommend_by_implicit(
+    users: np.ndarray, items: np.ndarray, top: int, seen: Excluded
+) -> System | None:
     """Return the function that implicit recommends by; None where it is not installed."""
     try:
         from implicit.cpu.als import AlternatingLeastSquares
@@ -121,13 +123,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         rng.standard_normal((n, given.rank), np.float32) for n in (given.users, given.items)
     )
     pairs = given.users * given.seen
-    seen = excluded(
+    seen = group_by_query(
         np.repeat(np.arange(given.users), given.seen),
         rng.integers(0, given.items, pairs),
         given.users,
     )
-    systems = {"tux": ours(users, items, given.top, seen)}
-    if other := theirs(users, items, given.top, seen):
+    systems = {"tux": recommend_by_tux(users, items, given.top, seen)}
+    if other := recommend_by_implicit(users, items, given.top, seen):
         systems["implicit"] = other
     else:
         write("implicit is missing: pip install -e '.[bench]'\n")

@@ -38,7 +38,7 @@ LOADER = "loader_process"
 HEAD = ("input", "command", "s", "most MB", "own MB", "addr. MB", "part MB", "of part")
 
 
-class Outcome(NamedTuple):
+class CommandCosts(NamedTuple):
     """The costs of a command; `word` names the processes that `peaks` are asked for."""
 
     seconds: float
@@ -67,16 +67,18 @@ def write_inputs(folder: Path, count: int, files: int) -> dict[str, Path]:
     return made
 
 
-def run(command: Sequence[str], limit: int, over: Callable[[], bool] = lambda: False) -> Outcome:
+def run(
+    command: Sequence[str], limit: int, over: Callable[[], bool] = lambda: False
+) -> CommandCosts:
     """Run a command until it ends or is `over`; `limit` bytes of addresses a process, or none."""
 
-    def limited() -> None:
+    def limit_memory() -> None:
         if limit:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     with tempfile.TemporaryFile("w+") as said:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=said, stderr=said, preexec_fn=limited)
+        process = subprocess.Popen(command, stdout=said, stderr=said, preexec_fn=limit_memory)
         peaks = Peaks(process.pid)
         while process.poll() is None and not over():
             peaks.look()
@@ -86,10 +88,12 @@ def run(command: Sequence[str], limit: int, over: Callable[[], bool] = lambda: F
         said.seek(0)
         lines = said.read().splitlines()
     error = "" if process.returncode == 0 else "; ".join(lines[-3:])
-    return Outcome(seconds, peaks, 0, error)
+    return CommandCosts(seconds, peaks, 0, error)
 
 
-def partition(data: Path, folder: Path, parts: int, extra: Sequence[str], limit: int) -> Outcome:
+def partition(
+    data: Path, folder: Path, parts: int, extra: Sequence[str], limit: int
+) -> CommandCosts:
     """Cut an input into a folder of parts, as `tux partition` does."""
     out = folder / "parts"
     command = [sys.executable, "-m", "tux", "partition", str(data), "--bipartite"]
@@ -102,7 +106,7 @@ def partition(data: Path, folder: Path, parts: int, extra: Sequence[str], limit:
         shutil.rmtree(out, ignore_errors=True)
 
 
-def to_first_record(tux: Path, data: Path, folder: Path, workers: int) -> Outcome:
+def to_first_record(tux: Path, data: Path, folder: Path, workers: int) -> CommandCosts:
     """Measure from the start of a run to the first record of its training."""
     out = folder / "run"
     records = out / "metrics.jsonl"
@@ -119,11 +123,11 @@ def _has_line(path: Path) -> bool:
 
 def commands(
     asked: argparse.Namespace, data: Path, folder: Path
-) -> dict[str, Callable[[], Outcome]]:
+) -> dict[str, Callable[[], CommandCosts]]:
     """Return the commands that are measured on one input, by their names in the table."""
     n, limit = asked.workers, asked.limit * 10**6
     shares = ["--workers", str(n)]
-    found: dict[str, Callable[[], Outcome]] = {
+    found: dict[str, Callable[[], CommandCosts]] = {
         "whole": lambda: partition(data, folder, n, [], 0),
         f"{n} shares": lambda: partition(data, folder, n, shares, limit),
     }
@@ -140,7 +144,7 @@ def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
     inputs = write_inputs(Path(asked.data) if asked.data else folder, asked.ratings, asked.files)
     for name, data in inputs.items():
         measured = commands(asked, data, folder)
-        taken: dict[str, list[Outcome]] = {command: [] for command in measured}
+        taken: dict[str, list[CommandCosts]] = {command: [] for command in measured}
         for _ in range(asked.repeats):
             for command, work in measured.items():
                 taken[command].append(work())
@@ -148,7 +152,7 @@ def rows(asked: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]]:
             yield name, command, *_cells(outcomes)
 
 
-def _cells(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _cells(outcomes: Sequence[CommandCosts]) -> Iterator[str]:
     """Yield seconds and memory of one command, which was run several times."""
     if failed := next((each.error for each in outcomes if each.error), ""):
         yield f"failed: {failed}"

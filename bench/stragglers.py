@@ -24,7 +24,7 @@ from tux.runs.session import run
 WORKERS, CLOCKS, EPOCHS, LENGTH = 4, 100, 2, 0.01
 
 
-def simulated(slack: int, clocks: int, seed: int, program: Any) -> float:
+def simulate_ssp(slack: int, clocks: int, seed: int, program: Any) -> float:
     """Return the seconds of `clocks` clocks under the SSP rule alone: messages take no time. A
     worker starts t when all have ended t - slack - 1.
     """
@@ -41,7 +41,7 @@ def simulated(slack: int, clocks: int, seed: int, program: Any) -> float:
     return float(ends[-1].max())
 
 
-def measured(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
+def measure_run(slack: int, source: str, seed: int) -> tuple[float, np.ndarray]:
     """Return the seconds of all clocks on four processes, and the histogram of observed
     staleness.
     """
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument("--plot", type=Path)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args(argv)
-    source = f"{Path(__file__).parent / 'straggling.py'}:Straggling"
+    source = f"{Path(__file__).parent / 'straggling.py'}:StragglerProbe"
     program = find(source).program(length=LENGTH, clocks=CLOCKS)
     write = sys.stdout.write
     write(
@@ -98,8 +98,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     histograms, first = {}, (0.0, 0.0)
     for slack in (0, 1, 2, 4, 8):
-        seconds, histograms[slack] = measured(slack, source, given.seed)
-        bound = simulated(slack, CLOCKS * EPOCHS, given.seed, program)
+        seconds, histograms[slack] = measure_run(slack, source, given.seed)
+        bound = simulate_ssp(slack, CLOCKS * EPOCHS, given.seed, program)
         first = first if slack else (seconds, bound)
         stale = int(np.flatnonzero(histograms[slack])[-1])
         write(

@@ -59,7 +59,7 @@ class Work(Stage, Step):
         self.now += 1
 
 
-class Straggling(Program):
+class StragglerProbe(Program):
     """Workers of which each is slow now and then."""
 
     length: float = param(0.01, "seconds of a clock", low=0, dtype="f8")

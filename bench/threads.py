@@ -22,21 +22,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program.program import Program
 from tux.program.sources import find
 from tux.runs.begin import load_for
 from tux.runs.inputs import Inputs
 from tux.runs.options import RunOptions
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 
-class Set(NamedTuple):
+class Workload(NamedTuple):
     """A program's `app` as `tux.program.sources.find` takes it, and its data: a file below DIR, or
     a function that makes them.
     """
@@ -56,20 +56,22 @@ def _links() -> EdgeData:
 
 PAGES = str(Path(__file__).parent.parent / "docs" / "pagerank.py")
 SETS = {
-    "mf ml-1m": Set("mf", "ratings/ml-1m/ml-1m.train.dat.gz", 20, {"rank": 64}),
-    "lda kos": Set("lda", "corpora/kos/docword.kos.txt.gz", 20, {"sampler": "sparse"}),
-    "lda ap": Set("lda", "corpora/ap/ap.dat.gz", 10, {"sampler": "sparse", "topics": 1000}),
-    "warplda kos": Set("lda", "corpora/kos/docword.kos.txt.gz", 40, {"sampler": "warp"}),
-    "warplda ap": Set("lda", "corpora/ap/ap.dat.gz", 20, {"sampler": "warp", "topics": 1000}),
-    "blockpg a9a": Set("blockpg", "libsvm/a9a.gz", 40, {}),
-    "blockpg farm-ads": Set("blockpg", "libsvm/farm-ads-vect.gz", 23, {}),
-    "pagerank 10 M": Set(PAGES, _links, 10, {}),
+    "mf ml-1m": Workload("mf", "ratings/ml-1m/ml-1m.train.dat.gz", 20, {"rank": 64}),
+    "lda kos": Workload("lda", "corpora/kos/docword.kos.txt.gz", 20, {"sampler": "sparse"}),
+    "lda ap": Workload("lda", "corpora/ap/ap.dat.gz", 10, {"sampler": "sparse", "topics": 1000}),
+    "warplda kos": Workload("lda", "corpora/kos/docword.kos.txt.gz", 40, {"sampler": "warp"}),
+    "warplda ap": Workload("lda", "corpora/ap/ap.dat.gz", 20, {"sampler": "warp", "topics": 1000}),
+    "blockpg a9a": Workload("blockpg", "libsvm/a9a.gz", 40, {}),
+    "blockpg farm-ads": Workload("blockpg", "libsvm/farm-ads-vect.gz", 23, {}),
+    "pagerank 10 M": Workload(PAGES, _links, 10, {}),
 }
 
 
-def trained(program: Program, inputs: Inputs, epochs: int, threads: int) -> tuple[float, str]:
+def train_and_digest(
+    program: Program, inputs: Inputs, epochs: int, threads: int
+) -> tuple[float, str]:
     """Train; return the training seconds, and the digest of what the masters hold."""
-    graph = Graph.whole(program, inputs.train, inputs.test, 0)
+    graph = LocalGraph.whole(program, inputs.train, inputs.test, 0)
     worker = Worker(program, graph, seed=0, threads=threads)
     *_, last = Training(worker).epochs(epochs, every=epochs)
     digest = hashlib.blake2b(digest_size=8)
@@ -80,15 +82,15 @@ def trained(program: Program, inputs: Inputs, epochs: int, threads: int) -> tupl
     return float(last["seconds"]), digest.hexdigest()
 
 
-def compare(title: str, of: Set, data: Any, threads: int, repeats: int) -> None:
+def compare(title: str, of: Workload, data: Any, threads: int, repeats: int) -> None:
     """Print a line: seconds with 1 thread and with `threads`, and their ratio."""
     program = find(of.app).program(**of.parameters)
-    inputs, program = load_for(program, data, None, RunOptions(), Silent())
+    inputs, program = load_for(program, data, None, RunOptions(), NullWatcher())
     seconds: dict[int, list[float]] = {1: [], threads: []}
     digests = set()
     for _ in range(repeats + 1):
         for count in seconds:
-            spent, digest = trained(program, inputs, of.epochs, count)
+            spent, digest = train_and_digest(program, inputs, of.epochs, count)
             seconds[count].append(spent)
             digests.add(digest)
     one, more = (statistics.median(each[1:]) for each in seconds.values())
@@ -105,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("app", nargs="?")
     parser.add_argument("file", nargs="?")
     parser.add_argument("--data", default=os.environ.get("TUX_TEST_DATA", ""))
-    parser.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    parser.add_argument("--sets", type=names_among(SETS), default=",".join(SETS))
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--threads", type=int, default=2)
@@ -116,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.stdout.write(f"{'':<18} {'1, s':>9} {asked.threads:>6}, s {'ratio':>6}\n")
     if asked.app:
         values = {name: _number(text) for name, text in (each.split("=") for each in asked.set)}
-        of = Set(asked.app, asked.file, asked.epochs, values)
+        of = Workload(asked.app, asked.file, asked.epochs, values)
         compare(asked.app, of, asked.file, asked.threads, asked.repeats)
         return
     for name in asked.sets:

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from bench.memory import Memory
 from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData
@@ -57,7 +57,7 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-class Shape(NamedTuple):
+class CorpusShape(NamedTuple):
     """The size of a generated corpus."""
 
     documents: int
@@ -66,22 +66,22 @@ class Shape(NamedTuple):
     tokens: int
 
 
-class Setting(NamedTuple):
+class CorpusSetting(NamedTuple):
     """A corpus with its model, the likelihood per token to be reached, and how many passes each
     system makes.
     """
 
     path: str
-    shape: Shape  # of what stands for the corpus where it is missing
+    shape: CorpusShape  # of what stands for the corpus where it is missing
     topics: int
     alpha: float
     target: float
     passes: dict[str, int]
 
 
-KOS, AP = Shape(3430, 6906, 100, 467_714), Shape(2246, 10_473, 1000, 435_838)
+KOS, AP = CorpusShape(3430, 6906, 100, 467_714), CorpusShape(2246, 10_473, 1000, 435_838)
 SETTINGS = {
-    "kos": Setting(
+    "kos": CorpusSetting(
         "corpora/kos/docword.kos.txt.gz",
         KOS,
         100,
@@ -89,10 +89,10 @@ SETTINGS = {
         -8.40,
         {"sparse": 60, "warp": 250, "tomotopy": 80},
     ),
-    "ap": Setting(
+    "ap": CorpusSetting(
         "corpora/ap/ap.dat.gz", AP, 1000, 0.05, -10.5, {"sparse": 20, "warp": 80, "tomotopy": 16}
     ),
-    "kos-1000": Setting(
+    "kos-1000": CorpusSetting(
         "corpora/kos/docword.kos.txt.gz",
         KOS,
         1000,
@@ -101,10 +101,10 @@ SETTINGS = {
         {"sparse": 30, "warp": 120, "tomotopy": 30},
     ),
 }
-LARGE, PASSES = Shape(100_000, 50_000, 500, 50_000_000), 20
+LARGE, PASSES = CorpusShape(100_000, 50_000, 500, 50_000_000), 20
 
 
-class Run(NamedTuple):
+class TopicRun(NamedTuple):
     """A run pass by pass."""
 
     ends: np.ndarray  # (n,) training seconds at the end of each pass
@@ -113,7 +113,7 @@ class Run(NamedTuple):
     before: float = 0.0  # seconds that are not counted
 
     @property
-    def speed(self) -> float:
+    def tokens_per_second(self) -> float:
         """The tokens a second in the median pass of the later half."""
         passes = np.diff(self.ends, prepend=0.0)
         return self.tokens / float(np.median(passes[len(passes) // 2 :]))
@@ -153,7 +153,7 @@ def _rise(x: float, n: np.ndarray) -> np.ndarray:
     return np.append(0.0, np.cumsum(np.log(x + np.arange(whole.max(initial=0)))))[whole]
 
 
-def checked(told: float, found: float, system: str) -> None:
+def check_likelihood(told: float, found: float, system: str) -> None:
     """End the program if a system reports another likelihood per token than `log_likelihood` has
     found for its counts.
     """
@@ -163,7 +163,9 @@ def checked(told: float, found: float, system: str) -> None:
         )
 
 
-def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: int) -> Run:
+def run_tux(
+    edges: EdgeData, setting: CorpusSetting, sampler: str, threads: int, seed: int
+) -> TopicRun:
     """Run tux."""
     program = LDA(topics=setting.topics, alpha=setting.alpha, beta=BETA, sampler=sampler)
     result = run(
@@ -185,9 +187,9 @@ def ours(edges: EdgeData, setting: Setting, sampler: str, threads: int, seed: in
         for name in ("seconds", "loglik_per_token")
     )
     found = log_likelihood(times.values, lengths, by_word, setting.alpha, BETA)
-    checked(likelihoods[-1], found / lengths.sum(), sampler)
+    check_likelihood(likelihoods[-1], found / lengths.sum(), sampler)
     # not by edges a second: WarpLDA visits each token twice
-    return Run(ends, likelihoods, int(lengths.sum()))
+    return TopicRun(ends, likelihoods, int(lengths.sum()))
 
 
 def tomotopy() -> Any:
@@ -213,9 +215,9 @@ def documents(edges: EdgeData) -> list[list[str]]:
     return [part.tolist() for part in np.split(words, np.nonzero(np.diff(source[order]))[0] + 1)]
 
 
-def theirs(
-    library: Any, texts: Sequence[Sequence[str]], setting: Setting, workers: int, seed: int
-) -> Run:
+def run_tomotopy(
+    library: Any, texts: Sequence[Sequence[str]], setting: CorpusSetting, workers: int, seed: int
+) -> TopicRun:
     """Run tomotopy."""
     model = library.LDAModel(
         tw=library.TermWeight.ONE, k=setting.topics, alpha=setting.alpha, eta=BETA, seed=seed + 1
@@ -231,12 +233,12 @@ def theirs(
             start = time.perf_counter()
             model.train(passes, **how)
             seconds.append(time.perf_counter() - start)
-            likelihoods.append(log_likelihood(*counts(model), setting.alpha, BETA) / tokens)
-    checked(model.ll_per_word, likelihoods[-1], "tomotopy")
-    return Run(np.cumsum(seconds[1:]), np.array(likelihoods[1:]), tokens, seconds[0])
+            likelihoods.append(log_likelihood(*count_topics(model), setting.alpha, BETA) / tokens)
+    check_likelihood(model.ll_per_word, likelihoods[-1], "tomotopy")
+    return TopicRun(np.cumsum(seconds[1:]), np.array(likelihoods[1:]), tokens, seconds[0])
 
 
-def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def count_topics(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count what `log_likelihood` needs of a model of tomotopy, from the topics of its tokens."""
     drawn = [
         (np.array(document.topics, np.int64), np.array(document.words)) for document in model.docs
@@ -251,7 +253,7 @@ def counts(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def given(name: str, folder: Path) -> tuple[EdgeData, Setting]:
+def setting_and_corpus(name: str, folder: Path) -> tuple[EdgeData, CorpusSetting]:
     """Return a corpus and its setting; without the file, a generated corpus of the same size, whose
     target is not known before.
     """
@@ -271,18 +273,18 @@ def compare(
     name: str, folder: Path, systems: Sequence[str], crews: Sequence[int], repeats: int
 ) -> None:
     """Print the lines of a setting."""
-    edges, setting = given(name, folder)
+    edges, setting = setting_and_corpus(name, folder)
     library = tomotopy() if "tomotopy" in systems else None
     texts = documents(edges) if library else []
-    runs: dict[tuple[int, str], list[Run]] = {
+    runs: dict[tuple[int, str], list[TopicRun]] = {
         (threads, system): [] for threads in crews for system in systems
     }
     for seed in range(repeats):
         for (threads, system), found in runs.items():
             if system == "tomotopy":
-                found.append(theirs(library, texts, setting, threads, seed))
+                found.append(run_tomotopy(library, texts, setting, threads, seed))
             else:
-                found.append(ours(edges, setting, system, threads, seed))
+                found.append(run_tux(edges, setting, system, threads, seed))
     ended = min(float(each.likelihoods[-1]) for found in runs.values() for each in found)
     target = setting.target if np.isfinite(setting.target) else ended
     least = {
@@ -290,23 +292,24 @@ def compare(
         for key, found in runs.items()
     }
     for (threads, system), found in runs.items():
-        speed = statistics.median(each.speed for each in found) / 1e6
+        speed = statistics.median(each.tokens_per_second for each in found) / 1e6
         passes = statistics.median(each.until(target)[1] for each in found)
         last = statistics.median(float(each.likelihoods[-1]) for each in found)
         line = (
             f"{name:<9} {setting.topics:>5} {threads:>8} {system:<9} {speed:>7.1f} {target:>8.3f} "
         )
         line += (
-            f"{_shown(least[threads, system], 12, 3)} {_shown(passes, 7, 0)} "
+            f"{_format_number(least[threads, system], 12, 3)} {_format_number(passes, 7, 0)} "
             f"{len(found[0].ends):>5}: {last:>8.3f} "
         )
         peer = least.get((threads, "tomotopy"), float("inf"))
-        line += f"{_shown(peer / least[threads, system] if peer < float('inf') else peer, 8, 2)} "
+        ratio = peer / least[threads, system] if peer < float("inf") else peer
+        line += f"{_format_number(ratio, 8, 2)} "
         before = statistics.median(each.before for each in found)
-        write(line + _shown(before or float("inf"), 7, 3) + "\n")
+        write(line + _format_number(before or float("inf"), 7, 3) + "\n")
 
 
-def _shown(number: float, width: int, digits: int) -> str:
+def _format_number(number: float, width: int, digits: int) -> str:
     """Write a number, or a dash if it is infinite."""
     return f"{number:>{width}.{digits}f}" if number < float("inf") else f"{'-':>{width}}"
 
@@ -339,18 +342,18 @@ def large(systems: Sequence[str], threads: int) -> None:
                     ),
                 ).records
             wall, last = time.perf_counter() - start, records[-1]
-            found = Run(
+            found = TopicRun(
                 np.array([record["seconds"] for record in records]), np.empty(0), LARGE.tokens
             )
             line = (
-                f"{system:<9} {found.speed / 1e6:>7.1f} {last['seconds']:>8.1f} "
-                f"{LARGE.tokens / found.speed:>9.2f} "
+                f"{system:<9} {found.tokens_per_second / 1e6:>7.1f} {last['seconds']:>8.1f} "
+                f"{LARGE.tokens / found.tokens_per_second:>9.2f} "
             )
             write(
                 line
                 + (
                     f"{last['loglik_per_token']:>10.3f} {wall:>7.0f} "
-                    f"{_shown(memory.most / 1e9 or float('inf'), 8, 2)}\n"
+                    f"{_format_number(memory.most / 1e9 or float('inf'), 8, 2)}\n"
                 )
             )
 
@@ -363,8 +366,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", type=listed(SETTINGS), default=",".join(SETTINGS))
-    arguments.add_argument("--systems", type=listed(SYSTEMS), default=",".join(SYSTEMS))
+    arguments.add_argument("--sets", type=names_among(SETTINGS), default=",".join(SETTINGS))
+    arguments.add_argument("--systems", type=names_among(SYSTEMS), default=",".join(SYSTEMS))
     arguments.add_argument("--threads", default="1,2", help="default 1,2")
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--large", action="store_true")

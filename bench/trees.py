@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.gbdt.gbdt import GBDT
 from tux.arrays.edges import EdgeData
 from tux.io.samples import read_samples
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 
 COMPARED = ("peers", "bytes")
 SETS = ("a9a", "farm-ads-vect", "generated-20k-50k")
@@ -42,7 +42,7 @@ Fit = Callable[[], tuple[float, np.ndarray]]
 """Training seconds, and the probabilities of held-out samples."""
 
 
-class Split:
+class TrainTestSamples:
     """Samples to train on and to judge by, as sparse matrices and as edges; labels are 0 and 1."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -52,7 +52,7 @@ class Split:
             path, against = folder / "libsvm" / f"{name}.gz", train.ids if train else None
             classes = train.classes if train else None
             samples = read_samples(path, against=against, classes=classes)
-            return labelled(samples, GBDT(), train)
+            return samples_to_edges(samples, GBDT(), train)
 
         edges = read(name)
         self.width = len(edges.ids["feature"])
@@ -76,7 +76,7 @@ class Split:
             self.train, self.test = (x[~out], y[~out]), (x[out], y[out])
 
 
-def ours(split: Split, trees: int, depth: int, threads: int) -> Fit:
+def ours(split: TrainTestSamples, trees: int, depth: int, threads: int) -> Fit:
     """Train with tux."""
     import tux
 
@@ -98,7 +98,7 @@ def ours(split: Split, trees: int, depth: int, threads: int) -> Fit:
     return fit
 
 
-def xgboost(split: Split, trees: int, depth: int, threads: int) -> Fit:
+def xgboost(split: TrainTestSamples, trees: int, depth: int, threads: int) -> Fit:
     """Train with XGBoost's hist, with the first score of tux."""
     import xgboost
 
@@ -125,7 +125,7 @@ def xgboost(split: Split, trees: int, depth: int, threads: int) -> Fit:
     return fit
 
 
-def lightgbm(split: Split, trees: int, depth: int, threads: int) -> Fit:
+def lightgbm(split: TrainTestSamples, trees: int, depth: int, threads: int) -> Fit:
     """Train with LightGBM."""
     import lightgbm
 
@@ -162,7 +162,9 @@ def quality(y: np.ndarray, chance: np.ndarray) -> tuple[float, float]:
     return float(-np.where(y, np.log(p), np.log(1 - p)).mean()), float(area)
 
 
-def peers(splits: dict[str, Split], runs: int, trees: int, depth: int, threads: int) -> None:
+def peers(
+    splits: dict[str, TrainTestSamples], runs: int, trees: int, depth: int, threads: int
+) -> None:
     """Print seconds and quality of each."""
     write(f"{trees} trees of depth {depth}, threads: {threads}, median of {runs}\n")
     write(f"{'set':<18} {'':<9} {'seconds':>8} {'ratio':>6} {'log loss':>9} {'AUC':>8}\n")
@@ -186,7 +188,7 @@ def peers(splits: dict[str, Split], runs: int, trees: int, depth: int, threads: 
             write(f"{loss:>9.4f} {area:>8.4f}\n")
 
 
-def traffic(splits: dict[str, Split], depth: int, workers: int) -> None:
+def traffic(splits: dict[str, TrainTestSamples], depth: int, workers: int) -> None:
     """Print the bytes of a tree, the mean of three."""
     import tux
 
@@ -216,15 +218,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    arguments.add_argument("--sets", type=names_among(SETS), default=",".join(SETS))
     arguments.add_argument("--runs", type=int, default=5)
     arguments.add_argument("--trees", type=int, default=100)
     arguments.add_argument("--depth", type=int, default=6)
     arguments.add_argument("--threads", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=4)
-    arguments.add_argument("--parts", type=listed(COMPARED), default=",".join(COMPARED))
+    arguments.add_argument("--parts", type=names_among(COMPARED), default=",".join(COMPARED))
     given = arguments.parse_args(argv)
-    splits = {name: Split(given.data, name) for name in given.sets}
+    splits = {name: TrainTestSamples(given.data, name) for name in given.sets}
     if "peers" in given.parts:
         peers(splits, given.runs, given.trees, given.depth, given.threads)
     if "bytes" in given.parts:

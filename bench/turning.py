@@ -14,7 +14,7 @@ def change(user, item):
     item.x += 1
 
 
-class Changing(Program):
+class ChangingItems(Program):
     """Each worker changes each item of a block."""
 
     block: int = param(1, "items in a block", low=1)
@@ -28,7 +28,7 @@ class Changing(Program):
         return [MiniBatch(self.exchange, Apply("item"), over="item", vertices=self.block)]
 
 
-class Idle(Changing):
+class IdleItems(ChangingItems):
     """No item changes."""
 
     exchange = Exchange(idle, over="item")

@@ -37,7 +37,7 @@ def turn(workers: int, rows: int) -> float:
     users = np.repeat(np.arange(workers), blocks * block)
     items = np.tile(np.arange(blocks * block), workers)
     star = from_arrays(users, items, ends=("user", "item"))
-    name = "Changing" if rows else "Idle"
+    name = "ChangingItems" if rows else "IdleItems"
     program = find(f"{Path(__file__).parent / 'turning.py'}:{name}").program(block=block)
     apart = next(
         s for s in range(1000) if len(set(by_hash(np.arange(workers), workers, s))) == workers

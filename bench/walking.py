@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.arguments import listed
+from bench.arguments import names_among
 from tux.apps.deepwalk.deepwalk import DeepWalk
-from tux.apps.deepwalk.scoring import judged
+from tux.apps.deepwalk.scoring import score_embedding
 from tux.apps.deepwalk.walks import Walks
 from tux.arrays.ids import Ids
 from tux.io.vertex_labels import read_vertex_labels
@@ -50,7 +50,7 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-class Trained(NamedTuple):
+class TrainedVectors(NamedTuple):
     """Vectors (n, dimensions) of the vertices with these ids, and the seconds they took."""
 
     seconds: float
@@ -58,7 +58,7 @@ class Trained(NamedTuple):
     ids: Ids
 
 
-def ours(graph: Path, threads: int, seed: int) -> Trained:
+def run_tux(graph: Path, threads: int, seed: int) -> TrainedVectors:
     """Run tux; more than one thread race."""
     program = DeepWalk(
         num_walks=WALKS,
@@ -72,7 +72,7 @@ def ours(graph: Path, threads: int, seed: int) -> Trained:
     assert result.worker is not None
     node = result.worker.graph.vertices["node"]
     vectors = result.worker.tables["node"].arrays["u"][node.row_of]
-    return Trained(result.records[-1]["seconds"], vectors, node.ids)
+    return TrainedVectors(result.records[-1]["seconds"], vectors, node.ids)
 
 
 def gensim() -> Any:
@@ -84,7 +84,7 @@ def gensim() -> Any:
     return library
 
 
-def theirs(library: Any, graph: Path, threads: int, seed: int) -> Trained:
+def run_gensim(library: Any, graph: Path, threads: int, seed: int) -> TrainedVectors:
     """Run gensim on as many walks, with its own learning rate."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "walks")
@@ -110,7 +110,7 @@ def theirs(library: Any, graph: Path, threads: int, seed: int) -> Trained:
     model.train(sentences, total_examples=model.corpus_count, epochs=1)
     seconds = time.perf_counter() - start
     vectors = np.array([model.wv[str(name)] for name in ids.values])
-    return Trained(seconds, vectors, ids)
+    return TrainedVectors(seconds, vectors, ids)
 
 
 def compare(name: str, folder: Path, library: Any, crews: Sequence[int], repeats: int) -> None:
@@ -124,13 +124,15 @@ def compare(name: str, folder: Path, library: Any, crews: Sequence[int], repeats
     for seed in range(repeats):
         for (system, threads), runs in found.items():
             made = (
-                ours(graph, threads, seed)
+                run_tux(graph, threads, seed)
                 if system == "tux"
-                else theirs(library, graph, threads, seed)
+                else run_gensim(library, graph, threads, seed)
             )
             known = read_vertex_labels(labels, made.ids)
             nothing = np.empty(0, np.int64)
-            scores = judged(made.vectors, known, None, (nothing, nothing), seed, shares=(0.5,))
+            scores = score_embedding(
+                made.vectors, known, None, (nothing, nothing), seed, shares=(0.5,)
+            )
             runs.append((made.seconds, scores["micro_f1_50"], scores["macro_f1_50"]))
     first = min(seconds for seconds, _, _ in found["tux", crews[0]])
     for (system, threads), runs in found.items():
@@ -150,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.add_argument(
         "--data", type=Path, default=Path(os.environ.get("TUX_TEST_DATA", "data"))
     )
-    arguments.add_argument("--sets", type=listed(SETS), default=",".join(SETS))
+    arguments.add_argument("--sets", type=names_among(SETS), default=",".join(SETS))
     arguments.add_argument("--threads", default="1,2")
     arguments.add_argument("--repeats", type=int, default=5)
     given = arguments.parse_args(argv)

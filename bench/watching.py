@@ -27,13 +27,13 @@ from tux.apps.mf.mf import MF
 from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.ratings import ratings, write_ratings
-from tux.watch.server import Server
+from tux.watch.server import PageServer
 
 PERIOD = 1.0  # seconds between two questions of the page
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[None]:
+def watch_folder(folder: Path) -> Iterator[None]:
     """Serve the folder's page in a process of its own, and ask it as a page does, in the body. A
     context.
     """
@@ -53,7 +53,7 @@ def watched(folder: Path) -> Iterator[None]:
 
 
 def _serve(folder: Path, told: Connection) -> None:
-    with Server(folder, "127.0.0.1", 0) as server:
+    with PageServer(folder, "127.0.0.1", 0) as server:
         told.send(server.url)
         server.serve_forever()
 
@@ -71,10 +71,12 @@ def _ask(url: str, over: threading.Event) -> None:
                 found.read()
 
 
-def trained(data: Path, folder: Path, asked: argparse.Namespace, *, is_watched: bool) -> float:
+def train_seconds(
+    data: Path, folder: Path, asked: argparse.Namespace, *, is_watched: bool
+) -> float:
     """Return the training seconds of a run."""
     options = RunOptions(out=folder, epochs=asked.epochs, every=asked.epochs, workers=asked.workers)
-    with watched(folder) if is_watched else nullcontext():
+    with watch_folder(folder) if is_watched else nullcontext():
         return float(run(MF(rank=asked.rank), data, options=options).records[-1]["seconds"])
 
 
@@ -100,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for pair in range(asked.pairs + 1):
             for is_watched in (False, True) if pair % 2 else (True, False):
                 out = Path(folder, f"run-{pair}-{is_watched}")
-                seconds[is_watched].append(trained(data, out, asked, is_watched=is_watched))
+                seconds[is_watched].append(train_seconds(data, out, asked, is_watched=is_watched))
             alone, both = seconds[False][-1], seconds[True][-1]
             sys.stdout.write(
                 f"{alone:.3f} s alone, {both:.3f} s watched{' (first)' * (not pair)}\n"

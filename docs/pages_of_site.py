@@ -27,7 +27,7 @@ def page_of(source):
     return ELSEWHERE.get(source) or (source[5:] if source.startswith("docs/") else None)
 
 
-def turned(text, source):
+def turn_links(text, source):
     """Turn the links of a page into links of the site; `source` is the page's file in the tree."""
     here = page_of(source)
 
@@ -50,4 +50,4 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, **_):
     """Turn the links of a page."""
     sources = {name: source for source, name in ELSEWHERE.items()}
-    return turned(markdown, sources.get(page.file.src_uri, f"docs/{page.file.src_uri}"))
+    return turn_links(markdown, sources.get(page.file.src_uri, f"docs/{page.file.src_uri}"))

@@ -22,8 +22,8 @@ from pathlib import Path
 from faults import clusters, table
 from faults.network import NAMES, OWN
 from faults.registry import scenarios
-from faults.room import Whole
-from faults.scenario import Scenario, Seen, play
+from faults.room import ReferenceRuns
+from faults.scenario import Observation, Scenario, play
 
 
 def flags() -> argparse.Namespace:
@@ -60,9 +60,9 @@ def main() -> int:
     rows = []
     try:
         (folder / "whole").mkdir()
-        whole = Whole.small(folder / "whole")
+        whole = ReferenceRuns.small(folder / "whole")
         for each in chosen:
-            rows.append(made(each, asked, whole, folder))
+            rows.append(make_fault(each, asked, whole, folder))
     finally:
         clusters.end()
         if asked.keep and any(row.wrong for row in rows):
@@ -80,23 +80,25 @@ def main() -> int:
     return 1 if wrong or left else 0
 
 
-def made(scenario: Scenario, asked: argparse.Namespace, whole: Whole, folder: Path) -> table.Row:
+def make_fault(
+    scenario: Scenario, asked: argparse.Namespace, whole: ReferenceRuns, folder: Path
+) -> table.ScenarioRow:
     """Make a fault as often as asked, and print what was seen of each time; return a row of the
     table.
     """
     if why := scenario.missing():
         print(f"{scenario.name:24} skipped: {why}", flush=True)
-        return table.Row(scenario, [], why)
-    seen: list[Seen] = []
+        return table.ScenarioRow(scenario, [], why)
+    seen: list[Observation] = []
     times = asked.times or scenario.times
     for number in range(times):
         start = time.monotonic()
         seen.append(play(scenario, number, asked.seed, whole, folder))
         tell(scenario, f"{number + 1:>3}/{times}", seen[-1], time.monotonic() - start)
-    return table.Row(scenario, seen)
+    return table.ScenarioRow(scenario, seen)
 
 
-def tell(scenario: Scenario, number: str, seen: Seen, seconds: float) -> None:
+def tell(scenario: Scenario, number: str, seen: Observation, seconds: float) -> None:
     """Print one time, which took some seconds, in a line; and what was wrong."""
     took = f"{seconds:5.1f} s"
     parts = [f"{scenario.name:24} {number}", took, "WRONG" if seen.wrong else "right"]

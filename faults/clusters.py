@@ -81,7 +81,7 @@ class Engine:
         self._plan.unlink(missing_ok=True)
         self._plan.symlink_to(plan)
 
-    def left(self) -> list[str]:
+    def leftovers(self) -> list[str]:
         """List what is left on the machines of runs that are over: folders and processes."""
         held = [str(path) for path in self.folder.glob("tux-machine-*")]
         mark = f"{self.folder}/tux-machine-"
@@ -99,7 +99,7 @@ class Engine:
         return command.tmp
 
 
-class Cluster(Engine):
+class NodeCluster(Engine):
     """A cluster of several nodes, which all have one folder for temporary files."""
 
     def tmp(self, command: Running) -> Path:
@@ -107,7 +107,7 @@ class Cluster(Engine):
         return self.folder
 
 
-class OnRay(Cluster):
+class OnRay(NodeCluster):
     """A Ray cluster. This process is connected to its head, which has no cores."""
 
     name = "ray"
@@ -130,7 +130,7 @@ class OnRay(Cluster):
         small = {"object_store_memory": STORE, "include_dashboard": False}
         head = {"num_cpus": 0, "_system_config": NOTICES, **small}
         with self._surroundings():
-            self.cluster = tried(
+            self.cluster = try_start(
                 lambda: ray.cluster_utils.Cluster(initialize_head=True, head_node_args=head)
             )
             # the head is the only node until now, so this process is on no node that is lost
@@ -151,7 +151,7 @@ class OnRay(Cluster):
         """
         what = {"num_cpus": CORES, "node_ip_address": f"127.0.0.{number}"}
         with self._surroundings():
-            return tried(lambda: self.cluster.add_node(object_store_memory=STORE, **what))
+            return try_start(lambda: self.cluster.add_node(object_store_memory=STORE, **what))
 
     @contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -195,7 +195,7 @@ class OnRay(Cluster):
         return int(node.all_processes["raylet"][0].process.pid)
 
 
-def tried(start: Callable[[], Any]) -> Any:
+def try_start(start: Callable[[], Any]) -> Any:
     """Try to start a node of Ray, several times: it gives up after 30 s, too early for a machine
     with other work.
     """
@@ -205,12 +205,12 @@ def tried(start: Callable[[], Any]) -> Any:
         try:
             return start()
         except Exception as error:
-            signalled([*{*below(os.getpid())} - {*before}], signal.SIGKILL)
+            send_signal([*{*below(os.getpid())} - {*before}], signal.SIGKILL)
             if not left or "timed out during startup" not in str(error):
                 raise
 
 
-class OnSpark(Cluster):
+class OnSpark(NodeCluster):
     """A Spark master and its workers, of `CORES` each."""
 
     name = "spark"
@@ -256,7 +256,7 @@ class OnSpark(Cluster):
 
     def _await(self, said: str, times: int) -> None:
         path = Path(self._log.name)
-        until(lambda: path.read_text().count(said) == times, lambda: path.read_text()[-500:])
+        wait_until(lambda: path.read_text().count(said) == times, lambda: path.read_text()[-500:])
 
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._started):
@@ -286,7 +286,7 @@ ENGINES: dict[str, type[Engine]] = {each.name: each for each in (Engine, OnRay, 
 _started: dict[str, Engine] = {}
 
 
-def started(name: str) -> Engine:
+def start_engine(name: str) -> Engine:
     """Return the engine of that name; it is started once, and runs until `end`."""
     if name not in _started:
         _started[name] = ENGINES[name]()
@@ -338,7 +338,7 @@ def processes() -> dict[int, tuple[list[str], int]]:
     return found
 
 
-class Placed:
+class PlacedMachine:
     """Machine `rank` of the run whose machines have their folders in `tmp`. LookupError if it does
     not run.
     """
@@ -378,7 +378,7 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def until(true: Callable[[], object], told: Callable[[], str], seconds: float = LIMIT) -> None:
+def wait_until(true: Callable[[], object], told: Callable[[], str], seconds: float = LIMIT) -> None:
     """Wait for something. TimeoutError, with what is `told` then."""
     limit = time.monotonic() + seconds
     while not true():
@@ -387,7 +387,7 @@ def until(true: Callable[[], object], told: Callable[[], str], seconds: float = 
         time.sleep(0.05)
 
 
-def signalled(pids: list[int], number: int) -> None:
+def send_signal(pids: list[int], number: int) -> None:
     """Send a signal to processes; some may have ended."""
     for pid in pids:
         with suppress(ProcessLookupError):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from faults.recovery import over
-from faults.room import Room, Wrong
-from faults.scenario import Scenario, Seen
-from tux.runs.checkpoints import newest
+from faults.recovery import expect_end
+from faults.room import Room, WrongOutcome
+from faults.scenario import Observation, Scenario
+from tux.runs.checkpoints import find_newest_checkpoint
 
 FLIPS = 1000
 """Bits of one checkpoint that are flipped, one after the other, at each time."""
@@ -24,23 +24,23 @@ Damage = Callable[[Path, Path, Room], None]
 """Damages the newest checkpoint, given the one before."""
 
 
-def killed_run(room: Room) -> tuple[Path, Path]:
+def kill_with_checkpoints(room: Room) -> tuple[Path, Path]:
     """Kill a run that has two checkpoints; return (the newest, the one before)."""
     hold = {"moment": "clock", "who": "worker 1", "do": "hold"}
     command = room.train(plan=[hold | {"name": f"{n}", "epoch": 2 * n} for n in (1, 2)])
     for count in (1, 2):  # each is waited for, so that none is left out
-        room.reached(f"{count}")
-        room.until(lambda: len(whole(room)) >= count, "checkpoints")  # noqa: B023
+        room.await_entry(f"{count}")
+        room.until(lambda: len(checkpoint_folders(room)) >= count, "checkpoints")  # noqa: B023
         if count == 1:
             room.go("1")
     command.process.kill()
     room.code(command)
-    room.until(lambda: not command.left(), "the workers to end")
-    one, two = whole(room)
+    room.until(lambda: not command.leftovers(), "the workers to end")
+    one, two = checkpoint_folders(room)
     return two, one
 
 
-def whole(room: Room) -> list[Path]:
+def checkpoint_folders(room: Room) -> list[Path]:
     """Return the folders of checkpoints, in ascending order."""
     return sorted((room.folder / "out" / "checkpoints").glob("[0-9]*"))
 
@@ -59,7 +59,7 @@ def one_bit(path: Path, bit: int) -> None:
         file.write(bytes([byte ^ 1 << bit % 8]))
 
 
-def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
+def flip_bits(last: Path, before: Path, room: Room) -> Iterator[str]:
     """Flip single bits, anywhere in a checkpoint; each is put back after what follows."""
     paths = files(last)
     sizes = [path.stat().st_size for path in paths]
@@ -71,7 +71,7 @@ def flipped(last: Path, before: Path, room: Room) -> Iterator[str]:
         one_bit(path, bit)
 
 
-def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
+def truncate_files(last: Path, before: Path, room: Room) -> Iterator[str]:
     """Cut files at a page, or two bytes early, where the last file of a manifest ends its line."""
     for path in files(last):
         content = path.read_bytes()
@@ -81,7 +81,7 @@ def truncated(last: Path, before: Path, room: Room) -> Iterator[str]:
             path.write_bytes(content)
 
 
-def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
+def exchange_files(last: Path, before: Path, room: Room) -> Iterator[str]:
     """Take files away, or put those of the other worker or of the checkpoint before in their
     place.
     """
@@ -98,18 +98,20 @@ def exchanged(last: Path, before: Path, room: Room) -> Iterator[str]:
             aside.unlink()
 
 
-def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> Seen:
+def damage_checkpoints(
+    damage: Callable[[Path, Path, Room], Iterator[str]], room: Room
+) -> Observation:
     """Damage checkpoints, and expect that they are left out and the one before is found; with some
     damages the user resumes, in a copy of the folder.
     """
-    last, before = killed_run(room)
+    last, before = kill_with_checkpoints(room)
     wrong = []
     copies = []
     # how many there are is not known before: some of the first twelve
     resumed = set(room.draw.sample(range(12), RESUMES))
     count = 0
     for what in damage(last, before, room):
-        found = newest(room.folder / "out")
+        found = find_newest_checkpoint(room.folder / "out")
         if found.checkpoint is None or found.checkpoint.path.name != before.name:
             wrong.append(f"{what} is not noticed")
         elif [each.path.name for each in found.left_out] != [last.name]:
@@ -118,47 +120,47 @@ def damaged(damage: Callable[[Path, Path, Room], Iterator[str]], room: Room) -> 
             copies.append((f"copy{count}", what))
             shutil.copytree(room.folder / "out", room.folder / copies[-1][0])
         count += 1
-    if newest(room.folder / "out").left_out:
-        raise Wrong("what was put back is not whole")
+    if find_newest_checkpoint(room.folder / "out").left_out:
+        raise WrongOutcome("what was put back is not whole")
     seconds = []
     for copy, what in copies:
         start = time.monotonic()
         command = room.resume(copy)
-        wrong += [f"{what}: {each}" for each in over(room, command, copy).wrong]
+        wrong += [f"{what}: {each}" for each in expect_end(room, command, copy).wrong]
         seconds.append(time.monotonic() - start)
         if "is damaged and left out" not in command.output()[1]:
-            wrong.append(f"{what}: the command does not tell it{room.said()}")
-    return Seen(wrong=tuple(wrong), recovered=max(seconds), faults=count)
+            wrong.append(f"{what}: the command does not tell it{room.last_output()}")
+    return Observation(wrong=tuple(wrong), recovered=max(seconds), faults=count)
 
 
-def all_damaged(room: Room) -> Seen:
+def damage_all(room: Room) -> Observation:
     """Damage all checkpoints, and expect that nothing is changed, and that the user is told."""
-    for each in killed_run(room):
+    for each in kill_with_checkpoints(room):
         path = room.draw.choice(files(each))
         one_bit(path, room.draw.randrange(8 * path.stat().st_size))
     records = (room.folder / "out" / "metrics.jsonl").read_bytes()
     room.expect(room.resume(), 3, "error: there is no whole checkpoint in")
     same = records == (room.folder / "out" / "metrics.jsonl").read_bytes()
-    return Seen(wrong=() if same else ("records were removed",))
+    return Observation(wrong=() if same else ("records were removed",))
 
 
 def scenarios() -> list[Scenario]:
     """Return all scenarios of this file."""
     left_out = "damage is told, and the checkpoint before is used; the same bytes"
     kinds = {
-        "bit-flips": ("single bits of a checkpoint", flipped),
-        "truncations": ("files of a checkpoint cut", truncated),
-        "exchanges": ("files of a checkpoint missing or exchanged", exchanged),
+        "bit-flips": ("single bits of a checkpoint", flip_bits),
+        "truncations": ("files of a checkpoint cut", truncate_files),
+        "exchanges": ("files of a checkpoint missing or exchanged", exchange_files),
     }
     return [
         *(
-            Scenario(name, words, left_out, partial(damaged, damage), times=1)
+            Scenario(name, words, left_out, partial(damage_checkpoints, damage), times=1)
             for name, (words, damage) in kinds.items()
         ),
         Scenario(
             "all-damaged",
             "all checkpoints damaged",
             "exit code 3; it says so, and changes nothing",
-            all_damaged,
+            damage_all,
         ),
     ]

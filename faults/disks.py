@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
-from faults.recovery import Moment, now, over
-from faults.room import Room, Wrong, is_root
+from faults.recovery import Moment, expect_end, now
+from faults.room import Room, WrongOutcome, is_root
 from faults.running import Running
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 SIZE = 8 << 20  # bytes of the disk
 LITTLE = 16 << 10  # bytes that are left: a few records, but no checkpoint
@@ -61,7 +61,7 @@ def fill(disk: Path, but: int) -> None:
             os.truncate(file.fileno(), max(0, file.tell() - but))
 
 
-def full_for_checkpoints(room: Room) -> Seen:
+def full_for_checkpoints(room: Room) -> Observation:
     """Fill the disk during two epochs; then it has room again."""
     room.flags["--workers"] = room.draw.choice([1, 2])
     moments: list[dict[str, object]] = [
@@ -71,18 +71,18 @@ def full_for_checkpoints(room: Room) -> Seen:
     who = "worker 0" if room.flags["--workers"] == 2 else "command"
     with small_disk(room) as disk:
         command = room.train(plan=[each | {"who": who} for each in moments], out="disk/out")
-        room.reached("epoch 3")
+        room.await_entry("epoch 3")
         settle = lambda: not any(disk.glob("out/checkpoints/.*"))  # noqa: E731
         room.until(settle, "checkpoints to be whole")
         fill(disk, LITTLE)
         room.go("epoch 3")
-        room.reached("epoch 5")
+        room.await_entry("epoch 5")
         room.until(settle, "checkpoints to be given up")
         (disk / "filler").unlink()
         room.go("epoch 5")
-        seen, said = over(room, command, "disk/out"), command.output()[1]
+        seen, said = expect_end(room, command, "disk/out"), command.output()[1]
         if "no checkpoint" not in said or "No space left on device" not in said:
-            raise Wrong(f"it said {said!r}")
+            raise WrongOutcome(f"it said {said!r}")
         return seen
 
 
@@ -91,25 +91,25 @@ def train_to(what: str, number: int, disk: Path, room: Room) -> tuple[Running, M
     path = {"model": r"^os.mkdir .*/\.model\.", "records": r"^open .*/metrics.jsonl"}[what]
     plan = {"moment": "file", "path": path, "number": number, "who": "command", "do": "hold"}
     command = room.train(plan=[{"name": "writes", **plan}], out="disk/out")
-    room.reached("writes")
+    room.await_entry("writes")
     fill(disk, 0)
     fault = now()
     room.go("writes")
     return command, fault
 
 
-def full_for_model(room: Room) -> Seen:
+def full_for_model(room: Room) -> Observation:
     """Fill the disk when the model is written; with space again, the run ends by itself."""
     with small_disk(room) as disk:
         command, fault = train_to("model", 1, disk, room)
         told = room.until(lambda: "tried again" in command.output()[1], "the full disk to be told")
         (disk / "filler").unlink()
-        seen = over(room, command, "disk/out")
+        seen = expect_end(room, command, "disk/out")
         past = time.monotonic() - fault.seconds
         return seen._replace(noticed=told - fault.seconds, recovered=past)
 
 
-def full_for_records(room: Room) -> Seen:
+def full_for_records(room: Room) -> Observation:
     """Fill the disk when a record is written; with space again, the user resumes."""
     with small_disk(room) as disk:
         command, fault = train_to("records", 4, disk, room)
@@ -117,25 +117,25 @@ def full_for_records(room: Room) -> Seen:
         room.until(lambda: ends() or "tried again" in command.output()[1], "the disk to be told")
         if not ends() or not room.code(command):  # the record had room in the file's last page
             (disk / "filler").unlink()
-            return over(room, command, "disk/out")
+            return expect_end(room, command, "disk/out")
         room.expect(command, 6, "error: ")
         told, said = time.monotonic(), room.error(command)
         if "No space left on device" not in said:
-            raise Wrong(f"it said {said!r}")
+            raise WrongOutcome(f"it said {said!r}")
         (disk / "filler").unlink()
         command = room.resume("disk/out")
-        seen = over(room, command, "disk/out")
+        seen = expect_end(room, command, "disk/out")
         past = time.monotonic() - fault.seconds
         return seen._replace(noticed=told - fault.seconds, recovered=past)
 
 
-def out_of_memory(workers: int, room: Room) -> Seen:
+def out_of_memory(workers: int, room: Room) -> Observation:
     """Start a run that needs more memory than it may have."""
     room.flags |= {"--workers": workers, "--rank": 4_000_000, "--epochs": 2}
     start = now()
     command = room.train(memory=MEMORY)
     room.expect(command, 1, "error: out of memory")
-    return Seen(noticed=time.monotonic() - start.seconds)
+    return Observation(noticed=time.monotonic() - start.seconds)
 
 
 def scenarios() -> list[Scenario]:

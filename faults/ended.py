@@ -12,7 +12,7 @@ MEASURED = re.compile(r"(_s|seconds|per_second)$")
 """Names of what depends on time."""
 
 
-class Ended(NamedTuple):
+class RunRemains(NamedTuple):
     """The model's files, the epochs' records and the results, without times; and the names of what
     is in the folder, hidden files and checkpoints excepted.
     """
@@ -23,17 +23,17 @@ class Ended(NamedTuple):
     names: list[str]
 
     @staticmethod
-    def of(out: Path) -> Ended:
+    def of(out: Path) -> RunRemains:
         """Read what the run of a folder has left. Raises DataError if it is no run's."""
         model = out / "model"
-        return Ended(
+        return RunRemains(
             {path.name: path.read_bytes() for path in sorted(model.glob("*")) if path.is_file()},
-            [_untimed(record) for record in read_metrics(out)],
-            _untimed(read_run(out).results or {}),
+            [_without_times(record) for record in read_metrics(out)],
+            _without_times(read_run(out).results or {}),
             sorted(path.name for path in out.iterdir() if not path.name.startswith(".")),
         )
 
-    def differences(self, whole: Ended) -> list[str]:
+    def differences(self, whole: RunRemains) -> list[str]:
         """List how this differs from an uninterrupted run."""
         wrong = [
             f"model/{name} differs"
@@ -57,12 +57,12 @@ class Ended(NamedTuple):
         return wrong
 
 
-def hidden(out: Path) -> list[str]:
+def hidden_files(out: Path) -> list[str]:
     """List files that only a run under way may have in its folder: locks, parts, and unfinished
     files.
     """
     return sorted(f"{out.name}: {path.relative_to(out)}" for path in out.rglob(".*"))
 
 
-def _untimed(value: dict[str, Any]) -> dict[str, Any]:
+def _without_times(value: dict[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in value.items() if not MEASURED.search(name)}

@@ -7,9 +7,9 @@ import signal
 import time
 from functools import partial
 
-from faults.room import GONE, Room, Wrong
+from faults.room import GONE, Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 KINDS = {
     "worker-killed": ("a worker killed", "exit code 4; it names the worker"),
@@ -30,7 +30,7 @@ def strike(kind: str, room: Room, command: Running) -> set[int]:
     if kind.startswith("worker"):
         room.until(lambda: command.workers() or command.process.poll() is not None, "a worker")
         if not (workers := sorted(command.workers().values())):
-            raise Wrong(f"it has ended before{room.said()}")
+            raise WrongOutcome(f"it has ended before{room.last_output()}")
         stops = kind == "worker-stopped"
         os.kill(room.draw.choice(workers), signal.SIGSTOP if stops else signal.SIGKILL)
         return {4}
@@ -43,7 +43,7 @@ def strike(kind: str, room: Room, command: Running) -> set[int]:
     return {130} if begun else {130, -number}
 
 
-def ends(kind: str, room: Room) -> Seen:
+def end_three_workers(kind: str, room: Room) -> Observation:
     """Send a run of three workers, which has no end, a signal at any moment."""
     room.flags |= {"--workers": 3, "--epochs": 1_000_000, "--slack": room.draw.choice([0, 2])}
     del room.flags["--checkpoint-every"]
@@ -52,13 +52,13 @@ def ends(kind: str, room: Room) -> Seen:
     right = strike(kind, room, command)
     start = time.monotonic()
     code, seconds = room.code(command), time.monotonic() - start
-    wrong = [] if code in right else [f"exit code {code} instead of {right}{room.said()}"]
+    wrong = [] if code in right else [f"exit code {code} instead of {right}{room.last_output()}"]
     if seconds > GONE:
         wrong.append(f"over only after {seconds:.1f} s")
     said = command.output()[1]
     if "Traceback" in said and code == 130 or said.count("error: ") > 1:
         wrong.append(f"it said {said!r}")
-    return Seen(noticed=seconds, wrong=tuple(wrong))
+    return Observation(noticed=seconds, wrong=tuple(wrong))
 
 
 def scenarios() -> list[Scenario]:
@@ -68,7 +68,7 @@ def scenarios() -> list[Scenario]:
             f"ends-{kind}",
             f"{words} at any moment, without checkpoints",
             f"{expected}; nothing is left",
-            partial(ends, kind),
+            partial(end_three_workers, kind),
             limit=60.0,
         )
         for kind, (words, expected) in KINDS.items()

@@ -13,13 +13,13 @@ from functools import partial
 from typing import NamedTuple
 
 from faults import clusters
-from faults.clusters import Engine, OnRay, Placed, below, processes, signalled
-from faults.recovery import over
-from faults.room import EPOCHS, PROGRAM, Room, Wrong
+from faults.clusters import Engine, OnRay, PlacedMachine, below, processes, send_signal
+from faults.recovery import expect_end
+from faults.room import EPOCHS, PROGRAM, Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Scenario, Seen
-from tux.base.processes import lives
-from tux.runs.checkpoints import are_in
+from faults.scenario import Observation, Scenario
+from tux.base.processes import is_alive
+from tux.runs.checkpoints import has_checkpoint
 from tux.runs.folder import read_run
 
 LOSS = re.compile(r" is lost: | goes on from |; goes on from ")
@@ -29,10 +29,10 @@ KILLED, STOPPED = signal.SIGKILL, signal.SIGSTOP
 WORDS = {KILLED: "killed", STOPPED: "stopped for ever"}
 GOES_ON = "noticed; goes on to the same bytes; nothing is left"
 
-Victims = Callable[[Engine, Placed], list[int]]
+Victims = Callable[[Engine, PlacedMachine], list[int]]
 
 
-class Kind(NamedTuple):
+class FaultTarget(NamedTuple):
     """The target of a fault: a name, words, the machine's number, and the processes to kill.
     `stopped`: the processes to stop so that it stands still, [] if this is another kind.
     """
@@ -44,7 +44,7 @@ class Kind(NamedTuple):
     stopped: Victims | None = None
 
 
-def executor(machine: Placed) -> int:
+def executor(machine: PlacedMachine) -> int:
     """Return the executor of Spark that a machine is on: above Python's daemon, which has its
     task.
     """
@@ -52,45 +52,45 @@ def executor(machine: Placed) -> int:
     return known[known[machine.place][1]][1]
 
 
-def raylet(engine: Engine, machine: Placed) -> int:
+def raylet(engine: Engine, machine: PlacedMachine) -> int:
     """Return the process that is the node of a machine."""
     assert isinstance(engine, OnRay)
     return engine.raylet(machine.place)
 
 
-def workers(engine: Engine, machine: Placed) -> list[int]:
+def workers(engine: Engine, machine: PlacedMachine) -> list[int]:
     """Return the worker processes of a machine."""
     return machine.workers
 
 
-def command(engine: Engine, machine: Placed) -> list[int]:
+def command(engine: Engine, machine: PlacedMachine) -> list[int]:
     """Return the command of a machine, alone."""
     return [machine.command]
 
 
-def place(engine: Engine, machine: Placed) -> list[int]:
+def engine_process(engine: Engine, machine: PlacedMachine) -> list[int]:
     """Return the process that the engine itself has started."""
     return [machine.place]
 
 
 ALL = (
-    Kind("worker", "a worker process", 1, workers, workers),
-    Kind("command", "the command of machine 1", 1, command),
-    Kind("machine-0", "the command of machine 0", 0, command),
+    FaultTarget("worker", "a worker process", 1, workers, workers),
+    FaultTarget("command", "the command of machine 1", 1, command),
+    FaultTarget("machine-0", "the command of machine 0", 0, command),
 )
-KINDS: dict[str, tuple[Kind, ...]] = {
+KINDS: dict[str, tuple[FaultTarget, ...]] = {
     "local": ALL,
     "ray": (
         *ALL,
-        Kind("actor", "the actor of machine 1", 1, place, place),
-        Kind(
+        FaultTarget("actor", "the actor of machine 1", 1, engine_process, engine_process),
+        FaultTarget(
             "node",
             "the node of machine 1",
             1,
             lambda engine, machine: below(raylet(engine, machine)),
             lambda engine, machine: below(raylet(engine, machine)) + machine.all(),
         ),
-        Kind(
+        FaultTarget(
             "node-0",
             "the node of machine 0",
             0,
@@ -99,8 +99,8 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     ),
     "spark": (
         *ALL,
-        Kind("task", "the Python worker of machine 1", 1, place, place),
-        Kind(
+        FaultTarget("task", "the Python worker of machine 1", 1, engine_process, engine_process),
+        FaultTarget(
             "executor",
             "the executor of machine 1",
             1,
@@ -117,59 +117,59 @@ FAULTS_OF_ENGINES = {
 """Faults that happen to one run, in turn."""
 
 
-class Run:
+class EngineRun:
     """A run of two machines with a worker each, on an engine."""
 
     def __init__(
         self, name: str, room: Room, plan: Sequence[dict[str, object]], *more: object
     ) -> None:
-        self.room, self.engine = room, clusters.started(name)
+        self.room, self.engine = room, clusters.start_engine(name)
         self.hurt: list[int] = []  # processes to which something was done
         self.engine.watch(room.plan_folder)
         flags = ["--workers", 1, "--on", name, "--nnodes", 2, *more]
         self.command = room.train(plan=plan, more=flags, env=self.engine.environment)
 
-    def machine(self, rank: int) -> Placed:
+    def machine(self, rank: int) -> PlacedMachine:
         """Return one of its machines."""
         try:
-            return Placed(self.engine.tmp(self.command), rank)
+            return PlacedMachine(self.engine.tmp(self.command), rank)
         except LookupError as error:
-            raise Wrong(f"{error}{self.room.said()}") from None
+            raise WrongOutcome(f"{error}{self.room.last_output()}") from None
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the command has ended."""
         return self.command.process.poll() is not None
 
-    def strike(self, kind: Kind, number: signal.Signals, at: str) -> tuple[float, float]:
+    def strike(self, kind: FaultTarget, number: signal.Signals, at: str) -> tuple[float, float]:
         """Send a signal to the processes of a kind, while a worker waits `at` a moment of the plan:
         seconds until this was noticed, and until more epochs had ended.
         """
         room = self.room
-        room.reached(at)
-        room.until(lambda: are_in(room.folder / "out") or self.ended(), "a checkpoint")
+        room.await_entry(at)
+        room.until(lambda: has_checkpoint(room.folder / "out") or self.has_ended(), "a checkpoint")
         machine = self.machine(kind.rank)
         chosen = kind.killed if number == KILLED else kind.stopped
         assert chosen is not None
         pids, before = chosen(self.engine, machine), room.epochs()
         self.hurt += pids
-        said, start = len(LOSS.findall(self.told())), time.monotonic()
-        signalled(pids, number)
-        heard = lambda: len(LOSS.findall(self.told())) > said or self.ended()  # noqa: E731
+        said, start = len(LOSS.findall(self.output_text())), time.monotonic()
+        send_signal(pids, number)
+        heard = lambda: len(LOSS.findall(self.output_text())) > said or self.has_ended()  # noqa: E731
         noticed = room.until(heard, f"a word of {kind.words}, {WORDS[number]}")
         room.go(at)
-        past = room.until(lambda: self.ended() or room.epochs() > before, f"more than {before}")
+        past = room.until(lambda: self.has_ended() or room.epochs() > before, f"more than {before}")
         return noticed - start, past - start
 
-    def told(self) -> str:
+    def output_text(self) -> str:
         """Return all output of the command so far."""
         return "\n".join(self.command.output())
 
 
 def nothing_left(engine: Engine, command: Running) -> list[str]:
     """List what is left when a command is over: processes, folders, cores that are not free."""
-    left = lambda: [*engine.left(), *command.left()]  # noqa: E731
+    left = lambda: [*engine.leftovers(), *command.leftovers()]  # noqa: E731
     with suppress(TimeoutError):
-        clusters.until(lambda: not left() and engine.is_free(), str)
+        clusters.wait_until(lambda: not left() and engine.is_free(), str)
         return []
     return [f"left: {each}" for each in left()] or [f"{engine.name} has not all cores back"]
 
@@ -182,38 +182,40 @@ def hold(name: str, epoch: int) -> dict[str, object]:
     }
 
 
-def nothing(name: str, room: Room) -> Seen:
+def run_without_fault(name: str, room: Room) -> Observation:
     """Run without a fault and without checkpoints: the run's folder is brought back."""
     del room.flags["--checkpoint-every"]
     # more than Spark gives to a task by itself; results are those of any number of threads
-    run = Run(name, room, [], *(["--threads", 2] if name == "spark" else []))
-    seen = over(room, run.command)
+    run = EngineRun(name, room, [], *(["--threads", 2] if name == "spark" else []))
+    seen = expect_end(room, run.command)
     record = read_run(room.folder / "out")
     wrong = nothing_left(run.engine, run.command)
-    if record.app.name != f"{PROGRAM}:Watched" or name not in record.command:
+    if record.app.name != f"{PROGRAM}:WatchedMF" or name not in record.command:
         wrong.append(f"run.json names {record.app.name} and {record.command}")
-    if "tux-machine" in run.told() or "epoch 6/6" not in run.told():
-        wrong.append(f"it said {run.told()!r}")
+    if "tux-machine" in run.output_text() or "epoch 6/6" not in run.output_text():
+        wrong.append(f"it said {run.output_text()!r}")
     return seen._replace(wrong=(*seen.wrong, *wrong))
 
 
-def struck(name: str, kind: Kind, number: signal.Signals, room: Room) -> Seen:
+def strike_once(name: str, kind: FaultTarget, number: signal.Signals, room: Room) -> Observation:
     """Make one fault happen to a run."""
-    return in_turn(name, [(kind, number)], room)
+    return strike_in_turn(name, [(kind, number)], room)
 
 
-def in_turn(name: str, chosen: Sequence[tuple[Kind, signal.Signals]], room: Room) -> Seen:
+def strike_in_turn(
+    name: str, chosen: Sequence[tuple[FaultTarget, signal.Signals]], room: Room
+) -> Observation:
     """Make faults happen to one run, each when it has gone on after the one before."""
     room.flags["--epochs"] = max(EPOCHS, len(chosen) + 4)
     names = [f"{kind.name}-{number.name}" for kind, number in chosen]
-    run = Run(name, room, [hold(at, epoch) for epoch, at in enumerate(names, 3)])
+    run = EngineRun(name, room, [hold(at, epoch) for epoch, at in enumerate(names, 3)])
     seconds = []
     try:
         for at, (kind, number) in zip(names, chosen, strict=True):
             seconds.append(run.strike(kind, number, at))
-        seen = over(room, run.command)
+        seen = expect_end(room, run.command)
     finally:
-        signalled(run.hurt, signal.SIGCONT)  # whatever still stands still ends now
+        send_signal(run.hurt, signal.SIGCONT)  # whatever still stands still ends now
         run.engine.mend(run.hurt)
     seen = seen._replace(
         wrong=(*seen.wrong, *nothing_left(run.engine, run.command)), faults=len(chosen)
@@ -223,46 +225,49 @@ def in_turn(name: str, chosen: Sequence[tuple[Kind, signal.Signals]], room: Room
     return seen._replace(notices=tuple(noticed for noticed, _ in seconds))
 
 
-def ctrl_c(name: str, room: Room) -> Seen:
+def ctrl_c(name: str, room: Room) -> Observation:
     """Send Ctrl-C to the command: the model of the epoch under way is brought back."""
     room.flags["--epochs"] = 1_000_000
     del room.flags["--checkpoint-every"]
-    run = Run(name, room, [hold("at", 3)])
-    room.reached("at")
+    run = EngineRun(name, room, [hold("at", 3)])
+    room.await_entry("at")
     run.command.process.send_signal(signal.SIGINT)
     start = time.monotonic()
-    room.until(lambda: "ends with this epoch" in run.told() or run.ended(), "machine 0 to hear it")
+    room.until(
+        lambda: "ends with this epoch" in run.output_text() or run.has_ended(),
+        "machine 0 to hear it",
+    )
     heard = time.monotonic() - start
     room.go("at")
     room.expect(run.command, 130, "error: interrupted after ")
     wrong = nothing_left(run.engine, run.command)
     if not (room.folder / "out" / "model" / "user.parquet").exists():
         wrong.append("there is no model")
-    return Seen(noticed=heard, wrong=tuple(wrong))
+    return Observation(noticed=heard, wrong=tuple(wrong))
 
 
-def driver_killed(name: str, room: Room) -> Seen:
+def kill_driver(name: str, room: Room) -> Observation:
     """Kill the process where the command was started: all machines end."""
     del room.flags["--checkpoint-every"]
-    run = Run(name, room, [hold("at", 3)])
-    room.reached("at")
+    run = EngineRun(name, room, [hold("at", 3)])
+    room.await_entry("at")
     run.command.process.kill()
     start = time.monotonic()
     left = nothing_left(run.engine, run.command)
-    return Seen(noticed=time.monotonic() - start, wrong=tuple(left))
+    return Observation(noticed=time.monotonic() - start, wrong=tuple(left))
 
 
-def without_restarts(name: str, room: Room) -> Seen:
+def without_restarts(name: str, room: Room) -> Observation:
     """Lose a machine of a run that may start none again."""
     del room.flags["--checkpoint-every"]
-    run = Run(name, room, [hold("at", 3)])
-    room.reached("at")
+    run = EngineRun(name, room, [hold("at", 3)])
+    room.await_entry("at")
     machine, start = run.machine(1), time.monotonic()
-    signalled([machine.command], KILLED)
-    room.until(lambda: not any(map(lives, machine.workers)), "its worker to end")
+    send_signal([machine.command], KILLED)
+    room.until(lambda: not any(map(is_alive, machine.workers)), "its worker to end")
     room.go("at")
     room.expect(run.command, 4, "error: ")  # machine 0 may tell it first
-    return Seen(
+    return Observation(
         noticed=time.monotonic() - start, wrong=tuple(nothing_left(run.engine, run.command))
     )
 
@@ -287,13 +292,13 @@ def change(user):
 """A program with a mistake in a file that it imports."""
 
 
-def wrong_program(name: str, room: Room) -> Seen:
+def wrong_program(name: str, room: Room) -> Observation:
     """Run a program with a mistake: it is reported as on one machine, by the user's file and
     line.
     """
     for file, text in WRONG.items():
         (room.folder / file).write_text(text)
-    engine = clusters.started(name)
+    engine = clusters.start_engine(name)
     argv = ["run", room.folder / "mine.py", room.whole.folder / "train.csv", "--threads", 1]
     here = room.command(*argv, "--workers", 2)
     there = ["--workers", 1, "--on", name, "--nnodes", 2]
@@ -301,20 +306,20 @@ def wrong_program(name: str, room: Room) -> Seen:
     codes, errors = [room.code(each) for each in (here, run)], [room.error(here), room.error(run)]
     wrong = nothing_left(engine, run)
     if codes[0] != codes[1] or not codes[0]:
-        wrong.append(f"exit codes {codes}{room.said()}")
+        wrong.append(f"exit codes {codes}{room.last_output()}")
     if errors[0] != errors[1] or not errors[0]:
         wrong.append(f"it said {errors[1]!r} instead of {errors[0]!r}")
     if f"{room.folder}/change.py" not in run.output()[1] or "tux-machine" in run.output()[1]:
         wrong.append(f"it named another place: {run.output()[1]!r}")
-    return Seen(wrong=tuple(wrong))
+    return Observation(wrong=tuple(wrong))
 
 
 def scenarios() -> list[Scenario]:
     """Return all scenarios of all engines."""
-    return [each for name in clusters.ENGINES for each in _of(name)]
+    return [each for name in clusters.ENGINES for each in _scenarios_on(name)]
 
 
-def _of(name: str) -> list[Scenario]:
+def _scenarios_on(name: str) -> list[Scenario]:
     """Return the scenarios of one engine."""
     make = partial(Scenario, limit=400.0, missing=partial(clusters.missing, name), engine=name)
     kinds = {kind.name: kind for kind in KINDS[name]}
@@ -322,15 +327,23 @@ def _of(name: str) -> list[Scenario]:
     words = "; ".join(f"{kind.words} {WORDS[number]}" for kind, number in chosen)
     return [
         make(
-            f"on-{name}-nothing", "none", "the bytes of two local workers", partial(nothing, name)
+            f"on-{name}-nothing",
+            "none",
+            "the bytes of two local workers",
+            partial(run_without_fault, name),
         ),
-        make(f"on-{name}-in-turn", f"one run: {words}", GOES_ON, partial(in_turn, name, chosen)),
+        make(
+            f"on-{name}-in-turn",
+            f"one run: {words}",
+            GOES_ON,
+            partial(strike_in_turn, name, chosen),
+        ),
         *(
             make(
                 f"on-{name}-{kind.name}-{WORDS[number].split()[0]}",
                 f"{kind.words} {WORDS[number]}",
                 GOES_ON,
-                partial(struck, name, kind, number),
+                partial(strike_once, name, kind, number),
             )
             for kind in KINDS[name]
             for number in (KILLED, STOPPED)
@@ -346,7 +359,7 @@ def _of(name: str) -> list[Scenario]:
             f"on-{name}-driver-killed",
             "the process killed where the command was started",
             "nothing is left",
-            partial(driver_killed, name),
+            partial(kill_driver, name),
         ),
         make(
             f"on-{name}-without-restarts",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from threading import Thread
 
 from faults.room import Room
-from tux.base.processes import lives
+from tux.base.processes import is_alive
 
 
 class Fault:
@@ -27,11 +27,11 @@ class Fault:
         Thread(target=self._watch, daemon=True).start()  # ends with the workers, as a room ends all
 
     def _watch(self) -> None:
-        while any(lives(pid) for pid in self.workers):
+        while any(is_alive(pid) for pid in self.workers):
             time.sleep(0.01)
         self.ended = time.monotonic()
 
-    def noticed(self, killed: Iterable[int] = ()) -> float | None:
+    def seconds_to_end(self, killed: Iterable[int] = ()) -> float | None:
         """Return the seconds until all workers had ended, as all are started again. None if one
         lives, or if the fault has `killed` all.
         """

@@ -13,9 +13,9 @@ from faults.fault import Fault
 from faults.machines import Machines
 from faults.network import Cable, no_namespaces
 from faults.recovery import Commands
-from faults.room import Room, Wrong
+from faults.room import Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 KILLS = 20
 """In one run."""
@@ -26,7 +26,7 @@ GRACE = 10.0
 """Seconds in which a machine's command ends after the other one."""
 
 
-class Alone:
+class SingleMachine:
     """The only machine of a run, as `Machines` are two."""
 
     def __init__(self, room: Room) -> None:
@@ -41,32 +41,32 @@ class Alone:
         return self.room.resume()
 
 
-def on_one_machine(room: Room) -> Seen:
+def on_one_machine(room: Room) -> Observation:
     """Kill processes of a run of one or two workers."""
     room.flags |= FLAGS | {"--workers": room.draw.choice([1, 2])}
     if room.flags["--workers"] == 2:
         room.flags["--restarts"] = 2 * KILLS
-    return killed(room, Alone(room), 1)
+    return kill_at_random(room, SingleMachine(room), 1)
 
 
-def on_two_machines(room: Room) -> Seen:
+def on_two_machines(room: Room) -> Observation:
     """Kill processes of a run of two machines with a worker each."""
     with Cable() as cable:
         machines = Machines(room, cable, rejoin=REJOIN)
         room.flags |= FLAGS | {"--restarts": 2 * KILLS}
-        return killed(room, machines, 2)
+        return kill_at_random(room, machines, 2)
 
 
-def killed(room: Room, machines: Commands, count: int) -> Seen:
+def kill_at_random(room: Room, machines: Commands, count: int) -> Observation:
     """Kill something of a run at any moment, several times."""
-    run = Run(room, machines, count)
+    run = KilledRun(room, machines, count)
     noticed: list[float] = []
     kills = 0
     while kills < KILLS and run.goes_on():
         await_moment(room, run.commands)
         if run.commands[0].process.poll() is not None:
             continue
-        victims = drawn(room, run.commands)
+        victims = draw_victims(room, run.commands)
         fault = Fault(room)
         for pid in victims:
             with suppress(ProcessLookupError):
@@ -77,13 +77,13 @@ def killed(room: Room, machines: Commands, count: int) -> Seen:
             lambda: fault.ended is not None or not had_joined(run.commands),  # noqa: B023
             "the loss of a worker to be noticed",
         )
-        if (seconds := fault.noticed(victims)) is not None:
+        if (seconds := fault.seconds_to_end(victims)) is not None:
             noticed.append(seconds)
     while run.goes_on():
         time.sleep(0.05)
     wrong = [*run.end_others(), *room.differences()]
     measured = {"commands that gave up and were started again": run.given_up}
-    return Seen(wrong=tuple(wrong), faults=kills, notices=tuple(noticed), measured=measured)
+    return Observation(wrong=tuple(wrong), faults=kills, notices=tuple(noticed), measured=measured)
 
 
 def await_moment(room: Room, commands: list[Running]) -> None:
@@ -104,7 +104,7 @@ def had_joined(commands: list[Running]) -> bool:
     return "to join" not in said.rstrip().rpartition("\n")[2]
 
 
-def drawn(room: Room, commands: list[Running]) -> list[int]:
+def draw_victims(room: Room, commands: list[Running]) -> list[int]:
     """Draw whom to kill: return the process ids of a worker, of the only launcher, or of a
     machine's command and workers.
     """
@@ -116,7 +116,7 @@ def drawn(room: Room, commands: list[Running]) -> list[int]:
     return room.draw.choice([*([pid] for pids in workers for pid in pids), *machines])
 
 
-class Run:
+class KilledRun:
     """The commands of a run's machines, which are started again when they have ended."""
 
     def __init__(self, room: Room, machines: Commands, count: int) -> None:
@@ -130,7 +130,7 @@ class Run:
         """
         codes = [each.process.poll() for each in self.commands]
         if any(code not in (None, 0, 2, 4, 7, -signal.SIGKILL) for code in codes):
-            raise Wrong(f"exit codes {codes}{self.room.said()}")
+            raise WrongOutcome(f"exit codes {codes}{self.room.last_output()}")
         if codes[0] in (0, 2):  # 2: the kill before came when all was written
             return False
         self.given_up += sum(code in (4, 7) for code in codes)
@@ -146,8 +146,8 @@ class Run:
         checkpoint.
         """
         ended = self.commands[rank]
-        self.room.until(lambda: not ended.left(), "all of a command to end")
-        if rank == 0 and recovery.are_in(self.room.folder / "out"):
+        self.room.until(lambda: not ended.leftovers(), "all of a command to end")
+        if rank == 0 and recovery.has_checkpoint(self.room.folder / "out"):
             self.commands[rank] = self.machines.resume(rank)
             return
         if rank == 0:

@@ -8,10 +8,10 @@ import signal
 import time
 from functools import partial
 
-from faults.recovery import now, on, over
-from faults.room import Moment, Room, Wrong
+from faults.recovery import expect_end, expect_resumed, now
+from faults.room import Moment, Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 CLOCK: dict[str, object] = {"moment": "clock", "epoch": 4, "number": 2}
 AT: dict[str, tuple[str, dict[str, object]]] = {
@@ -36,31 +36,31 @@ AT: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-def killed(entry: dict[str, object], room: Room) -> Seen:
+def kill_launcher(entry: dict[str, object], room: Room) -> Observation:
     """Kill the launcher at a moment; then the user resumes."""
     command = room.train(plan=[{"name": "at", "do": "hold", **entry}])
-    room.reached("at")
+    room.await_entry("at")
     os.kill(command.process.pid, signal.SIGKILL)
     fault = now(command.process.pid)
     room.go("at")
-    return resumed(room, command, fault)
+    return resume_after_end(room, command, fault)
 
 
-def resumed(room: Room, command: Running, fault: Moment) -> Seen:
+def resume_after_end(room: Room, command: Running, fault: Moment) -> Observation:
     """Wait until the workers whose launcher was killed have ended by themselves; then the user
     resumes.
     """
     room.code(command)
-    gone = room.until(lambda: not command.left(), "the workers to end") - fault.seconds
-    return on(room, command, fault, ended=True)._replace(noticed=gone)
+    gone = room.until(lambda: not command.leftovers(), "the workers to end") - fault.seconds
+    return expect_resumed(room, command, fault, ended=True)._replace(noticed=gone)
 
 
-def all_killed(room: Room) -> Seen:
+def kill_all(room: Room) -> Observation:
     """Kill all processes at once, as when the machine loses its power or a container is stopped;
     folders for temporary files are empty afterwards.
     """
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
-    room.reached("at")
+    room.await_entry("at")
     for pid in [*command.processes(), command.process.pid]:  # those that clean up first
         os.kill(pid, signal.SIGKILL)
     fault = now()
@@ -68,18 +68,18 @@ def all_killed(room: Room) -> Seen:
     room.until(lambda: not command.processes(), "all to end")
     for each in command.tmp.iterdir():
         shutil.rmtree(each)
-    return on(room, command, fault, ended=True)
+    return expect_resumed(room, command, fault, ended=True)
 
 
-def alone(room: Room) -> Seen:
+def kill_lone_run(room: Room) -> Observation:
     """Kill a run without worker processes at one of its changes of files."""
     room.flags["--workers"] = 1
     number = room.draw.randrange(1, 40)
     entry = {"moment": "file", "path": "/out/", "number": number, "who": "command", "do": "kill"}
     command = room.train(plan=[{"name": "dies", **entry}])
     if room.code(command) == 0:  # it has fewer
-        return over(room, command)
-    fault = room.reached("dies")
+        return expect_end(room, command)
+    fault = room.await_entry("dies")
     before = room.epochs()
     if not any((room.folder / "out" / "checkpoints").glob("[0-9]*")):
         command, out = room.train(out="again"), "again"
@@ -87,56 +87,56 @@ def alone(room: Room) -> Seen:
         command, out = room.resume(), "out"
         if room.code(command) == 2:  # it was over: all is there
             room.expect(command, 2, "error: the run of ")
-            return Seen(wrong=tuple(room.differences()), note="over")
+            return Observation(wrong=tuple(room.differences()), note="over")
     room.until(
         lambda: command.process.poll() is not None or room.epochs(out) > before, "more epochs"
     )
     moment = time.monotonic()
-    return over(room, command, out)._replace(recovered=moment - fault.seconds)
+    return expect_end(room, command, out)._replace(recovered=moment - fault.seconds)
 
 
-def interrupted(number: signal.Signals, room: Room) -> Seen:
+def interrupt_run(number: signal.Signals, room: Room) -> Observation:
     """Ask a run to end: it keeps its model and a checkpoint; then the user resumes. The run is long
     enough that it hears this before its end.
     """
     room.flags["--epochs"] = 30
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
-    room.reached("at")
+    room.await_entry("at")
     os.killpg(command.process.pid, number)
     fault = now()
     room.go("at")
     room.expect(command, 130, "error: interrupted after ")
     ended = time.monotonic()
-    seen = on(room, command, fault, ended=True)
+    seen = expect_resumed(room, command, fault, ended=True)
     return seen._replace(noticed=ended - fault.seconds)
 
 
-def two_into_one(room: Room) -> Seen:
+def two_into_one(room: Room) -> Observation:
     """Start a second run, and a resume, while the first one writes to the folder."""
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
-    room.reached("at")
+    room.await_entry("at")
     second, third = room.train(), room.resume()
     for each in (second, third):
         room.expect(each, 2, "error: another run writes to")
     room.go("at")
-    return over(room, command)
+    return expect_end(room, command)
 
 
-def resumed_twice(room: Room) -> Seen:
+def resume_twice(room: Room) -> Observation:
     """Kill a launcher, and let two commands resume at once: one gets the folder."""
     command = room.train(plan=[{"name": "at", "do": "hold", **CLOCK, "who": "worker 1"}])
-    room.reached("at")
+    room.await_entry("at")
     os.kill(command.process.pid, signal.SIGKILL)
     fault = now()
     room.go("at")
     room.code(command)
-    room.until(lambda: not command.left(), "the workers to end")
+    room.until(lambda: not command.leftovers(), "the workers to end")
     both = [room.resume(), room.resume()]
     codes = sorted(map(room.code, both))
     if codes not in ([0, 2],):
-        raise Wrong(f"exit codes {codes} instead of 0 and 2{room.said()}")
+        raise WrongOutcome(f"exit codes {codes} instead of 0 and 2{room.last_output()}")
     first = next(each for each in both if each.process.returncode == 0)
-    seen = over(room, first)
+    seen = expect_end(room, first)
     return seen._replace(recovered=time.monotonic() - fault.seconds)
 
 
@@ -146,7 +146,10 @@ def scenarios() -> list[Scenario]:
     return [
         *(
             Scenario(
-                f"launcher-killed-{name}", f"launcher killed {words}", goes_on, partial(killed, at)
+                f"launcher-killed-{name}",
+                f"launcher killed {words}",
+                goes_on,
+                partial(kill_launcher, at),
             )
             for name, (words, at) in AT.items()
         ),
@@ -154,13 +157,13 @@ def scenarios() -> list[Scenario]:
             "all-killed",
             "all processes killed at once, as by a power failure",
             "resumed, it goes on to the same bytes",
-            all_killed,
+            kill_all,
         ),
         Scenario(
             "killed-alone",
             "a run in one process killed at a change of files",
             "resumed, or begun anew if there was no checkpoint, it has the same bytes",
-            alone,
+            kill_lone_run,
             times=3,
         ),
         *(
@@ -168,7 +171,7 @@ def scenarios() -> list[Scenario]:
                 f"ended-{words}",
                 f"a run is ended by {number.name}",
                 "exit code 130 with a model; resumed, it goes on to the same bytes",
-                partial(interrupted, number),
+                partial(interrupt_run, number),
             )
             for words, number in (("ctrl-c", signal.SIGINT), ("sigterm", signal.SIGTERM))
         ),
@@ -182,6 +185,6 @@ def scenarios() -> list[Scenario]:
             "resumed-twice",
             "two commands resume a killed run at once",
             "one is refused (exit code 2), the other has the same bytes",
-            resumed_twice,
+            resume_twice,
         ),
     ]

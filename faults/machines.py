@@ -12,11 +12,11 @@ from functools import partial
 
 from faults.fault import Fault
 from faults.network import Cable, no_namespaces, no_resets
-from faults.recovery import after_machines, over, started_again
-from faults.room import Room, Wrong
+from faults.recovery import after_machines, expect_end, start_again
+from faults.room import Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Scenario, Seen
-from tux.base.processes import lives
+from faults.scenario import Observation, Scenario
+from tux.base.processes import is_alive
 
 ALONE = 2.0
 """Seconds in which a worker goes on before its command does."""
@@ -66,12 +66,12 @@ def hold(rank: int) -> dict[str, object]:
     }
 
 
-def link_down(seconds: float, room: Room) -> Seen:
+def link_down(seconds: float, room: Room) -> Observation:
     """Cut the link for a while in the midst of an epoch."""
     with Cable() as cable:
         machines = Machines(room, cable)
         commands = machines.both([hold(1)])
-        room.reached("at")
+        room.await_entry("at")
         fault = Fault(room)
         cable.cut()
         room.go("at")
@@ -80,13 +80,13 @@ def link_down(seconds: float, room: Room) -> Seen:
         return after_machines(room, machines, commands, fault)
 
 
-def reset(room: Room) -> Seen:
+def reset(room: Room) -> Observation:
     """Reset all connections, several times, while the workers are at work."""
     with Cable() as cable:
         machines = Machines(room, cable)
         room.flags["--epochs"] = 30
         commands = machines.both([hold(1)])
-        room.reached("at")
+        room.await_entry("at")
         fault = Fault(room)
         room.go("at")
         for _ in range(5):
@@ -95,37 +95,37 @@ def reset(room: Room) -> Seen:
         return after_machines(room, machines, commands, fault)
 
 
-def stopped(room: Room) -> Seen:
+def stop_worker(room: Room) -> Observation:
     """Stop the worker of machine 1 for ever. Its command ends it, as it counts as lost."""
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
-    fault = Fault(room, room.reached("at").seconds)
+    fault = Fault(room, room.await_entry("at").seconds)
     return after_machines(room, machines, commands, fault)
 
 
-def frozen(seconds: float, room: Room) -> Seen:
+def freeze_machine(seconds: float, room: Room) -> Observation:
     """Make machine 1 stand still, so that it counts as lost: stop its command and its worker, and
     continue them after some seconds. The worker first: its messages then come late.
     """
     machines = Machines(room)
     commands = machines.both([hold(1) | {"do": "stop"}])
-    moment = room.reached("at")
+    moment = room.await_entry("at")
     fault = Fault(room, moment.seconds, stopped=[moment.pid])
     os.kill(commands[1].process.pid, signal.SIGSTOP)
     room.until(lambda: time.monotonic() > fault.seconds + seconds, "the time to pass")
-    if not lives(moment.pid):
-        raise Wrong(f"the stopped worker is gone{room.said()}")
+    if not is_alive(moment.pid):
+        raise WrongOutcome(f"the stopped worker is gone{room.last_output()}")
     os.kill(moment.pid, signal.SIGCONT)
     time.sleep(ALONE)
     os.kill(commands[1].process.pid, signal.SIGCONT)
     seen = after_machines(room, machines, commands, fault)
-    late = refused(commands[0])
+    late = count_refused(commands[0])
     if not late:
         return seen._replace(wrong=(*seen.wrong, "nothing has come late"))
     return seen._replace(measured={"late messages refused": late})
 
 
-def refused(command: Running) -> int:
+def count_refused(command: Running) -> int:
     """Return how many connections and messages a command says that it has refused: each warning has
     the sum so far.
     """
@@ -133,11 +133,11 @@ def refused(command: Running) -> int:
     return max(map(int, told), default=0)
 
 
-def killed(rank: int, room: Room) -> Seen:
+def kill_machine(rank: int, room: Room) -> Observation:
     """Kill the command of a machine, with what it has started."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
-    room.reached("at")
+    room.await_entry("at")
     fault = Fault(room)
     for pid in [commands[rank].process.pid, *commands[rank].workers().values()]:
         os.kill(pid, signal.SIGKILL)
@@ -146,17 +146,17 @@ def killed(rank: int, room: Room) -> Seen:
     return after_machines(room, machines, commands, fault, killed=rank)
 
 
-def restarted(order: tuple[int, int], room: Room) -> Seen:
+def kill_both(order: tuple[int, int], room: Room) -> Observation:
     """Kill both commands, and start them again in an order, some seconds apart."""
     machines = Machines(room)
     commands = machines.both([hold(1)])
-    room.reached("at")
+    room.await_entry("at")
     fault = Fault(room)
     for each in commands:
         os.kill(each.process.pid, signal.SIGKILL)
-    room.until(lambda: not any(each.left() for each in commands), "the workers to end")
+    room.until(lambda: not any(each.leftovers() for each in commands), "the workers to end")
     gone = time.monotonic() - fault.seconds
-    return started_again(room, machines, fault, order)._replace(noticed=gone)
+    return start_again(room, machines, fault, order)._replace(noticed=gone)
 
 
 HELLO = bytes.fromhex("160301006f0100006b0303") + bytes(range(106))  # begins as TLS does
@@ -168,17 +168,17 @@ STRANGERS = {
 }
 
 
-def strangers(content: bytes | None, room: Room) -> Seen:
+def strangers(content: bytes | None, room: Room) -> Observation:
     """Connect to the port of machine 0 as somebody else, before the others do and later."""
     machines = Machines(room)
     room.plan([hold(1)])
     first = machines.start(0)
-    room.until(lambda: visited(room, machines.port, content), "the port of machine 0")
+    room.until(lambda: can_visit(room, machines.port, content), "the port of machine 0")
     second = machines.start(1)
-    room.reached("at")
+    room.await_entry("at")
     guests = [visitor(room, machines.port, content) for _ in range(20)]
     room.go("at")
-    seen = over(room, first)
+    seen = expect_end(room, first)
     room.expect(second, 0)
     for guest in guests:
         guest.close()
@@ -191,7 +191,7 @@ def free_port() -> int:
         return int(held.getsockname()[1])
 
 
-def visited(room: Room, port: int, content: bytes | None) -> bool:
+def can_visit(room: Room, port: int, content: bytes | None) -> bool:
     """Connect to the port as a stranger; return whether that was possible."""
     try:
         visitor(room, port, content).close()
@@ -233,7 +233,7 @@ def _restarts() -> list[Scenario]:
             f"restarted-{first}-{second}",
             f"both commands killed, and started again, machine {first} first",
             "resumed, the same bytes",
-            partial(restarted, (first, second)),
+            partial(kill_both, (first, second)),
         )
         for first, second in ((0, 1), (1, 0))
     ]
@@ -272,20 +272,20 @@ def _faults() -> list[Scenario]:
             "stopped-elsewhere",
             "the worker of machine 1 stopped for ever",
             told,
-            stopped,
+            stop_worker,
         ),
         Scenario(
             "frozen-20s",
             "command and worker of machine 1 stopped for 20 s, then continued",
             f"{told}; what comes late is refused",
-            partial(frozen, 20.0),
+            partial(freeze_machine, 20.0),
         ),
         *(
             Scenario(
                 f"machine-{rank}-killed",
                 f"command and worker of machine {rank} killed",
                 told,
-                partial(killed, rank),
+                partial(kill_machine, rank),
                 limit=240.0,
             )
             for rank in (0, 1)

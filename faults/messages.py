@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from faults.room import Room
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 from tux.apps.mf.mf import MF
 from tux.arrays.networks import from_arrays
 from tux.base.errors import PeerLost, TuxError
@@ -25,8 +25,8 @@ from tux.cluster.simulated import SimulatedCluster
 from tux.engine.state import arrays_of
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import with_topology
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import add_topology
 from tux.graph.parts import cut
 from tux.protocol.message import Kind, Message
 
@@ -54,7 +54,7 @@ class FaultyCluster(SimulatedCluster):
         if message.source == message.dest:
             super().send(message)
             return
-        message = self.sequences[message.source].numbered(message)
+        message = self.sequences[message.source].number_message(message)
         channel = (message.source, message.dest)
         if self.late and (self.late[0].source, self.late[0].dest) == channel:
             if self.fault == "overtaken":
@@ -108,7 +108,9 @@ class FaultyCluster(SimulatedCluster):
         """Send a message from each worker to each, as heartbeats do."""
         for source in range(len(self.workers)):
             for dest in set(range(len(self.workers))) - {source}:
-                super().send(self.sequences[source].numbered(Message(Kind.PROBE, source, dest)))
+                super().send(
+                    self.sequences[source].number_message(Message(Kind.PROBE, source, dest))
+                )
         for channel in [*self.channels]:
             while channel in self.channels:
                 self.deliver(channel)
@@ -137,56 +139,56 @@ def team(draw: Random) -> list[Worker]:
     )
     program = MF(rank=3, batch_size=12)
     by = values.integers(0, WORKERS, 30).astype(np.int16)
-    parts = with_topology(program, cut(edges, None, by, WORKERS, 0), edges, 0)
+    parts = add_topology(program, cut(edges, None, by, WORKERS, 0), edges, 0)
     return [
-        Worker(program, Graph.of(program, part), rank=rank, workers=WORKERS, jit=False)
+        Worker(program, LocalGraph.of(program, part), rank=rank, workers=WORKERS, jit=False)
         for rank, part in enumerate(parts)
     ]
 
 
-def waits(training: Training) -> Iterator[None]:
+def yield_waits(training: Training) -> Iterator[None]:
     """Yield whenever a worker must wait for a message, until its epochs are over."""
     return (None for record in training.steps(EPOCHS) if record is None)
 
 
-def trained(data: int, seed: int, fault: str, at: int) -> tuple[FaultyCluster, list[bytes]]:
+def train_cluster(data: int, seed: int, fault: str, at: int) -> tuple[FaultyCluster, list[bytes]]:
     """Train on some ratings; return the cluster, and the bytes of all workers' states. PeerLost."""
     workers = team(Random(data))
     cluster = FaultyCluster(workers, seed, fault, at)
-    cluster.finish({rank: waits(Training(each)) for rank, each in enumerate(workers)})
+    cluster.finish({rank: yield_waits(Training(each)) for rank, each in enumerate(workers)})
     return cluster, [
         array.tobytes() for each in workers for _, array in sorted(arrays_of(each).items())
     ]
 
 
 @cache
-def whole(data: int) -> tuple[int, list[bytes]]:
+def train_whole(data: int) -> tuple[int, list[bytes]]:
     """Train without a fault; return how many messages there are, and the bytes of the states."""
-    cluster, content = trained(data, data, "", 0)
+    cluster, content = train_cluster(data, data, "", 0)
     return cluster.count, content
 
 
-def happens(fault: str, room: Room) -> Seen:
+def disturb_message(fault: str, room: Room) -> Observation:
     """Make something happen to one message of a run, which is drawn."""
     data, seed = room.draw.randrange(DATA), room.draw.randrange(1 << 30)
-    count, expected = whole(data)
+    count, expected = train_whole(data)
     at = room.draw.randrange(1, count + 1)
     try:
-        cluster, content = trained(data, seed, fault, at)
+        cluster, content = train_cluster(data, seed, fault, at)
         if fault == "lost":  # all have ended without it
             cluster.probe()
-            return Seen(wrong=("nobody has missed the message",))
+            return Observation(wrong=("nobody has missed the message",))
     except PeerLost as error:
         right = fault in ("lost", "overtaken") and "is missing" in error.what
-        return Seen(wrong=() if right else (f"{fault}: {error.what}",), note="ends")
+        return Observation(wrong=() if right else (f"{fault}: {error.what}",), note="ends")
     except TuxError as error:
-        return Seen(wrong=(f"{fault}: {error.what}",))
+        return Observation(wrong=(f"{fault}: {error.what}",))
     if not cluster.happened:
-        return Seen(wrong=("nothing has happened",))
+        return Observation(wrong=("nothing has happened",))
     wrong = [] if content == expected else [f"message {at} {fault}: other bytes"]
     if fault == "twice" and cluster.refused != 1:
         wrong.append(f"{cluster.refused} refused instead of 1")
-    return Seen(wrong=tuple(wrong), note="goes on")
+    return Observation(wrong=tuple(wrong), note="goes on")
 
 
 def scenarios() -> list[Scenario]:
@@ -203,7 +205,7 @@ def scenarios() -> list[Scenario]:
             f"message-{fault}",
             f"one message {words} (simulated transport)",
             expected,
-            partial(happens, fault),
+            partial(disturb_message, fault),
             times=25,
             limit=30.0,
         )

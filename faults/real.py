@@ -9,7 +9,7 @@ from pathlib import Path
 
 from faults.recovery import after_worker, now
 from faults.room import Room
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 WITHIN = 30.0
 """Seconds after which training must have gone on."""
@@ -28,7 +28,7 @@ def no_data() -> str:
     return "" if len(files()) == 2 else "TUX_TEST_DATA names no folder with ratings/ml-1m"
 
 
-def killed(room: Room) -> Seen:
+def kill_on_real_data(room: Room) -> Observation:
     """Kill a worker at any moment after two epochs."""
     room.whole = room.whole.other("ml-1m", "mf", *files(), FLAGS)
     room.flags = {"--workers": 2, **FLAGS}
@@ -50,7 +50,7 @@ def scenarios() -> list[Scenario]:
             "killed-ml-1m",
             "MF of MovieLens 1M: a worker killed at any moment of training",
             f"noticed; goes on within {WITHIN:.0f} s, to the same bytes",
-            killed,
+            kill_on_real_data,
             limit=300.0,
             missing=no_data,
         )

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from faults.fault import Fault
-from faults.room import Moment, Room, Wrong
+from faults.room import Moment, Room, WrongOutcome
 from faults.running import Running
-from faults.scenario import Seen
-from tux.runs.checkpoints import are_in
+from faults.scenario import Observation
+from tux.runs.checkpoints import has_checkpoint
 from tux.runs.folder import read_run
 
 
@@ -26,43 +26,43 @@ class Commands(Protocol):
         """Go on with the run."""
 
 
-def after_worker(room: Room, command: Running, fault: Moment, rank: int) -> Seen:
+def after_worker(room: Room, command: Running, fault: Moment, rank: int) -> Observation:
     """Expect, after a worker is lost, that the command starts all workers again."""
 
-    def noticed() -> bool:
+    def is_noticed() -> bool:
         ended = command.process.poll() is not None
         return ended or command.workers().get(rank, fault.pid) != fault.pid
 
-    seconds = room.until(noticed, "the loss of a worker to be noticed") - fault.seconds
-    seen = on(room, command, fault, ended=False)
+    seconds = room.until(is_noticed, "the loss of a worker to be noticed") - fault.seconds
+    seen = expect_resumed(room, command, fault, ended=False)
     return seen._replace(noticed=seconds)
 
 
-def on(room: Room, command: Running, fault: Moment, *, ended: bool) -> Seen:
+def expect_resumed(room: Room, command: Running, fault: Moment, *, ended: bool) -> Observation:
     """Expect that the run goes on after a fault, by a new command if this one has `ended`, and ends
     as if nothing had been.
     """
     before, out = room.epochs(), "out"
     if ended:
-        command, out = anew(room)
+        command, out = start_anew(room)
     moment = room.until(
         lambda: command.process.poll() is not None or room.epochs(out) > before,
         f"more than {before} epochs",
     )
-    return over(room, command, out)._replace(recovered=moment - fault.seconds)
+    return expect_end(room, command, out)._replace(recovered=moment - fault.seconds)
 
 
-def anew(room: Room) -> tuple[Running, str]:
+def start_anew(room: Room) -> tuple[Running, str]:
     """Start a new command as the user does when one has ended; return it and its folder."""
-    if are_in(room.folder / "out"):
+    if has_checkpoint(room.folder / "out"):
         return room.resume(), "out"
     return room.train(out="again"), "again"
 
 
-def over(room: Room, command: Running, out: str = "out") -> Seen:
+def expect_end(room: Room, command: Running, out: str = "out") -> Observation:
     """Expect that the run ends by itself, as if nothing had been."""
     room.expect(command, 0)
-    return Seen(wrong=tuple(room.differences(out)))
+    return Observation(wrong=tuple(room.differences(out)))
 
 
 def incarnations(room: Room, out: str = "out") -> int:
@@ -70,11 +70,11 @@ def incarnations(room: Room, out: str = "out") -> int:
     return len(read_run(room.folder / out).incarnations)
 
 
-def untouched(room: Room, command: Running) -> Seen:
+def expect_untouched(room: Room, command: Running) -> Observation:
     """Expect that the run goes on under the same processes: nobody has noticed anything."""
-    seen = over(room, command)
+    seen = expect_end(room, command)
     if incarnations(room):
-        raise Wrong("it has begun anew, though nothing was lost")
+        raise WrongOutcome("it has begun anew, though nothing was lost")
     return seen
 
 
@@ -85,7 +85,7 @@ def after_machines(
     fault: Fault,
     *,
     killed: int | None = None,
-) -> Seen:
+) -> Observation:
     """Expect that two machines go on after a fault; the command `killed` is gone and is started
     again. They go on by themselves, or both end with code 4 (or 7, where machine 0 says so) and are
     started again.
@@ -93,21 +93,21 @@ def after_machines(
     commands, out = [*commands], "out"
     if killed is not None:
         time.sleep(2.0)
-        if killed == 0 and not are_in(room.folder / out):
+        if killed == 0 and not has_checkpoint(room.folder / out):
             out = "again"
         commands[killed] = machines.resume(killed) if out == "out" else machines.start(0, out)
-    past = past_it(room, commands, fault, out)
+    past = seconds_past(room, commands, fault, out)
     codes = [room.code(each) for each in commands]
     if not any(codes):
-        seen = over(room, commands[0], out)._replace(recovered=past, note="goes on by itself")
+        seen = expect_end(room, commands[0], out)._replace(recovered=past, note="goes on by itself")
         lost = killed is not None or incarnations(room, out)
-        return seen._replace(noticed=fault.noticed()) if lost else seen
+        return seen._replace(noticed=fault.seconds_to_end()) if lost else seen
     if any(code not in (4, 7) for code in codes):  # 7: machine 0 has ended the job
-        raise Wrong(f"exit codes {codes} instead of 4 or 7{room.said()}")
-    return started_again(room, machines, fault)._replace(noticed=fault.noticed())
+        raise WrongOutcome(f"exit codes {codes} instead of 4 or 7{room.last_output()}")
+    return start_again(room, machines, fault)._replace(noticed=fault.seconds_to_end())
 
 
-def past_it(room: Room, commands: Sequence[Running], fault: Fault, out: str) -> float:
+def seconds_past(room: Room, commands: Sequence[Running], fault: Fault, out: str) -> float:
     """Wait for more epochs than before a fault, or for the end; the seconds since the fault."""
     moment = room.until(
         lambda: (
@@ -119,17 +119,17 @@ def past_it(room: Room, commands: Sequence[Running], fault: Fault, out: str) -> 
     return moment - fault.seconds
 
 
-def started_again(
+def start_again(
     room: Room, machines: Commands, fault: Fault, order: Sequence[int] = (0, 1)
-) -> Seen:
+) -> Observation:
     """Start both commands again, in an `order`, as the user does."""
-    keeps, new = are_in(room.folder / "out"), {}
+    keeps, new = has_checkpoint(room.folder / "out"), {}
     for rank in order:
         new[rank] = machines.resume(rank) if keeps else machines.start(rank, "again")
         time.sleep(0.5)
     out = "out" if keeps else "again"
-    past = past_it(room, [*new.values()], fault, out)
-    seen = over(room, new[0], out)
+    past = seconds_past(room, [*new.values()], fault, out)
+    seen = expect_end(room, new[0], out)
     room.expect(new[1], 0)
     return seen._replace(recovered=past, note="both started again")
 

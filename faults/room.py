@@ -16,8 +16,8 @@ from random import Random
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from faults.ended import Ended, hidden
-from faults.running import Running, unwarned
+from faults.ended import RunRemains, hidden_files
+from faults.running import Running, without_warnings
 from tux.runs.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
@@ -38,11 +38,11 @@ Plan = Sequence[dict[str, object]]
 """Entries as `faults/watched.py` has them."""
 
 
-class Hung(Exception):  # noqa: N818  what has happened, as it stands in the table
+class ScenarioTimeout(Exception):  # noqa: N818  what has happened, as it stands in the table
     """A scenario has taken too long; the words say what it has waited for."""
 
 
-class Wrong(Exception):  # noqa: N818
+class WrongOutcome(Exception):  # noqa: N818
     """A scenario cannot go on; the words say what is not as it should be."""
 
 
@@ -53,7 +53,7 @@ class Moment(NamedTuple):
     seconds: float
 
 
-class Whole:
+class ReferenceRuns:
     """A program, its data, and what uninterrupted runs of them leave; each is run once."""
 
     def __init__(
@@ -62,11 +62,11 @@ class Whole:
         """Set the program, its data, and the `flags` of each run; a value "" is none."""
         self.folder, self.flags = folder, flags
         self._files = [program, data, "--test", test]
-        self._ended: dict[str, Ended] = {}
-        self._others: dict[str, Whole] = {}
+        self._ended: dict[str, RunRemains] = {}
+        self._others: dict[str, ReferenceRuns] = {}
 
     @staticmethod
-    def small(folder: Path, size: int = 8000, *, jit: bool = True) -> Whole:
+    def small(folder: Path, size: int = 8000, *, jit: bool = True) -> ReferenceRuns:
         """Return the runs of PROGRAM on small ratings: `size`, a tenth of them held out."""
         for name, part in zip(
             ("train", "test"), ratings(300, 100, size, test_share=0.1).split(), strict=True
@@ -78,16 +78,16 @@ class Whole:
             if not (path := folder / f"{name}.csv").exists():  # another process may have it open
                 path.write_text("user,item,rating\n" + text)
         flags = {**FLAGS, "--batch-size": size // CLOCKS} | ({} if jit else {"--no-jit": ""})
-        return Whole(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
+        return ReferenceRuns(folder, PROGRAM, folder / "train.csv", folder / "test.csv", flags)
 
     def other(
         self, name: str, program: object, data: Path, test: Path, flags: dict[str, object]
-    ) -> Whole:
+    ) -> ReferenceRuns:
         """Return the runs of another program; the same object each time."""
         if name not in self._others:
             folder = self.folder / name
             folder.mkdir()
-            self._others[name] = Whole(folder, program, data, test, flags)
+            self._others[name] = ReferenceRuns(folder, program, data, test, flags)
         return self._others[name]
 
     def argv(self, out: str, flags: dict[str, object]) -> list[object]:
@@ -95,7 +95,7 @@ class Whole:
         named = (each for pair in flags.items() for each in pair if each != "")
         return ["run", *self._files, *named, "--out", out]
 
-    def of(self, flags: dict[str, object], limit: float = 300.0) -> Ended:
+    def of(self, flags: dict[str, object], limit: float = 300.0) -> RunRemains:
         """Return what a run with these flags leaves if nothing happens to it. Of several processes
         with one folder, the first runs it, and compiles the kernels; the others wait.
         """
@@ -103,23 +103,25 @@ class Whole:
         name = " ".join(f"{flag} {value}" for flag, value in flags.items())
         if name not in self._ended:
             folder = self.folder / hashlib.sha256(name.encode()).hexdigest()[:12]
-            with alone(self.folder):
+            with lock_folder(self.folder):
                 if not (folder / "ended").exists():
-                    self._run(folder, flags, limit)
-            self._ended[name] = Ended.of(folder / "out")
+                    self._run_uninterrupted(folder, flags, limit)
+            self._ended[name] = RunRemains.of(folder / "out")
         return self._ended[name]
 
-    def _run(self, folder: Path, flags: dict[str, object], limit: float) -> None:
+    def _run_uninterrupted(self, folder: Path, flags: dict[str, object], limit: float) -> None:
         """Run the command without a fault. Wrong if it does not end well."""
         folder.mkdir(exist_ok=True)
         with Running(folder, *self.argv("out", flags)) as running:
             if (code := running.wait(limit)) != 0:
-                raise Wrong(f"the uninterrupted run ended with {code}: {running.output()[1]}")
+                raise WrongOutcome(
+                    f"the uninterrupted run ended with {code}: {running.output()[1]}"
+                )
         (folder / "ended").touch()
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Let one process at a time use a folder. The wait for another one is as long as its run. A
     context.
     """
@@ -131,7 +133,7 @@ def alone(folder: Path) -> Iterator[None]:
 class Room:
     """As a context it ends all commands that were started in it. `limit`: its seconds."""
 
-    def __init__(self, folder: Path, whole: Whole, limit: float, draw: Random) -> None:
+    def __init__(self, folder: Path, whole: ReferenceRuns, limit: float, draw: Random) -> None:
         self.folder, self.whole, self.draw = folder, whole, draw
         self.start = time.monotonic()
         self.limit = self.start + limit
@@ -187,7 +189,7 @@ class Room:
     # ---- waits
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left."""
         return max(0.0, self.limit - time.monotonic())
 
@@ -195,7 +197,7 @@ class Room:
         """Wait until something is true; return the time then. Hung."""
         while not true():
             if time.monotonic() > self.limit:
-                raise Hung(f"waited in vain for {what}{self.said()}")
+                raise ScenarioTimeout(f"waited in vain for {what}{self.last_output()}")
             time.sleep(0.01)
         return time.monotonic()
 
@@ -204,7 +206,7 @@ class Room:
         self.until(lambda: running.process.poll() is not None, "a command to end")
         return int(running.process.returncode)
 
-    def reached(self, name: str) -> Moment:
+    def await_entry(self, name: str) -> Moment:
         """Wait for the entry of the plan with this name, and return its moment. Hung; Wrong if all
         commands have ended before.
         """
@@ -215,7 +217,7 @@ class Room:
                 return True
             if all(each.process.poll() is not None for each in self.commands):
                 if not path.exists():
-                    raise Wrong(f"it has ended before {name}{self.said()}")
+                    raise WrongOutcome(f"it has ended before {name}{self.last_output()}")
             return False
 
         self.until(there, name)
@@ -232,7 +234,7 @@ class Room:
 
     # ---- what is to be seen
 
-    def said(self) -> str:
+    def last_output(self) -> str:
         """Return the last lines of output of the commands, in one line."""
         lines = [
             line
@@ -243,28 +245,28 @@ class Room:
 
     def error(self, running: Running) -> str:
         """Return the first line of a command's error, or "" if there is none."""
-        lines = unwarned(running.output()[1]).splitlines()
+        lines = without_warnings(running.output()[1]).splitlines()
         return next((line for line in lines if line.startswith("error: ")), "")
 
     def expect(self, running: Running, code: int, error: str = "") -> None:
         """Expect that a command ends with an exit code, and with one error or none. Wrong; Hung."""
         ended, said = self.code(running), self.error(running)
         if ended != code:
-            raise Wrong(f"exit code {ended} instead of {code}{self.said()}")
+            raise WrongOutcome(f"exit code {ended} instead of {code}{self.last_output()}")
         if not said.startswith(error) or bool(said) != bool(error):
-            raise Wrong(f"it said {said!r} instead of {error!r}")
+            raise WrongOutcome(f"it said {said!r} instead of {error!r}")
         if "Traceback" in running.output()[1]:
-            raise Wrong(f"a traceback{self.said()}")
+            raise WrongOutcome(f"a traceback{self.last_output()}")
 
     def differences(self, out: str = "out", flags: dict[str, object] | None = None) -> list[str]:
         """List how a folder differs from that of an uninterrupted run, and what is left behind."""
         whole = self.whole.of(self.flags if flags is None else flags)
-        return Ended.of(self.folder / out).differences(whole) + hidden(self.folder / out)
+        return RunRemains.of(self.folder / out).differences(whole) + hidden_files(self.folder / out)
 
     def remains(self) -> list[str]:
         """List what is left of commands that are over: processes, sockets, files."""
         limit = min(self.limit, time.monotonic() + GONE)
-        while (left := [each for one in self.commands for each in one.left()]) and (
+        while (left := [each for one in self.commands for each in one.leftovers()]) and (
             time.monotonic() < limit
         ):
             time.sleep(0.05)

@@ -97,7 +97,7 @@ class Running:
             if "tux.cluster.worker_process" in line
         }
 
-    def left(self) -> list[str]:
+    def leftovers(self) -> list[str]:
         """List what is left of the command: processes, and files in its folder for temporary
         ones.
         """
@@ -140,7 +140,7 @@ def below(folder: str | os.PathLike[str]) -> set[str]:
     }
 
 
-def unwarned(err: str) -> str:
+def without_warnings(err: str) -> str:
     """Return standard error without what a small or slow machine adds: warnings that there are
     fewer cores than workers, and the lines that say what goes on when nothing else was shown for
     long.

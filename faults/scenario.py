@@ -10,10 +10,10 @@ from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
 
-from faults.room import Hung, Room, Whole, Wrong
+from faults.room import ReferenceRuns, Room, ScenarioTimeout, WrongOutcome
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """One time of a scenario: seconds from the fault until it was noticed, and until the run was
     past the epoch in which it happened; None where there is nothing to notice or to recover.
     `wrong`: what was not as it should be; `notices`: seconds, where there were several faults;
@@ -39,22 +39,24 @@ class Scenario:
     name: str
     fault: str
     expected: str
-    play: Callable[[Room], Seen]
+    play: Callable[[Room], Observation]
     times: int = 1
     limit: float = 120.0
     missing: Callable[[], str] = lambda: ""
     engine: str = ""
 
 
-def play(scenario: Scenario, number: int, seed: int, whole: Whole, folder: Path) -> Seen:
+def play(
+    scenario: Scenario, number: int, seed: int, whole: ReferenceRuns, folder: Path
+) -> Observation:
     """Play a scenario once. Whatever goes wrong is in the return value."""
     draw = Random(f"{scenario.name} {seed} {number}")
     room_folder = folder / f"{scenario.name}-{number}"
     with Room(room_folder, whole, scenario.limit, draw) as room:
         try:
             seen = scenario.play(room)
-        except (Hung, Wrong) as error:
-            seen = Seen(wrong=(f"{'hung: ' * isinstance(error, Hung)}{error}",))
+        except (ScenarioTimeout, WrongOutcome) as error:
+            seen = Observation(wrong=(f"{'hung: ' * isinstance(error, ScenarioTimeout)}{error}",))
         if left := room.remains():
             seen = seen._replace(wrong=(*seen.wrong, *left))
     if not seen.wrong:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from faults.scenario import Scenario, Seen
+from faults.scenario import Observation, Scenario
 
 HEADS = ("fault", "what happens", "right", "noticed after", "past the fault after")
 
 
-class Row(NamedTuple):
+class ScenarioRow(NamedTuple):
     """A scenario, and what was seen of it: nothing, if it was `skipped`."""
 
     scenario: Scenario
-    seen: list[Seen]
+    seen: list[Observation]
     skipped: str = ""
 
     @property
@@ -64,7 +64,7 @@ def seconds(values: Sequence[float | None]) -> str:
     return f"{median(there):.1f} s, at most {max(there):.1f} s"
 
 
-def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def lines(rows: Sequence[ScenarioRow]) -> list[tuple[str, ...]]:
     """Return heads and cells. Where engines have placed runs, the first column names them."""
     found = [HEADS, *(row.cells() for row in rows)]
     engines = [row.scenario.engine for row in rows]
@@ -73,13 +73,13 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return [(name, *cells) for name, cells in zip(["on", *engines], found, strict=True)]
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def markdown(rows: Sequence[ScenarioRow]) -> str:
     """Return the table as Markdown."""
     heads, *cells = lines(rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in [heads, ["---"] * len(heads), *cells])
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[ScenarioRow]) -> str:
     """Return the table in columns."""
     found = lines(rows)
     widths = [max(map(len, column)) for column in zip(*found, strict=True)]

@@ -41,7 +41,7 @@ EPOCH = [0]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
-def happens(name, do):
+def do_entry(name, do):
     """Do what an entry says, if it has not happened yet."""
     try:
         number = os.open(FOLDER / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
@@ -57,7 +57,7 @@ def happens(name, do):
         os.kill(os.getpid(), signal.SIGKILL if do == "kill" else signal.SIGSTOP)
 
 
-def failing(entry, epoch, number):
+def worker_to_kill(entry, epoch, number):
     """Return the worker that a clock kills by chance, or None; the same on all workers, and another
     one after each restart.
     """
@@ -65,23 +65,23 @@ def failing(entry, epoch, number):
     return draw.randrange(entry["workers"]) if draw.random() < entry["chance"] else None
 
 
-def reached(moment, epoch=1, number=1):
+def reach_moment(moment, epoch=1, number=1):
     """Do what the plan has for this process at a moment that it has come to."""
     for each in MINE:
         if each["moment"] != moment:
             continue
         if "chance" in each:
-            if f"worker {failing(each, epoch, number)}" == WHO:
-                happens(f"{KILLS}{KILLED}", "kill")
+            if f"worker {worker_to_kill(each, epoch, number)}" == WHO:
+                do_entry(f"{KILLS}{KILLED}", "kill")
         elif (each.get("epoch", epoch), each.get("number", number)) == (epoch, number):
-            happens(each["name"], each["do"])
+            do_entry(each["name"], each["do"])
 
 
 def watch_files():
     """Look for the changes of files that the plan names; they have not happened yet then."""
     wanted = [[each, 0] for each in MINE if each["moment"] == "file"]
 
-    def heard(event, arguments):
+    def watch_event(event, arguments):
         if event not in CHANGES or event == "open" and not arguments[2] & WRITES:
             return
         path = arguments[CHANGES[event]]
@@ -93,13 +93,13 @@ def watch_files():
             if re.search(each["path"], text) and EPOCH[0] >= each.get("epoch", 0):
                 entry[1] += 1
                 if entry[1] == each.get("number", 1):
-                    happens(each["name"], each["do"])
+                    do_entry(each["name"], each["do"])
 
     if wanted:
-        sys.addaudithook(heard)
+        sys.addaudithook(watch_event)
 
 
-class Moment(Stage):
+class MomentStage(Stage):
     """A stage that changes nothing: the process has come to a moment of an epoch."""
 
     def __init__(self, moment):
@@ -107,11 +107,11 @@ class Moment(Stage):
 
     def prepare(self, worker, batch=None):
         """Return a step that counts the clocks of each epoch."""
-        return Reached(worker, self.moment)
+        return MomentStep(worker, self.moment)
 
 
-class Reached(Step):
-    """The step of a `Moment`."""
+class MomentStep(Step):
+    """The step of a `MomentStage`."""
 
     def __init__(self, worker, moment):
         self.worker, self.moment, self.epoch, self.number = worker, moment, 0, 0
@@ -121,17 +121,17 @@ class Reached(Step):
         epoch = self.worker.epoch + (self.moment == "clock")
         self.number = self.number + 1 if epoch == self.epoch else 1
         self.epoch = EPOCH[0] = epoch
-        reached(self.moment, epoch, self.number)
+        reach_moment(self.moment, epoch, self.number)
 
 
-class Watched(MF):
+class WatchedMF(MF):
     """Matrix factorization whose processes die, stop or wait at chosen moments."""
 
     def stages(self):
         """Return the stages of MF, with a moment in each clock."""
         batch = MiniBatch(
             Exchange(sgd, over="item"),
-            Moment("clock"),
+            MomentStage("clock"),
             Apply("item", renorm),
             Apply("user"),
             edges=self.batch,
@@ -141,9 +141,9 @@ class Watched(MF):
 
     def evaluate(self, cluster):
         """Return the evaluation of MF, with a moment before it."""
-        return [Moment("evaluation"), *super().evaluate(cluster)]
+        return [MomentStage("evaluation"), *super().evaluate(cluster)]
 
 
 watch_files()
 if IS_WORKER:
-    reached("load")
+    reach_moment("load")

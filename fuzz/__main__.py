@@ -21,7 +21,7 @@ from pathlib import Path
 from fuzz.outcome import fault_of
 from fuzz.parser import Parser
 from fuzz.registry import parsers
-from fuzz.watch import Find, environment, finds
+from fuzz.watch import FaultyInput, environment, finds
 
 INPUTS = 100_000
 KEPT = 2  # inputs of each kind of fault
@@ -53,18 +53,20 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="tux-fuzz-") as kernels:
             variables = environment(Path(kernels), bounds=asked.bounds)
             faults = sum(
-                fuzzed(name, known[name], asked, variables) for name in asked.parser or known
+                fuzz_parser(name, known[name], asked, variables) for name in asked.parser or known
             )
     print(f"{faults} kinds of faults" if faults else "no fault")
     return 1 if faults else 0
 
 
-def fuzzed(name: str, parser: Parser, asked: argparse.Namespace, variables: dict[str, str]) -> int:
+def fuzz_parser(
+    name: str, parser: Parser, asked: argparse.Namespace, variables: dict[str, str]
+) -> int:
     """Give a parser its inputs, and print what came of them; return the number of kinds of
     faults.
     """
     count, start = max(1, round(asked.inputs * parser.share)), time.perf_counter()
-    kinds: dict[str, list[Find]] = defaultdict(list)
+    kinds: dict[str, list[FaultyInput]] = defaultdict(list)
     for find in finds(name, asked.seed, count, variables):
         kinds[find.kind].append(find)
     seconds = time.perf_counter() - start

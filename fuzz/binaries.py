@@ -72,22 +72,28 @@ def _dense(name: str) -> bytes:
     return _matrix(name, 6, (2, 3), _element(2, bytes([1, 0, 0, 1, 1, 0])))
 
 
-def _packed(element: bytes) -> bytes:
+def _pack_element(element: bytes) -> bytes:
     data = zlib.compress(element)
     return struct.pack("<II", 15, len(data)) + data
 
 
 def _mats() -> tuple[bytes, ...]:
     network, group = _sparse("network"), _dense("group")
-    return _mat(network, group), _mat(_packed(network), _packed(group)), _mat(group, network)
+    return (
+        _mat(network, group),
+        _mat(_pack_element(network), _pack_element(group)),
+        _mat(group, network),
+    )
 
 
 def _mat_input(rng: Random, samples: Sequence[bytes]) -> bytes:
     """Make a file whose bytes are damaged, or whose matrices are, before they are packed."""
     if rng.random() < 0.6:
-        return mutations.binary(rng, samples)
-    matrix = mutations.binary(rng, (_sparse("network"), _dense("group")))
-    return _mat(_packed(matrix), *(() if rng.random() < 0.5 else (_packed(_sparse("group")),)))
+        return mutations.damage_binary(rng, samples)
+    matrix = mutations.damage_binary(rng, (_sparse("network"), _dense("group")))
+    return _mat(
+        _pack_element(matrix), *(() if rng.random() < 0.5 else (_pack_element(_sparse("group")),))
+    )
 
 
 def _read_mat(path: Path, content: bytes) -> object:
@@ -132,7 +138,7 @@ def _read_npy(path: Path, content: bytes) -> object:
             return read_npy(path, most=2)
 
 
-def _zipped(members: Sequence[tuple[str, bytes]], kind: int = zipfile.ZIP_STORED) -> bytes:
+def _zip_members(members: Sequence[tuple[str, bytes]], kind: int = zipfile.ZIP_STORED) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", kind) as archive:
         for name, content in members:
@@ -176,7 +182,7 @@ def _npz_input(archives: Sequence[dict[str, bytes]]) -> Callable[[Random, Sequen
 
     def make(rng: Random, samples: Sequence[bytes]) -> bytes:
         if rng.random() < 0.5:
-            return mutations.binary(rng, samples)
+            return mutations.damage_binary(rng, samples)
         members = [(f"{name}.npy", content) for name, content in rng.choice(archives).items()]
         for _ in range(rng.choice((1, 1, 2))):
             at = rng.randrange(len(members))
@@ -193,12 +199,12 @@ def _npz_input(archives: Sequence[dict[str, bytes]]) -> Callable[[Random, Sequen
                 case _:
                     inner = rng.random() < 0.7
                     damaged = (
-                        mutations.behind(rng, content, NPY)
+                        mutations.change_behind(rng, content, NPY)
                         if inner
-                        else mutations.binary(rng, [content])
+                        else mutations.damage_binary(rng, [content])
                     )
                     members[at] = name, damaged
-        return _zipped(members, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+        return _zip_members(members, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
 
     return make
 
@@ -259,7 +265,7 @@ PACKINGS: tuple[Callable[[bytes], bytes], ...] = (
     lambda content: gzip.compress(content, 1, mtime=0),
     lambda content: bz2.compress(content, 1),
     lambda content: lzma.compress(content, preset=0),
-    lambda content: _zipped([("edges.csv", content)], zipfile.ZIP_DEFLATED),
+    lambda content: _zip_members([("edges.csv", content)], zipfile.ZIP_DEFLATED),
     _zstd,
     lambda content: _zstd(content, "lz4"),
 )
@@ -270,8 +276,8 @@ def _packed_input(rng: Random, samples: Sequence[bytes]) -> bytes:
     twice.
     """
     if rng.random() < 0.7:
-        return mutations.binary(rng, samples)
-    content = rng.choice(PACKINGS)(mutations.text(rng, [LINES]))
+        return mutations.damage_binary(rng, samples)
+    content = rng.choice(PACKINGS)(mutations.damage_text(rng, [LINES]))
     return rng.choice(PACKINGS)(content) if rng.random() < 0.1 else content
 
 
@@ -285,13 +291,16 @@ def parsers(folder: Path) -> dict[str, Parser]:
     ]
     columns = [{name: _npy(array) for name, array in _columns().items()}]
     matrices, tables = (
-        [_zipped([(f"{name}.npy", content) for name, content in each.items()]) for each in several]
+        [
+            _zip_members([(f"{name}.npy", content) for name, content in each.items()])
+            for each in several
+        ]
         for several in (archives, columns)
     )
     parquets = _parquets(folder)
     packed = [pack(LINES) for pack in PACKINGS]
 
-    def unpacked(path: Path, content: bytes) -> object:
+    def read_packed(path: Path, content: bytes) -> object:
         # pyarrow never frees the room for a read that fails, so there is to be little
         before, text.BLOCK, detect.HEAD = (text.BLOCK, detect.HEAD), 1 << 16, 1 << 10
         try:
@@ -312,7 +321,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
 
     return {
         "mat": Parser(_mats(), from_file(folder / "input.mat", _read_mat), _mat_input),
-        "npy": Parser(_NPYS, from_file(folder / "input.npy", _read_npy), mutations.binary),
+        "npy": Parser(_NPYS, from_file(folder / "input.npy", _read_npy), mutations.damage_binary),
         "npz-samples": Parser(
             matrices, from_file(folder / "matrix.npz", matrix), _npz_input(archives)
         ),
@@ -323,8 +332,8 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "parquet": Parser(
             parquets,
             from_file(folder / "input.parquet", _read_parquet(parquets)),
-            mutations.binary,
+            mutations.damage_binary,
             PARQUET_SHARE,
         ),
-        "packed": Parser(packed, from_file(folder / "input.csv", unpacked), _packed_input),
+        "packed": Parser(packed, from_file(folder / "input.csv", read_packed), _packed_input),
     }

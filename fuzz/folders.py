@@ -14,19 +14,19 @@ from random import Random
 import numpy as np
 
 from fuzz import mutations
-from fuzz.parser import Parser, joined, parted
+from fuzz.parser import Parser, join_parts, split_parts
 from tux.apps.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.cli.info import of_parts, of_run
+from tux.cli.info import describe_parts, describe_run
 from tux.engine.records import COSTS
 from tux.engine.spool import Scratch, Spool, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
-from tux.graph.local import Graph
-from tux.graph.partitioned import Partitioned, without_edges
-from tux.runs.folder import App, Origin, Run, RunFolder, fill, read_run
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import PartitionedGraph, without_edges
+from tux.runs.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
 from tux.runs.model_files import model_file, read_ids
 from tux.runs.pairs import read_pairs
 
@@ -59,10 +59,10 @@ def _one_file(often: bytes) -> Callable[[Random, Sequence[bytes]], bytes]:
         if name.endswith((b".json", b".jsonl")):
             if rng.random() < 0.8:
                 return name + b"\n" + mutations.json_lines(rng, content)
-            return name + b"\n" + mutations.text(rng, [content])
+            return name + b"\n" + mutations.damage_text(rng, [content])
         if name.endswith(b".npy") and rng.random() < 0.8:
-            return name + b"\n" + mutations.behind(rng, content, NPY)
-        return name + b"\n" + mutations.binary(rng, [content])
+            return name + b"\n" + mutations.change_behind(rng, content, NPY)
+        return name + b"\n" + mutations.damage_binary(rng, [content])
 
     return make
 
@@ -101,11 +101,11 @@ def _store(folder: Path) -> Parser:
     test = EdgeData.of(
         ("user", "item"), [5, 99], ["c", "zz"], {"value": np.arange(2.0)}, against=edges.ids
     )
-    cut = Partitioned.of(edges, test, "random", 2, 0)
+    cut = PartitionedGraph.of(edges, test, "random", 2, 0)
     store.save(folder, cut.parts, edges.ends, partitioner="random", digest="0" * 32)
 
     def read() -> object:
-        found = of_parts(folder)
+        found = describe_parts(folder)
         bare = without_edges(folder, ("user", "item"), {"value": np.dtype("f4")})
         return found, [len(ids.values) for ids in bare.ids.values()]
 
@@ -120,13 +120,13 @@ def _store(folder: Path) -> Parser:
 def _run(folder: Path) -> Parser:
     edges = from_arrays([1, 1, 2], [7, 8, 8], ends=("user", "item"), value=np.ones(3, "f4"))
     program = MF(rank=2)
-    worker = Worker(program, Graph.whole(program, edges, None, 0), seed=0, jit=False)
-    run = Run(
+    worker = Worker(program, LocalGraph.whole(program, edges, None, 0), seed=0, jit=False)
+    run = RunRecord(
         App("mf", "0" * 32),
         {"rank": 2},
         0,
         {"epochs": 2, "columns": "user,item,value", "jit": True, "every": 1},
-        Origin("/data/ratings.csv", "0" * 32, {"user": "userId", "item": "movieId"}),
+        DataOrigin("/data/ratings.csv", "0" * 32, {"user": "userId", "item": "movieId"}),
         command=["tux", "run", "mf"],
         versions={"tux": "0.1.0"},
         sizes={"vertices": {"user": 2, "item": 2}, "edges": 3, "skipped": 1},
@@ -152,7 +152,7 @@ def _run(folder: Path) -> Parser:
     pairs.write_bytes(b"user,item,value\n1,7,1\n2,9,1\n")
 
     def read() -> object:
-        told = of_run(str(folder))
+        told = describe_run(str(folder))
         found = read_run(folder)
         trained = MF(**found.parameters)
         ids = read_ids(folder, trained)
@@ -167,7 +167,7 @@ def _run(folder: Path) -> Parser:
 # ---- lists
 
 
-def _spooled() -> bytes:
+def _write_spool() -> bytes:
     """Return the files of two workers, of 5 vertices in 2 rounds, as one."""
     rng = np.random.default_rng(1)
     files = [io.BytesIO(), io.BytesIO()]
@@ -179,30 +179,30 @@ def _spooled() -> bytes:
                 np.array(mine, np.int32),
                 {name: rng.integers(-1, 5, shape).astype("i4") for name, shape in lists.items()},
             )
-    return joined(file.getvalue() for file in files)
+    return join_parts(file.getvalue() for file in files)
 
 
 def _spool_input(rng: Random, samples: Sequence[bytes]) -> bytes:
-    files = parted(samples[0])
+    files = split_parts(samples[0])
     at = rng.randrange(2)
     head, _, rows = files[at].partition(b"\n")
     match rng.randrange(5):
         case 0:
-            head = mutations.text(rng, [head])
+            head = mutations.damage_text(rng, [head])
         case 1 | 2:
             head = mutations.json_lines(rng, head)
         case 3:
-            rows = mutations.behind(rng, rows, 0)
+            rows = mutations.change_behind(rng, rows, 0)
         case _:
-            rows = mutations.binary(rng, [rows])
+            rows = mutations.damage_binary(rng, [rows])
     files[at] = head + b"\n" + rows
     if rng.random() < 0.3:  # all workers alike
         files[1 - at] = head + b"\n" + files[1 - at].partition(b"\n")[2]
-    return joined(files) if rng.random() < 0.95 else mutations.binary(rng, samples)
+    return join_parts(files) if rng.random() < 0.95 else mutations.damage_binary(rng, samples)
 
 
 def _read_spool(content: bytes) -> object:
-    files = [io.BytesIO(part) for part in parted(content)] or [io.BytesIO()]
+    files = [io.BytesIO(part) for part in split_parts(content)] or [io.BytesIO()]
     return list(SpooledLists(files, {"page": np.arange(5)[::-1].copy()}).pieces())
 
 
@@ -211,5 +211,5 @@ def parsers(folder: Path) -> dict[str, Parser]:
     return {
         "store": _store(folder / "graph"),
         "run": _run(folder / "run"),
-        "spool": Parser([_spooled()], _read_spool, _spool_input),
+        "spool": Parser([_write_spool()], _read_spool, _spool_input),
     }

@@ -17,27 +17,27 @@ import msgspec
 import numpy as np
 
 from fuzz import mutations
-from fuzz.parser import Parser, choice, joined, parted
+from fuzz.parser import Parser, choice, join_parts, split_parts
 from tux.cluster import control
 from tux.cluster.control import (
     Beat,
     Bye,
-    Failed,
+    Failure,
     Go,
     HasLoaded,
     HasRead,
     Hello,
     Keep,
-    Kept,
-    NotKept,
+    MarkReached,
     Pass,
-    Reached,
     ReadWhole,
     Record,
-    Trained,
+    StateKept,
+    StateNotKept,
+    TrainingEnd,
     Until,
     Welcome,
-    Worked,
+    WorkSample,
 )
 from tux.cluster.reactor import ANY
 from tux.cluster.sequence import Sequences
@@ -59,8 +59,8 @@ from tux.protocol.payloads import (
     Totals,
 )
 from tux.protocol.piece import Content, Piece, RoundPiece, content_of
-from tux.protocol.touched import FIRST, ONCE, Told
-from tux.rows.table import Table
+from tux.protocol.touched import FIRST, ONCE, RowsByBlock
+from tux.rows.table import RowTable
 
 JOB, WORKERS = 0xFEEDFACE12345678, 3
 SUM_AT, HEAD = 44, 52  # where the checksum stands in a header, and the bytes of this
@@ -75,9 +75,9 @@ class _Route:
         self.masked = masked
 
     @property
-    def told(self) -> Told:
+    def told(self) -> RowsByBlock:
         """The rows that the messages of one input have named."""
-        return Told()
+        return RowsByBlock()
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
         """See `tux.protocol.payloads.Rows`."""
@@ -88,9 +88,9 @@ class _Route:
         return np.array([1, 3, 4], np.int32)
 
 
-def _table(name: str, n: int, fields: dict[str, Any]) -> Table:
+def _table(name: str, n: int, fields: dict[str, Any]) -> RowTable:
     sized = {field: declared.sized({}) for field, declared in fields.items()}
-    return Table.allocate(name, sized, n, np.full(n, 4))
+    return RowTable.allocate(name, sized, n, np.full(n, 4))
 
 
 BLOCK, TOUCHED = _Route(masked=False), _Route(masked=True)
@@ -103,12 +103,12 @@ TABLES = [
 ]
 
 
-def _packed(*fields: np.ndarray) -> list[np.ndarray]:
+def _pack_dirty(*fields: np.ndarray) -> list[np.ndarray]:
     """Return a packed message in which all of each field is dirty."""
     return pack((field, np.ones((len(field), field[0].size), np.uint8)) for field in fields)
 
 
-THREE = _packed(np.ones((3, 2), np.float32), np.ones(3, np.int64))
+THREE = _pack_dirty(np.ones((3, 2), np.float32), np.ones(3, np.int64))
 SOME = pack(
     [
         (np.ones((3, 2), np.float32), np.array([[1, 1], [0, 0], [0, 0]], np.uint8)),
@@ -146,7 +146,7 @@ PAYLOADS: tuple[tuple[Kind, int, list[np.ndarray]], ...] = (
     (Kind.CONTRIBUTION, 0, [HEADS, WEIGHTS, *THREE]),
     (Kind.CONTRIBUTION, 0, [HEADS, *SOME]),
     (Kind.CONTRIBUTION, 0, [HEADS, np.uint8([FIRST]), np.uint8([0b11100000]), *THREE]),
-    (Kind.TOTALS, 0, _packed(np.ones((1, 2)))),
+    (Kind.TOTALS, 0, _pack_dirty(np.ones((1, 2)))),
     (Kind.ANSWER, 0, [np.array([0, 2], np.int32), *THREE]),
     (Kind.ANSWER, 0, [*ANSWERED, np.array([0, 1, 2], np.int32), *SOME]),
     (Kind.EVAL_ROWS, 0, [ONES, np.ones((3, 1), np.int64)]),
@@ -165,18 +165,18 @@ CONTROLS: tuple[control.Control, ...] = (
     Welcome(bytes(range(16)), [Digest(4096, "0" * 64)]),
     Go(["ipc:///tmp/x/0", "ipc:///tmp/x/1"]),
     Pass(40, keep=True),
-    Reached(7),
+    MarkReached(7),
     Keep(7, "/tmp/x/worker-0000.shard"),
     Keep(7, sends=True),
-    Kept(7, Digest(4096, "0" * 64), None),
-    NotKept(7, "the disk is full"),
+    StateKept(7, Digest(4096, "0" * 64), None),
+    StateNotKept(7, "the disk is full"),
     Until(9),
     Record({**dict.fromkeys(COSTS, 1.0), "epoch": 1, "rmse": 0.5}),
-    Worked(
+    WorkSample(
         Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})
     ),
-    Trained(0.25, 7, ended_early=True),
-    Failed(3, "what", "where", "do", "Traceback ..."),
+    TrainingEnd(0.25, 7, ended_early=True),
+    Failure(3, "what", "where", "do", "Traceback ..."),
     Bye("it was interrupted"),
     HasRead(),
     HasLoaded(),
@@ -190,7 +190,7 @@ BEAT = Beat(works=True, refused=3, last_refused="a connection")
 
 def _frames(kind: Kind, sync_id: int, arrays: Sequence[np.ndarray], inside: int = 2048) -> bytes:
     message = Message(kind, 0, 2, 0, sync_id, arrays, 0)
-    return joined(bytes(frame) for frame in encode(message, JOB, inside))
+    return join_parts(bytes(frame) for frame in encode(message, JOB, inside))
 
 
 def _valid() -> list[bytes]:
@@ -209,7 +209,7 @@ def _number(rng: Random) -> int:
     return rng.choice(mutations.NUMBERS) + rng.choice((0, 0, 1, -1))
 
 
-def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
+def _damage_descriptors(rng: Random, parts: list[bytes]) -> list[bytes]:
     """Replace numbers of the header or of a descriptor of frames."""
     head = bytearray(parts[0]) if parts else bytearray()
     if len(head) < HEAD:
@@ -237,7 +237,7 @@ def _described(rng: Random, parts: list[bytes]) -> list[bytes]:
     return [bytes(head), *parts[1:]]
 
 
-def _summed(parts: list[bytes]) -> list[bytes]:
+def _add_checksum(parts: list[bytes]) -> list[bytes]:
     """Return the frames with a right checksum."""
     if not parts or len(parts[0]) < HEAD:
         return parts
@@ -279,9 +279,9 @@ def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
     """
     chance = rng.random()
     if chance < 0.1:
-        return joined(rng.randbytes(rng.randrange(150)) for _ in range(rng.randrange(4)))
+        return join_parts(rng.randbytes(rng.randrange(150)) for _ in range(rng.randrange(4)))
     if chance < 0.2:
-        return mutations.binary(rng, samples)
+        return mutations.damage_binary(rng, samples)
     if chance < 0.5:
         kind, sync_id, arrays = rng.choice(PAYLOADS)
         changed = list(arrays) or [np.zeros(3, np.uint8)]
@@ -297,27 +297,27 @@ def _message_input(rng: Random, samples: Sequence[bytes]) -> bytes:
             changed = changed or [np.zeros(0, np.uint8)]
         kind = rng.choice(list(Kind)) if rng.random() < 0.05 else kind
         return _frames(kind, sync_id, changed, rng.choice((0, 2048)))
-    parts = parted(rng.choice(samples))
+    parts = split_parts(rng.choice(samples))
     if chance < 0.8:
-        parts = _described(rng, parts)
+        parts = _damage_descriptors(rng, parts)
     else:
         at = rng.randrange(len(parts))
-        parts[at] = mutations.damaged(rng, parts[at], mutations.BINARY)
+        parts[at] = mutations.damage_bytes(rng, parts[at], mutations.BINARY)
         if rng.random() < 0.1:
             parts.insert(at, rng.choice(parts))
-    return joined(_summed(parts) if rng.random() < 0.9 else parts)
+    return join_parts(_add_checksum(parts) if rng.random() < 0.9 else parts)
 
 
 def _read_message(content: bytes) -> object:
     """Read frames as the reactor and the worker behind it do."""
-    frames = [memoryview(part) for part in parted(content)]
+    frames = [memoryview(part) for part in split_parts(content)]
     message = decode(frames, JOB, ANY)
     sequences = Sequences(WORKERS + 1)
     if message.dest != 2 or message.source == 2 or not sequences.is_from_member(message):
         return None
     sequences.accept(message, "worker 2")
     if message.kind is Kind.CONTROL:
-        return _controlled(message)
+        return _take_control(message)
     if message.kind is Kind.BEAT:
         return control.beat_in(message)
     readers = READERS.get(message.kind)
@@ -328,27 +328,27 @@ def _read_message(content: bytes) -> object:
     return readers[choice(content, len(readers))](message)
 
 
-def _controlled(message: Message) -> object:
+def _take_control(message: Message) -> object:
     """Read a control message, as the launcher and workers do at once."""
     found = control.unpack(message)
     if isinstance(found, Record):
         return control.epoch_of(message, found, 0)
-    return control.as_error(found) if isinstance(found, Failed) else found
+    return control.as_error(found) if isinstance(found, Failure) else found
 
 
 def _control_input(rng: Random, samples: Sequence[bytes]) -> bytes:
     """Make bytes of a control that are damaged, or a control with other values."""
     if rng.random() < 0.5:
-        return mutations.binary(rng, samples)
-    value = mutations.structured(rng, msgspec.msgpack.decode(rng.choice(samples)))
+        return mutations.damage_binary(rng, samples)
+    value = mutations.change_json(rng, msgspec.msgpack.decode(rng.choice(samples)))
     try:
         return msgspec.msgpack.encode(value)
     except (OverflowError, UnicodeEncodeError):  # which no message can have
-        return mutations.binary(rng, samples)
+        return mutations.damage_binary(rng, samples)
 
 
 def _read_control(content: bytes) -> object:
-    return _controlled(Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8)]))
+    return _take_control(Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8)]))
 
 
 VALID = frozenset(_valid())

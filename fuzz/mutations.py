@@ -112,7 +112,7 @@ def _slice(rng: Random, content: bytes) -> tuple[int, int]:
     return begin, min(len(content), begin + int(rng.random() ** 3 * (len(content) + 1)) + 1)
 
 
-def flip(rng: Random, content: bytes) -> bytes:
+def flip_bit(rng: Random, content: bytes) -> bytes:
     """Flip one bit."""
     if not content:
         return content
@@ -120,36 +120,36 @@ def flip(rng: Random, content: bytes) -> bytes:
     return content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :]
 
 
-def byte(rng: Random, content: bytes) -> bytes:
+def replace_byte(rng: Random, content: bytes) -> bytes:
     """Replace one byte by another."""
     at = _place(rng, content)
     return content[:at] + rng.randbytes(1) + content[at + 1 :]
 
 
-def without(rng: Random, content: bytes) -> bytes:
+def remove_bytes(rng: Random, content: bytes) -> bytes:
     """Take some bytes away."""
     begin, end = _slice(rng, content)
     return content[:begin] + content[end:]
 
 
-def twice(rng: Random, content: bytes) -> bytes:
+def repeat_bytes(rng: Random, content: bytes) -> bytes:
     """Repeat some bytes."""
     begin, end = _slice(rng, content)
     return content[:end] + content[begin:]
 
 
-def truncated(rng: Random, content: bytes) -> bytes:
+def cut_end(rng: Random, content: bytes) -> bytes:
     """Cut the end off."""
     return content[: _place(rng, content)]
 
 
-def token(rng: Random, content: bytes) -> bytes:
+def insert_token(rng: Random, content: bytes) -> bytes:
     """Insert a word that parsers often take for something else."""
     at = _place(rng, content)
     return content[:at] + rng.choice(TOKENS) + content[at:]
 
 
-def word(rng: Random, content: bytes) -> bytes:
+def replace_word(rng: Random, content: bytes) -> bytes:
     """Put such a word in the place of one that was there."""
     words = [*WORD.finditer(content)]
     if not words:
@@ -158,7 +158,7 @@ def word(rng: Random, content: bytes) -> bytes:
     return content[:begin] + rng.choice(TOKENS) + content[end:]
 
 
-def long(rng: Random, content: bytes) -> bytes:
+def insert_long(rng: Random, content: bytes) -> bytes:
     """Insert a very long word, or very many open brackets, or very many short words."""
     count = rng.choice(LONG_LENGTHS)
     what = rng.choice((b"9", b"0", b"a", b"[", b'{"a":', b"(", b'"', b",", b" ", b"1 ", b"1:1 "))
@@ -168,7 +168,7 @@ def long(rng: Random, content: bytes) -> bytes:
     return content[:at] + (what * count)[:count] + content[at:]
 
 
-def lines(rng: Random, content: bytes) -> bytes:
+def change_lines(rng: Random, content: bytes) -> bytes:
     """Exchange two lines, repeat one, take one away, or end all in another way."""
     parts = content.split(b"\n")
     one, other = rng.randrange(len(parts)), rng.randrange(len(parts))
@@ -188,7 +188,7 @@ def lines(rng: Random, content: bytes) -> bytes:
     return b"\n".join(parts)
 
 
-def integer(rng: Random, content: bytes) -> bytes:
+def replace_integer(rng: Random, content: bytes) -> bytes:
     """Replace a binary number of 1, 2, 4 or 8 bytes."""
     size = rng.choice((1, 2, 4, 4, 8, 8))
     at = _place(rng, content)
@@ -203,7 +203,7 @@ def integer(rng: Random, content: bytes) -> bytes:
     )
 
 
-def real(rng: Random, content: bytes) -> bytes:
+def replace_real(rng: Random, content: bytes) -> bytes:
     """Replace a binary floating-point number."""
     form = rng.choice(("<f", "<d", ">d"))
     number = rng.choice((0.0, -0.0, 0.5, -1.0, 3e38, float("nan"), float("inf"), -float("inf")))
@@ -212,15 +212,36 @@ def real(rng: Random, content: bytes) -> bytes:
     return content[:at] + struct.pack(form, number) + content[at + struct.calcsize(form) :]
 
 
-def marked(rng: Random, content: bytes) -> bytes:
+def add_mark(rng: Random, content: bytes) -> bytes:
     """Put a byte order mark first."""
     return b"\xef\xbb\xbf" + content
 
 
-TEXT: tuple[Damage, ...] = (flip, byte, without, twice, truncated, token, token, word, word, word)
-TEXT += (lines, lines, marked)
-BINARY: tuple[Damage, ...] = (flip, flip, byte, byte, without, twice, truncated, integer, integer)
-BINARY += (integer, real, token, word)
+TEXT: tuple[Damage, ...] = (
+    flip_bit,
+    replace_byte,
+    remove_bytes,
+    repeat_bytes,
+    cut_end,
+    insert_token,
+    insert_token,
+    replace_word,
+    replace_word,
+    replace_word,
+)
+TEXT += (change_lines, change_lines, add_mark)
+BINARY: tuple[Damage, ...] = (
+    flip_bit,
+    flip_bit,
+    replace_byte,
+    replace_byte,
+    remove_bytes,
+    repeat_bytes,
+    cut_end,
+    replace_integer,
+    replace_integer,
+)
+BINARY += (replace_integer, replace_real, insert_token, replace_word)
 
 
 VALUES: tuple[Any, ...] = (
@@ -246,7 +267,7 @@ def _value(rng: Random) -> Any:
     return deepcopy(rng.choice(VALUES))
 
 
-def structured(rng: Random, value: Any) -> Any:
+def change_json(rng: Random, value: Any) -> Any:
     """Change one value of a JSON value: replace it, take it away, or give it another name. It may
     be changed in its place.
     """
@@ -282,33 +303,35 @@ def json_lines(rng: Random, content: bytes) -> bytes:
     value = json.loads(parts[at])
     for _ in range(rng.choice((1, 1, 2, 3))):
         if isinstance(value, dict | list):
-            value = structured(rng, value)
+            value = change_json(rng, value)
     parts[at] = json.dumps(value, ensure_ascii=rng.random() < 0.5).encode(errors="surrogatepass")
     return parts[0] if whole else b"".join(part + b"\n" for part in parts)
 
 
-def behind(rng: Random, content: bytes, head: int) -> bytes:
+def change_behind(rng: Random, content: bytes, head: int) -> bytes:
     """Change numbers behind a header of so many bytes; the length stays."""
     data = content[head:]
     for _ in range(rng.choice((1, 1, 2, 4))):
-        data = rng.choice((flip, byte, integer, integer, integer))(rng, data)[: len(data)]
+        data = rng.choice(
+            (flip_bit, replace_byte, replace_integer, replace_integer, replace_integer)
+        )(rng, data)[: len(data)]
     return content[:head] + data
 
 
-def damaged(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:
+def damage_bytes(rng: Random, content: bytes, ways: Sequence[Damage]) -> bytes:
     """Damage `content` once or several times."""
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 6))):
         content = rng.choice(ways)(rng, content)
     return content
 
 
-def text(rng: Random, samples: Sequence[bytes]) -> bytes:
+def damage_text(rng: Random, samples: Sequence[bytes]) -> bytes:
     """Return one of some samples of text, damaged; rarely a very long one, random bytes, or
     none.
     """
     chance = rng.random()
     if chance < 0.002:
-        return long(rng, rng.choice(samples))
+        return insert_long(rng, rng.choice(samples))
     if chance < 0.01:
         return rng.randbytes(rng.randrange(120))
     if chance < 0.012:
@@ -316,10 +339,10 @@ def text(rng: Random, samples: Sequence[bytes]) -> bytes:
     if chance < 0.03:  # the beginning of one, and the end of another
         one, other = rng.choice(samples), rng.choice(samples)
         return one[: _place(rng, one)] + other[_place(rng, other) :]
-    return damaged(rng, rng.choice(samples), TEXT)
+    return damage_bytes(rng, rng.choice(samples), TEXT)
 
 
-def binary(rng: Random, samples: Sequence[bytes]) -> bytes:
+def damage_binary(rng: Random, samples: Sequence[bytes]) -> bytes:
     """Return one of some binary samples, damaged; rarely random bytes, none, or parts of two
     samples.
     """
@@ -331,4 +354,4 @@ def binary(rng: Random, samples: Sequence[bytes]) -> bytes:
     if chance < 0.02:
         one, other = rng.choice(samples), rng.choice(samples)
         return one[: _place(rng, one)] + other[_place(rng, other) :]
-    return damaged(rng, rng.choice(samples), BINARY)
+    return damage_bytes(rng, rng.choice(samples), BINARY)

@@ -15,7 +15,7 @@ from tux.base.text import LONGEST
 ROOT = Path(__file__).parent.parent
 
 
-class Fault(NamedTuple):
+class InputFault(NamedTuple):
     """An outcome that may not be: its kind, which is the same for all inputs that show one fault,
     and all that is known of it.
     """
@@ -24,20 +24,20 @@ class Fault(NamedTuple):
     detail: str
 
 
-def fault_of(read: Callable[[bytes], object], content: bytes) -> Fault | None:
+def fault_of(read: Callable[[bytes], object], content: bytes) -> InputFault | None:
     """Return the fault in the outcome of an input, if there is one."""
     try:
         read(content)
     except TuxError as error:
-        if why := wrong(error):
-            return Fault(f"{why} {_place(error)}", "".join(traceback.format_exception(error)))
+        if why := fault_in_words(error):
+            return InputFault(f"{why} {_place(error)}", "".join(traceback.format_exception(error)))
     except Exception as error:  # all that a user would see as a traceback
         kind = f"{type(error).__name__} {_place(error)}"
-        return Fault(kind, "".join(traceback.format_exception(error)))
+        return InputFault(kind, "".join(traceback.format_exception(error)))
     return None
 
 
-def wrong(error: TuxError) -> str:
+def fault_in_words(error: TuxError) -> str:
     """Return what is wrong with the words of an error, or ""."""
     if not error.what.strip():
         return "an error without words"

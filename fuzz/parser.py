@@ -24,7 +24,7 @@ class Parser:
 
     samples: Sequence[bytes]
     read: Callable[[bytes], object]
-    make: Make = mutations.text
+    make: Make = mutations.damage_text
     share: float = 1.0
 
     def input(self, name: str, seed: int, number: int) -> bytes:
@@ -50,13 +50,14 @@ def from_file(path: Path, read: Callable[[Path, bytes], object]) -> Callable[[by
     return of
 
 
-def joined(parts: Iterable[bytes]) -> bytes:
+def join_parts(parts: Iterable[bytes]) -> bytes:
     """Join byte strings to one, each after its length."""
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
 
 
-def parted(content: bytes) -> list[bytes]:
-    """Split what `joined` has made into its byte strings; other bytes give whatever they give."""
+def split_parts(content: bytes) -> list[bytes]:
+    """Split what `join_parts` has made into its byte strings; other bytes give whatever "
+    "they give."""
     parts, at = [], 0
     while at < len(content):
         end = at + 4 + int.from_bytes(content[at : at + 4], "little")

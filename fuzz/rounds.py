@@ -12,8 +12,8 @@ import numpy as np
 from fuzz import mutations
 from fuzz.parser import Parser
 from tux.arrays.arrow import STRING
-from tux.loading.columns import Columns
-from tux.loading.kinds import packed, unpacked
+from tux.loading.columns import MessageColumns
+from tux.loading.kinds import pack_ids, unpack_ids
 from tux.loading.mailbox import Mailbox
 
 IDS = np.array(["u1", "été", "", "77"], STRING)
@@ -24,7 +24,7 @@ COUNTS = np.array([[1, 2], [3, 4]])
 def _sample(box: Mailbox) -> bytes:
     """Return the file of a message of all kinds of arrays."""
     path = box.path(0, 0)
-    box._write(path, [[NUMBERS, *packed(IDS), COUNTS, np.ones(3, np.float32)]])
+    box._write(path, [[NUMBERS, *pack_ids(IDS), COUNTS, np.ones(3, np.float32)]])
     return path.read_bytes()
 
 
@@ -34,16 +34,16 @@ def _input(rng: Random, samples: Sequence[bytes]) -> bytes:
     size = int.from_bytes(content[:8], "little")
     body = content[Mailbox._base(size) :]
     if rng.random() < 0.4:
-        return mutations.binary(rng, samples)
+        return mutations.damage_binary(rng, samples)
     if rng.random() < 0.3:
-        body = mutations.behind(rng, body, 0)
+        body = mutations.change_behind(rng, body, 0)
     table = msgspec.json.decode(content[8 : 8 + size])
     if rng.random() < 0.8:
-        table = mutations.structured(rng, table)
+        table = mutations.change_json(rng, table)
     try:
         head = msgspec.json.encode(table)
     except (OverflowError, UnicodeEncodeError, TypeError):  # which no table can have
-        return mutations.binary(rng, samples)
+        return mutations.damage_binary(rng, samples)
     start = len(head).to_bytes(8, "little") + head
     return start.ljust(Mailbox._base(len(head)), b"\0") + body
 
@@ -54,9 +54,9 @@ def parsers(folder: Path) -> dict[str, Parser]:
 
     def read(content: bytes) -> object:
         box.path(0, 0).write_bytes(content)
-        columns = Columns(box._receive(0, 0), 0)
+        columns = MessageColumns(box._receive(0, 0), 0)
         numbers = columns.numbers(len(NUMBERS), below=10)
-        ids = unpacked(columns, STRING)
+        ids = unpack_ids(columns, STRING)
         values = columns.table((2, 2)), columns.like(np.dtype(np.float32), 3)
         return [each.tolist() for each in (numbers, ids, *values)]
 

@@ -28,7 +28,7 @@ from tux.io.row_one import GAPS
 from tux.io.sample_tables import EMPTY_COLUMN
 from tux.io.samples import read_samples
 from tux.io.text import NUMBER
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import read_vertices
 
 ENDS = ("user", "item")
@@ -65,7 +65,7 @@ POINTS: Sequence[Table] = (
 )
 
 
-def changed(rng: Random, samples: Sequence[bytes]) -> bytes:
+def change_table(rng: Random, samples: Sequence[bytes]) -> bytes:
     """Return a sample with some of its cells, names, columns and rows changed."""
     table: Table = json.loads(rng.choice(samples))
     for _ in range(rng.randint(0, 4)):
@@ -100,7 +100,7 @@ def as_text(table: Table) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = [[*map(_written, cells)] for cells in table.values()]
+    columns = [[*map(_cell_text, cells)] for cells in table.values()]
     comment = MARK if any(map(NUMBER.fullmatch, columns[0])) else COMMENT
     for first, *rest in [[*table], *zip(*columns, strict=True)]:
         if comment.match(first):
@@ -115,23 +115,23 @@ def in_memory(table: Table) -> dict[str, list[Any]]:
     """Return the table with a type for each column, as pandas reads it from text: numbers, of which
     some may be missing, or words.
     """
-    return {name: _typed(cells) for name, cells in table.items()}
+    return {name: _parse_column(cells) for name, cells in table.items()}
 
 
-def _written(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
 
 
-def _typed(cells: list[Cell]) -> list[Any]:
+def _parse_column(cells: list[Cell]) -> list[Any]:
     """Return a column as numbers if all its cells are numbers, else as words."""
-    written = [_written(cell) for cell in cells]
+    written = [_cell_text(cell) for cell in cells]
     known = [cell for cell in written if cell not in GAPS]
     if all(map(NUMBER.fullmatch, known)) if known else EMPTY_COLUMN.issuperset(written):
         return [None if cell in GAPS else float(cell) for cell in written]
-    return [None if cell is None else _written(cell) for cell in cells]
+    return [None if cell is None else _cell_text(cell) for cell in cells]
 
 
-def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
+def content_of(edges: EdgeData) -> tuple[object, Sequence[str]]:
     """Return ids, edges, numbers and labels, whatever the order and the type of ids; and notes."""
     ends = [
         [str(each) for each in edges.ids[end].decode(codes).tolist()]
@@ -144,7 +144,7 @@ def seen(edges: EdgeData) -> tuple[object, Sequence[str]]:
     return (rows, known, edges.classes), edges.notes
 
 
-def compared(text: Callable[[Path], Any], memory: Callable[[Any], Any]) -> Any:
+def compare_forms(text: Callable[[Path], Any], memory: Callable[[Any], Any]) -> Any:
     """Return a reader that raises AssertionError if a table has another content in one form than in
     the other. `text` and `memory` return the content, and notes; if a note says what text alone can
     mean, they may differ.
@@ -172,32 +172,34 @@ def compared(text: Callable[[Path], Any], memory: Callable[[Any], Any]) -> Any:
 def _edges_in_memory(table: Any) -> tuple[object, Sequence[str]]:
     frame = frame_of(table)
     assert frame is not None
-    return seen(read_frame(frame, ENDS, {"rating": "f4"}))
+    return content_of(read_frame(frame, ENDS, {"rating": "f4"}))
 
 
 def _points(source: Any) -> tuple[object, Sequence[str]]:
-    wanted = [Wanted("x", np.dtype("f8"), 0)]
+    wanted = [WantedField("x", np.dtype("f8"), 0)]
     table = read_vertices(source, "point", wanted, points=True)
     return np.asarray(table.fields["x"]).tolist(), table.notes
 
 
 def _samples_in_memory(table: Any) -> tuple[object, Sequence[str]]:
-    return seen(read_memory_samples(frame_of(table), "the table").edges)
+    return content_of(read_memory_samples(frame_of(table), "the table").edges)
 
 
 def parsers(folder: Path) -> dict[str, Parser]:
     """Return all parsers of this file by name; they write into `folder`."""
 
     def of(samples: Sequence[Table], text: Any, memory: Any) -> Parser:
-        read = from_file(folder / "table.csv", compared(text, memory))
-        return Parser([json.dumps(each).encode() for each in samples], read, changed, 0.34)
+        read = from_file(folder / "table.csv", compare_forms(text, memory))
+        return Parser([json.dumps(each).encode() for each in samples], read, change_table, 0.34)
 
     return {
         "tables-edges": of(
-            EDGES, lambda path: seen(read_edges(path, ENDS, {"rating": "f4"})), _edges_in_memory
+            EDGES,
+            lambda path: content_of(read_edges(path, ENDS, {"rating": "f4"})),
+            _edges_in_memory,
         ),
         "tables-samples": of(
-            SAMPLES, lambda path: seen(read_samples(path).edges), _samples_in_memory
+            SAMPLES, lambda path: content_of(read_samples(path).edges), _samples_in_memory
         ),
         "tables-points": of(POINTS, _points, _points),
     }

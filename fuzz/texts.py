@@ -13,12 +13,12 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io import plain_rows, text
 from tux.io.bags import read_bags, read_vocabulary
-from tux.io.detect import detect
-from tux.io.input_shares import read_share, shares
+from tux.io.detect import detect_format
+from tux.io.input_shares import cut_into_shares, read_share
 from tux.io.read import read_edges
 from tux.io.sample_labels import SampleLabels, numbers_of, read_sample_labels
 from tux.io.samples import read_samples
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_ids import read_ids
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.vertex_table import read_vertices
@@ -157,7 +157,7 @@ def _plain(path: Path, content: bytes) -> object:
         plain_rows.BYTES_PER_THREAD = before
 
 
-def _shared(path: Path, content: bytes) -> object:
+def _read_shares(path: Path, content: bytes) -> object:
     """Read edges in shares, and check that the shares have as many rows and bad rows as the whole.
     With faulty quotes they have not: whether Arrow or a look at each line judges these depends on
     the rows beside them.
@@ -167,7 +167,7 @@ def _shared(path: Path, content: bytes) -> object:
     whole, *parts = (
         read_share(share, path, TWO, {} if content in VALID else fields, on_bad_row=skip)  # type: ignore[arg-type]
         for number in (1, count)
-        for share in shares(path, number)
+        for share in cut_into_shares(path, number)
     )
     if b'"' not in content:
         assert sum(part.rows for part in parts) == whole.rows
@@ -240,7 +240,7 @@ def _samples(form: Any) -> Callable[[Path, bytes], object]:
 def _foreign(path: Path, content: bytes) -> object:
     """Detect a file of a kind that is not read, of which valid ones are errors."""
     try:
-        return detect(path)
+        return detect_format(path)
     except DataError as error:
         if content in FOREIGN:
             return error
@@ -256,9 +256,9 @@ def vertices(path: Path, content: bytes) -> object:
     """Read any file as a table of vertices."""
     wanted = (
         None,
-        [Wanted("age", F4), Wanted("group", I4)],
-        [Wanted("x", F4, 2), Wanted("age", I4, optional=True)],
-        [Wanted("x", F4, 0)],
+        [WantedField("age", F4), WantedField("group", I4)],
+        [WantedField("x", F4, 2), WantedField("age", I4, optional=True)],
+        [WantedField("x", F4, 0)],
     )
     asked = None if content in VALID else wanted[choice(content, 4, "wanted")]
     return read_vertices(path, "user", asked, on_bad_row=skipping(content))
@@ -267,7 +267,7 @@ def vertices(path: Path, content: bytes) -> object:
 def points(path: Path, content: bytes) -> object:
     """Read any file as points."""
     return read_vertices(
-        path, "point", [Wanted("x", F4, 0)], on_bad_row=skipping(content), points=True
+        path, "point", [WantedField("x", F4, 0)], on_bad_row=skipping(content), points=True
     )
 
 
@@ -298,7 +298,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
     return {
         "edges": of(EDGES, edges),
         "edges-plain": of(EDGES, _plain),
-        "edges-shares": of(EDGES, _shared, share=0.5),
+        "edges-shares": of(EDGES, _read_shares, share=0.5),
         "edges-files": of(EDGES + SVM, _many, share=0.5),
         "market": of(MARKET, edges, "input.mtx"),
         "metis": of(METIS, edges, "input.graph"),
@@ -310,7 +310,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "edges-dicts": of(DICTS, edges),
         "detect": of(
             EDGES + DOCWORD + LDA_C + SVM + MARKET + DIMACS + PAJEK,
-            lambda path, content: detect(path),
+            lambda path, content: detect_format(path),
             "input",
         ),
         "foreign": of(FOREIGN, _foreign, "input"),

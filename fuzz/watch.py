@@ -24,7 +24,7 @@ STILL = 120.0  # seconds without progress, after which a child is ended: it wait
 ENOUGH = 20  # crashes of one parser
 
 
-class Find(NamedTuple):
+class FaultyInput(NamedTuple):
     """A fault, and the number of the input that shows it."""
 
     number: int
@@ -53,7 +53,7 @@ def finds(
     *,
     registry: str = "fuzz.registry",
     limit: float = 1.0,
-) -> Iterator[Find]:
+) -> Iterator[FaultyInput]:
     """Yield the faults of inputs 0 to `count` - 1 of one parser of the module `registry`, of which
     each may take `limit` seconds of processor time. Raises RuntimeError if it refuses what is
     valid.
@@ -75,7 +75,7 @@ def finds(
                 first, patient = at, True  # again: perhaps something was compiled
                 continue
             crash = (folder / "crash").read_text(encoding="utf-8", errors="replace")
-            yield Find(at, _end(code), f"{crash}\n{errors}")
+            yield FaultyInput(at, _end(code), f"{crash}\n{errors}")
             first, patient, crashes = at + 1, False, crashes + 1
 
 
@@ -113,11 +113,11 @@ def _run(task: Task, environment: dict[str, str]) -> tuple[int, str]:
         return child.returncode, said.read()[-4000:]
 
 
-def _faults(path: Path) -> Iterator[Find]:
+def _faults(path: Path) -> Iterator[FaultyInput]:
     """Yield the faults in a child's file, which is then removed."""
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
-            yield Find(**json.loads(line))
+            yield FaultyInput(**json.loads(line))
         path.unlink()
 
 

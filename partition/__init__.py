@@ -35,7 +35,7 @@ from tux.partition.pds import pds as pds
 from tux.partition.quality import Quality as Quality
 from tux.partition.quality import quality as quality
 from tux.partition.random_cut import random as random
-from tux.partition.recommended import recommended as recommended
+from tux.partition.recommended import recommend_partitioner as recommend_partitioner
 from tux.partition.two_phase import two_phase as two_phase
 from tux.partition.two_phase import two_phase_stream as two_phase_stream
 

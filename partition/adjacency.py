@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds
 
 
 class Adjacency(NamedTuple):
@@ -26,7 +26,7 @@ class Adjacency(NamedTuple):
     degree: np.ndarray
 
 
-@compiled
+@cached_njit
 def _degrees(src, dst, degree):  # type: ignore[no-untyped-def]
     for i in range(len(src)):
         degree[src[i]] += 1
@@ -34,7 +34,7 @@ def _degrees(src, dst, degree):  # type: ignore[no-untyped-def]
             degree[dst[i]] += 1
 
 
-@compiled
+@cached_njit
 def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
     """Fill the lists. `first[v + 1]` begins as the start of v's list and is its end when all edges
     are in.
@@ -51,7 +51,7 @@ def _list(src, dst, degree, most, first, entry):  # type: ignore[no-untyped-def]
             entry[place, 0], entry[place, 1] = u, i
 
 
-def adjacency(edges: Ends, tau: float = np.inf) -> Adjacency:
+def adjacency(edges: EdgeEnds, tau: float = np.inf) -> Adjacency:
     """Return the lists of all vertices of at most `tau` times the mean degree; those above have
     degrees but empty lists.
 

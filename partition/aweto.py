@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.bicut import favourite_side
-from tux.partition.capacity import capacity, spilled
-from tux.partition.compiled import compiled
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
-from tux.partition.grouped import grouped
+from tux.partition.grouped import group_by_key
 from tux.partition.hashing import by_hash
-from tux.partition.least_loaded import grown, tournament
+from tux.partition.least_loaded import replay_matches, tournament
 
 _CHUNK = 1 << 18
 
@@ -52,11 +52,11 @@ def aweto(
     # instead of 1.02 of the mean on a graph of users and items with k = 128, at 5 % more replicas.
     # A table of its own pays in replicas only where it gives up the balance (5.8 instead of 1.2,
     # ratings of films, k = 128).
-    chosen = chosen_of(whole, home[other], home, np.zeros(k, np.int64), progress)
-    return spilled(chosen[whole], k, limit)
+    chosen = choose_parts(whole, home[other], home, np.zeros(k, np.int64), progress)
+    return limit_parts(chosen[whole], k, limit)
 
 
-def chosen_of(
+def choose_parts(
     whole: np.ndarray,
     wanted: np.ndarray,
     home: np.ndarray,
@@ -72,8 +72,8 @@ def chosen_of(
     as in a `Tally`.
     """
     n, k = len(home), len(sent)
-    starts, hashes = grouped(whole, wanted, n)
-    often = np.empty(0, np.int32) if times is None else grouped(whole, times, n)[1]
+    starts, hashes = group_by_key(whole, wanted, n)
+    often = np.empty(0, np.int32) if times is None else group_by_key(whole, times, n)[1]
     chosen, root = home.copy(), np.sqrt(sent.astype(np.float64))
     state = sent, root, np.zeros(k, np.int64), tournament(k, root)
     for lo in range(0, n, _CHUNK):
@@ -95,11 +95,11 @@ class Tally(NamedTuple):
     times: np.ndarray
 
 
-def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
+def tally_hashes(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
     """Return the tally of n vertices, from the vertex of each edge (m,) and the hash of its other
     end (m,) int16: all that `choose_parts` needs to know of a share of the edges.
     """
-    starts, members = grouped(whole, wanted, n)
+    starts, members = group_by_key(whole, wanted, n)
     lengths, place = np.empty(n, np.int32), np.full(k, -1)
     kept = _tally(starts, members, place, lengths, members[:0], lengths[:0])
     tally = Tally(lengths, np.empty(kept, np.int16), np.empty(kept, np.int32))
@@ -108,7 +108,7 @@ def tallied(whole: np.ndarray, wanted: np.ndarray, n: int, k: int) -> Tally:
     return tally
 
 
-@compiled
+@cached_njit
 def _tally(starts, wanted, place, lengths, hashes, times):  # type: ignore[no-untyped-def]
     """Write the tally; with empty `hashes`, only count the different ones of each vertex. Return
     how many there are of all; `place` has where a hash was last put.
@@ -129,7 +129,7 @@ def _tally(starts, wanted, place, lengths, hashes, times):  # type: ignore[no-un
     return at
 
 
-@compiled
+@cached_njit
 def _choose(starts, wanted, times, chosen, sent, root, count, winners):  # type: ignore[no-untyped-def]
     for v in range(len(chosen)):
         lo, hi = starts[v], starts[v + 1]
@@ -160,4 +160,4 @@ def _choose(starts, wanted, times, chosen, sent, root, count, winners):  # type:
         chosen[v] = best
         sent[best] += edges
         root[best] = np.sqrt(np.float64(sent[best]))
-        grown(winners, root, best)
+        replay_matches(winners, root, best)

@@ -11,10 +11,10 @@ import numpy as np
 from tux.partition.adjacency import adjacency
 from tux.partition.bundles import Annealing, by_neighbour
 from tux.partition.capacity import capacity
-from tux.partition.clustering import clustered
+from tux.partition.clustering import cluster_vertices
 from tux.partition.ends import Progress, ends
 from tux.partition.lower_degree import lower_degree
-from tux.partition.ne import full, grown
+from tux.partition.ne import full, grow_parts
 from tux.partition.replicas import replicas
 
 _RACE = 0.4  # of the work, after which the better search goes on alone
@@ -44,12 +44,12 @@ def best(
     edges = ends(src, dst, bipartite)
     m = len(edges.src)
     limit = capacity(m, k, 1.03 if cap is None else cap)
-    parts = grown(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
+    parts = grow_parts(edges, adjacency(edges, 100.0), k, full(m, k, cap), seed)
     if m == 0 or k == 1:
         return parts
     fewest = len(replicas(edges, parts, k).part)
     lists = by_neighbour(adjacency(edges))
-    dealt = lower_degree(edges, lists.degree, clustered(edges, lists, k), k, limit)
+    dealt = lower_degree(edges, lists.degree, cluster_vertices(edges, lists, k), k, limit)
     searches = [Annealing(edges, lists, start, k, limit, seed) for start in (parts.copy(), dealt)]
     _race(searches)
     winner = min(searches, key=lambda search: search.replicas)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.ends import Ends, Progress, ends
+from tux.partition.ends import EdgeEnds, Progress, ends
 from tux.partition.one_sided import by_one_end
 
 FAVOURITES = ("auto", "source", "target")
 
 
-def favourite_side(edges: Ends, favourite: str = "auto") -> str:
+def favourite_side(edges: EdgeEnds, favourite: str = "auto") -> str:
     """Return the side to keep whole, "source" or "target": with "auto" the one with more vertices
     that have edges.
 

@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.adjacency import Adjacency
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends, Progress
-from tux.partition.hashing import hashed
-from tux.partition.inlined import inlined
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds, Progress
+from tux.partition.hashing import hash_values
+from tux.partition.inlined import inline_njit
 from tux.partition.replicas import replicas
 
 # edges of a bundle that every sweep tries, and that any tries; of c edges: OFTEN in c sweeps do
@@ -56,7 +56,7 @@ class Holders(NamedTuple):
     size: np.ndarray  # (n,) int32
 
 
-def holders(edges: Ends, lists: Adjacency, parts: np.ndarray, k: int) -> Holders:
+def holders(edges: EdgeEnds, lists: Adjacency, parts: np.ndarray, k: int) -> Holders:
     """Return the holders of an assignment `parts` (m,), with room for more."""
     held = replicas(edges, parts, k)
     first = np.zeros(edges.vertices + 1, np.int64)
@@ -68,7 +68,7 @@ def holders(edges: Ends, lists: Adjacency, parts: np.ndarray, k: int) -> Holders
     return Holders(first, part, count, size)
 
 
-@compiled
+@cached_njit
 def _transpose(lists, free, entry):  # type: ignore[no-untyped-def]
     for v in range(len(free)):
         for j in range(lists.first[v], lists.first[v + 1]):
@@ -86,7 +86,7 @@ def by_neighbour(lists: Adjacency) -> Adjacency:
     return lists._replace(entry=entry)
 
 
-@compiled
+@cached_njit
 def _next(state):  # type: ignore[no-untyped-def]
     """Return the next state of a xorshift generator (Marsaglia, 2003), and a number above 0 and up
     to 1 from it.
@@ -97,7 +97,7 @@ def _next(state):  # type: ignore[no-untyped-def]
     return state, ((state >> np.uint64(11)) + 1.0) / 2.0**53
 
 
-@compiled
+@cached_njit
 def _shift(held, t, p, q):  # type: ignore[no-untyped-def]
     """Note that one edge of t goes from part p to q."""
     start = held.first[t]
@@ -122,7 +122,7 @@ def _shift(held, t, p, q):  # type: ignore[no-untyped-def]
         held.part[there], held.edges[there] = held.part[end], held.edges[end]
 
 
-@compiled
+@cached_njit
 def _smallest(count, start, several):  # type: ignore[no-untyped-def]
     least = count[start]
     for j in range(start + 1, start + several):
@@ -130,7 +130,7 @@ def _smallest(count, start, several):  # type: ignore[no-untyped-def]
     return least
 
 
-@compiled
+@cached_njit
 def _move(lists, held, parts, v, p, bundle, chosen):  # type: ignore[no-untyped-def]
     """Move the edges of v at the places `bundle` of its list from part p to `chosen`."""
     for i in range(len(bundle)):
@@ -141,7 +141,7 @@ def _move(lists, held, parts, v, p, bundle, chosen):  # type: ignore[no-untyped-
             _shift(held, t, p, chosen[i])
 
 
-@compiled
+@cached_njit
 def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-untyped-def]
     """Write v's parts to `own`, their places there to `slot`, and v's edges grouped by them to
     `bundle`: bundle[end[s - 1] : end[s]] are those in own[s].
@@ -157,7 +157,7 @@ def _gather(lists, held, parts, v, own, end, slot, bundle):  # type: ignore[no-u
         end[s] += 1
 
 
-@inlined
+@inline_njit
 def _lowest_gain(share, once):  # type: ignore[no-untyped-def]
     """Return the lowest gain that is accepted, by a random `share` in (0, 1]; `once`: the
     probability exp(-1 / T) that a loss of 1 is, 0 at temperature 0.
@@ -171,7 +171,7 @@ def _lowest_gain(share, once):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@inlined
+@inline_njit
 def _choose(lists, held, bundle, p, near, other, limit, lowest, chosen):  # type: ignore[no-untyped-def]
     """Choose for each edge of a bundle in part p the part to go to: of those that both ends are in
     the least loaded, else `other`; their loads in `near` grow.
@@ -203,7 +203,7 @@ def _choose(lists, held, bundle, p, near, other, limit, lowest, chosen):  # type
     return gain, i, work
 
 
-@inlined
+@inline_njit
 def _least(own, several, near):  # type: ignore[no-untyped-def]
     """Return the first of `several` parts `own` with the least load in `near`."""
     least = own[0]
@@ -212,7 +212,7 @@ def _least(own, several, near):  # type: ignore[no-untyped-def]
     return least
 
 
-@compiled
+@cached_njit
 def _sweep(lists, held, parts, load, limit, once, state):  # type: ignore[no-untyped-def]
     """Try bundles of all vertices once, in their order; return the work done, in reads of a list.
     `near`: loads of the parts open to v's edges. `once`: as `_lowest_gain` has it.
@@ -268,7 +268,13 @@ class Annealing:
     """
 
     def __init__(
-        self, edges: Ends, lists: Adjacency, parts: np.ndarray, k: int, limit: int, seed: int = 0
+        self,
+        edges: EdgeEnds,
+        lists: Adjacency,
+        parts: np.ndarray,
+        k: int,
+        limit: int,
+        seed: int = 0,
     ) -> None:
         self.parts, self.done = parts, 0.0
         self._lists, self._limit, self._seed = lists, limit, seed
@@ -296,7 +302,7 @@ class Annealing:
 
     def sweep(self, temperature: float) -> None:
         """Try bundles of all vertices once; at temperature 0 only gains are taken."""
-        state = hashed(np.array([self._sweeps]), self._seed)[0] | np.uint64(1)
+        state = hash_values(np.array([self._sweeps]), self._seed)[0] | np.uint64(1)
         once = math.exp(-1 / temperature) if temperature else 0.0
         work = _sweep(self._lists, self._held, self.parts, self._load, self._limit, once, state)
         self._sweeps += 1

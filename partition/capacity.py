@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 MOST_PARTS = 32_767
 
@@ -34,7 +34,7 @@ def capacity(edges: int, k: int, cap: float | None) -> int:
     return max(-(-edges // k), math.floor(min(cap * edges / k, edges)))
 
 
-@compiled
+@cached_njit
 def _spill(parts, taken, limit, left):  # type: ignore[no-untyped-def]
     free = 0
     for i in range(len(parts)):
@@ -47,7 +47,7 @@ def _spill(parts, taken, limit, left):  # type: ignore[no-untyped-def]
         left[free] -= 1
 
 
-def spilled(parts: np.ndarray, k: int, limit: int) -> np.ndarray:
+def limit_parts(parts: np.ndarray, k: int, limit: int) -> np.ndarray:
     """Change `parts` (m,) int16 in place so that none has more than `limit` edges: the bound for
     rules that know no balance.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.partition.ends import Ends, side
+from tux.partition.ends import EdgeEnds, side
 
 Chunks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
 """Each call begins again and gives the same edges, in the same order, as arrays (src, dst) of
@@ -16,7 +16,7 @@ any length.
 
 
 @dataclass(frozen=True)
-class Chunked:
+class ChunkedEdges:
     """The edges of a reader of chunks: `edges` in all, between `vertices`; the first `sources` of
     them are the sources of a bipartite graph, else `bipartite` is false.
     """
@@ -33,7 +33,7 @@ class Chunked:
         """
         kind = np.int32 if self.vertices < 2**31 else np.int64
         left = self.edges
-        for src, dst, sources, targets in _checked(self.read):
+        for src, dst, sources, targets in _check_chunks(self.read):
             left -= len(src)
             if sources > self.sources or targets > self.vertices - self.sources * self.bipartite:
                 left = -1
@@ -45,12 +45,12 @@ class Chunked:
             raise ValueError("the chunks are not the same edges at every reading")
 
 
-def counted(chunks: Chunks, bipartite: bool) -> Chunked:
+def count_chunks(chunks: Chunks, bipartite: bool) -> ChunkedEdges:
     """Read the chunks once to count edges and vertices. Raise ValueError for what `ends` refuses,
     and for vertices not numbered densely from 0.
     """
     m = sources = targets = 0
-    for src, _, most, others in _checked(chunks):
+    for src, _, most, others in _check_chunks(chunks):
         m, sources, targets = m + len(src), max(sources, most), max(targets, others)
     if not bipartite:
         sources = targets = max(sources, targets)
@@ -59,20 +59,20 @@ def counted(chunks: Chunks, bipartite: bool) -> Chunked:
             f"a vertex has the number {max(sources, targets) - 1} in a graph of {m} edges: number "
             "the vertices densely, from 0"
         )
-    return Chunked(chunks, m, sources + targets if bipartite else sources, sources, bipartite)
+    return ChunkedEdges(chunks, m, sources + targets if bipartite else sources, sources, bipartite)
 
 
-def sliced(edges: Ends, size: int) -> Chunked:
+def slice_edges(edges: EdgeEnds, size: int) -> ChunkedEdges:
     """Slice edges in memory into chunks of at most `size`."""
 
     def read() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for lo in range(0, len(edges.src), size):
             yield edges.src[lo : lo + size], edges.dst[lo : lo + size]
 
-    return Chunked(read, len(edges.src), edges.vertices, edges.vertices, False)
+    return ChunkedEdges(read, len(edges.src), edges.vertices, edges.vertices, False)
 
 
-def _checked(chunks: Chunks) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
+def _check_chunks(chunks: Chunks) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
     for src, dst in chunks():
         first, sources = side(src, "src")
         second, targets = side(dst, "dst")

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.adjacency import Adjacency
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends
-from tux.partition.grouped import grouped
-from tux.partition.least_loaded import grown, tournament
-from tux.partition.lower_degree import owned
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds
+from tux.partition.grouped import group_by_key
+from tux.partition.least_loaded import replay_matches, tournament
+from tux.partition.lower_degree import count_lower_ends
 
 _ROUNDS = 4
 _ENOUGH = 40  # clusters for each part
@@ -46,7 +46,7 @@ class _Level(NamedTuple):
     weight: np.ndarray  # (n,) int64
 
 
-@compiled
+@cached_njit
 def _pull(level, order, label, total, most):  # type: ignore[no-untyped-def]
     """Run one round: each vertex goes to the label that most of its edges lead to, if that label's
     weight stays within `most`. Return the number of moves.
@@ -78,7 +78,7 @@ def _pull(level, order, label, total, most):  # type: ignore[no-untyped-def]
     return moved
 
 
-@compiled
+@cached_njit
 def _contract(level, members, starts, label, near, times, first):  # type: ignore[no-untyped-def]
     """Fill `near`, `times`, `first` with the edges between clusters; return how many entries there
     are.
@@ -101,7 +101,7 @@ def _contract(level, members, starts, label, near, times, first):  # type: ignor
     return end
 
 
-@compiled
+@cached_njit
 def _deal(level, order, label, total, most, winners):  # type: ignore[no-untyped-def]
     edges = np.zeros(len(total), np.int64)
     for v in order:
@@ -115,13 +115,13 @@ def _deal(level, order, label, total, most, winners):  # type: ignore[no-untyped
                 best = p
         label[v] = best
         total[best] += level.weight[v]
-        grown(winners, total, best)
+        replay_matches(winners, total, best)
         for j in range(level.first[v], level.first[v + 1]):
             if label[level.near[j]] >= 0:
                 edges[label[level.near[j]]] = 0
 
 
-def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarray]:
+def _coarsen(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarray]:
     """Return the level of clusters up to weight `most`, and the cluster of each vertex."""
     n = len(level.weight)
     label, total = np.arange(n), level.weight.copy()
@@ -131,7 +131,7 @@ def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarra
             break
     _, label = np.unique(label, return_inverse=True)
     clusters = int(label.max(initial=-1)) + 1
-    starts, members = grouped(label, np.arange(n), clusters)
+    starts, members = group_by_key(label, np.arange(n), clusters)
     near, times, first = (
         np.empty_like(level.near),
         np.empty_like(level.times),
@@ -142,19 +142,19 @@ def _coarser(level: _Level, most: float, rounds: int) -> tuple[_Level, np.ndarra
     return _Level(first, near[:end].copy(), times[:end].copy(), weight), label
 
 
-def clustered(edges: Ends, lists: Adjacency, k: int) -> np.ndarray:
+def cluster_vertices(edges: EdgeEnds, lists: Adjacency, k: int) -> np.ndarray:
     """Assign a part to each vertex (n,) int64 with about equal numbers of edges by the lower-degree
     rule, and few edges between parts.
     """
     weight = np.zeros(edges.vertices, np.int64)
-    owned(edges.src, edges.dst, lists.degree, weight)
+    count_lower_ends(edges.src, edges.dst, lists.degree, weight)
     level = _Level(
         lists.first, lists.entry[:, 0].copy(), np.ones(len(lists.entry), lists.entry.dtype), weight
     )
     mean = weight.sum() / k
     levels, labels = [level], []
     while len(level.weight) > _ENOUGH * k:
-        level, label = _coarser(level, max(mean / 8, 1), _ROUNDS)
+        level, label = _coarsen(level, max(mean / 8, 1), _ROUNDS)
         labels.append(label)
         levels.append(level)
         if len(level.weight) > 0.9 * len(levels[-2].weight):

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.least_loaded import grown, tournament
+from tux.partition.compiled import cached_njit
+from tux.partition.least_loaded import replay_matches, tournament
 
 
 def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +20,7 @@ def singletons(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(n, dtype=np.int32 if n < 2**31 else np.int64), degree.copy()
 
 
-@compiled
+@cached_njit
 def gather(src, dst, degree, cluster, volume, most):  # type: ignore[no-untyped-def]
     """Join clusters edge by edge: the end whose cluster is smaller without it (the source, if they
     are equal) joins the other's.
@@ -51,10 +51,10 @@ def parts_of_clusters(volume: np.ndarray, k: int) -> np.ndarray:
     return part
 
 
-@compiled
+@cached_njit
 def _pack(order, volume, load, winners, part):  # type: ignore[no-untyped-def]
     for c in order:
         least = winners[1]
         part[c] = least
         load[least] += volume[c]
-        grown(winners, load, least)
+        replay_matches(winners, load, least)

@@ -10,17 +10,17 @@ from numba import njit
 from tux.partition.sealed import SealedCache
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def cached_njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` to machine code: no GIL, no bounds checks, kept between runs, the same
     result on every machine (no fast-math).
 
     Where no folder can be written, code is compiled anew in every process; that is slower, never an
     error.
     """
-    return kept(njit(nogil=True, error_model="numpy")(function), function)
+    return add_disk_cache(njit(nogil=True, error_model="numpy")(function), function)
 
 
-def kept(made: Any, function: Callable[..., Any]) -> Any:
+def add_disk_cache(made: Any, function: Callable[..., Any]) -> Any:
     """Give `made`, which numba compiles `function` to, a cache on disk if there is a place for one;
     return it.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
-from tux.partition.compiled import compiled
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
 from tux.partition.hashing import by_hash
 
@@ -37,17 +37,17 @@ def dbh(
         by_lower_degree(a, b, degree, home, out)
         if progress:
             progress((lo + len(a)) / m)
-    return spilled(parts, k, limit)
+    return limit_parts(parts, k, limit)
 
 
-@compiled
+@cached_njit
 def _count(src, dst, degree):  # type: ignore[no-untyped-def]
     for i in range(len(src)):
         degree[src[i]] += 1
         degree[dst[i]] += 1
 
 
-@compiled
+@cached_njit
 def by_lower_degree(src, dst, degree, home, parts):  # type: ignore[no-untyped-def]
     """Write to `parts` (m,) the `home` (n,) of each edge's end of lower `degree` (n,)."""
     for i in range(len(src)):

@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from tux.partition.capacity import capacity
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
-from tux.partition.grouped import grouped
-from tux.partition.least_loaded import grown, tournament
-from tux.partition.presence import hold, larger, least_common, least_of, presence, room
-from tux.partition.scored import count, degree_type, shuffled_parts
+from tux.partition.grouped import group_by_key
+from tux.partition.least_loaded import replay_matches, tournament
+from tux.partition.presence import enlarge, hold, least_common, least_of, presence, room
+from tux.partition.scored import count, degree_type, shuffle_parts
 
 _CHUNK = 1 << 20
 
@@ -42,7 +42,7 @@ def ebv(
     degree = np.zeros(edges.vertices, degree_type(m))
     count(edges.src, edges.dst, degree)
     total = degree[edges.src] + degree[edges.dst]
-    _, order = grouped(
+    _, order = group_by_key(
         total,
         np.arange(m, dtype=np.int32 if m < 2**31 else np.int64),
         int(total.max(initial=0)) + 1,
@@ -56,14 +56,14 @@ def ebv(
         while (at := _place(edges.src, edges.dst, some, parts, at, held, state, each, limit)) < len(
             some
         ):
-            held = larger(held, k)
+            held = enlarge(held, k)
         if progress:
             progress((lo + len(some)) / m)
-    shuffled = shuffled_parts(k, seed)
+    shuffled = shuffle_parts(k, seed)
     return shuffled[parts]
 
 
-@compiled
+@cached_njit
 def _place(src, dst, order, parts, at, held, state, each, limit):  # type: ignore[no-untyped-def]
     """Place the edges ``order[at:]`` up to the one for which there is no room; return its place in
     `order`.
@@ -105,7 +105,7 @@ def _place(src, dst, order, parts, at, held, state, each, limit):  # type: ignor
         cost[best] = (
             load[best] * per_edge + vertices[best] * per_vertex if load[best] < limit else np.inf
         )
-        grown(winners, cost, best)
+        replay_matches(winners, cost, best)
     else:
         at = len(order)
     return at

@@ -13,7 +13,7 @@ Progress = Callable[[float], object] | None
 """Called now and then with the share of the work that is done, from 0 to 1."""
 
 
-class Ends(NamedTuple):
+class EdgeEnds(NamedTuple):
     """The ends of edges: `src`, `dst` (m,) int32, or int64 where there are more than 2^31 vertices;
     numbers below `vertices`.
 
@@ -27,7 +27,7 @@ class Ends(NamedTuple):
     sources: int
 
 
-def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
+def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> EdgeEnds:
     """Return the ends of the edges (src[i], dst[i]); with `bipartite`, equal numbers on the two
     sides are different vertices.
 
@@ -44,16 +44,16 @@ def ends(src: np.ndarray, dst: np.ndarray, bipartite: bool = False) -> Ends:
     dense = 8 * len(first) + 1024
     if bipartite:
         if sources > dense:
-            first, sources = _renumbered(first)
+            first, sources = _renumber(first)
         if targets > dense:
-            second, targets = _renumbered(second)
+            second, targets = _renumber(second)
     elif sources > dense:
-        joined, sources = _renumbered(np.concatenate([first, second]))
+        joined, sources = _renumber(np.concatenate([first, second]))
         first, second = joined[: len(first)], joined[len(first) :]
     vertices = sources + targets if bipartite else sources
     kind = np.int32 if vertices < 2**31 else np.int64
     first, second = np.ascontiguousarray(first, kind), np.ascontiguousarray(second, kind)
-    return Ends(first, second + kind(sources) if bipartite else second, vertices, sources)
+    return EdgeEnds(first, second + kind(sources) if bipartite else second, vertices, sources)
 
 
 def side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
@@ -71,6 +71,6 @@ def side(ids: np.ndarray, name: str) -> tuple[np.ndarray, int]:
     return array, int(array.max()) + 1
 
 
-def _renumbered(ids: np.ndarray) -> tuple[np.ndarray, int]:
+def _renumber(ids: np.ndarray) -> tuple[np.ndarray, int]:
     known, numbers = np.unique(ids, return_inverse=True)
     return numbers, len(known)

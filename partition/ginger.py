@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
-from tux.partition.compiled import compiled
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
-from tux.partition.grouped import grouped
+from tux.partition.grouped import group_by_key
 from tux.partition.hashing import by_hash
 from tux.partition.hybrid import with_low_targets
-from tux.partition.least_loaded import grown, tournament
+from tux.partition.least_loaded import replay_matches, tournament
 
 _CHUNK = 1 << 18
 
@@ -44,7 +44,7 @@ def ginger(
     m, limit = len(edges.src), capacity(len(edges.src), k, cap)
     if not m:
         return np.empty(0, np.int16)
-    starts, sources = grouped(edges.dst, edges.src, edges.vertices)
+    starts, sources = group_by_key(edges.dst, edges.src, edges.vertices)
     low = np.diff(starts) <= theta
     n = np.count_nonzero(np.diff(starts) + np.bincount(edges.src, minlength=edges.vertices))
     # no power: its last bit differs between machines
@@ -57,10 +57,10 @@ def ginger(
         if progress:
             progress(starts[hi] / m)
     home = np.where(home < 0, by_hash(np.arange(edges.vertices), k, seed), home)
-    return spilled(with_low_targets(edges, home, low, None), k, limit)
+    return limit_parts(with_low_targets(edges, home, low, None), k, limit)
 
 
-@compiled
+@cached_njit
 def _place(first, starts, low, sources, home, terms, load, cost, count, winners):  # type: ignore[no-untyped-def]
     weight, per_edge = terms
     for i in range(len(low)):
@@ -85,4 +85,4 @@ def _place(first, starts, low, sources, home, terms, load, cost, count, winners)
         home[first + i] = best
         load[best] += 1 + (hi - lo) * per_edge  # the authors' code truncates this to an integer
         cost[best] = weight * np.sqrt(load[best])
-        grown(winners, cost, best)
+        replay_matches(winners, cost, best)

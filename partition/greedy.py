@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.partition.ends import Progress
-from tux.partition.scored import scored
+from tux.partition.scored import place_by_score
 
 
 def greedy(
@@ -30,4 +30,6 @@ def greedy(
     one that holds none: edges in the order of a search (BFS, a crawl) may all go to one part,
     unless there is a `cap`. The time of an edge grows with |A(u)| + |A(v)|, not with k.
     """
-    return scored(src, dst, k, seed, bipartite, cap, progress, theta=0.0, lam=1.0, counted=True)
+    return place_by_score(
+        src, dst, k, seed, bipartite, cap, progress, theta=0.0, lam=1.0, counted=True
+    )

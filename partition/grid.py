@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
-from tux.partition.compiled import compiled
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
-from tux.partition.hashing import by_hash, hashed
+from tux.partition.hashing import by_hash, hash_values
 
 _CHUNK = 1 << 20
 
@@ -59,7 +59,7 @@ def grid(
             out[:] = cells.parts(a, b)
         if progress:
             progress((lo + len(a)) / m)
-    return spilled(parts, k, limit)
+    return limit_parts(parts, k, limit)
 
 
 class Cells(NamedTuple):
@@ -85,7 +85,7 @@ def cells_of(numbers: np.ndarray, k: int, seed: int) -> Cells:
     """Return the choices of the vertices of these numbers in a grid of k cells."""
     rows = _rows(k)
     last = (k - 1) // rows
-    wide = hashed(numbers, seed)
+    wide = hash_values(numbers, seed)
     column = (wide % np.uint64(k)).astype(np.int16) // rows
     row, row_in_last = (
         (wide % np.uint64(count)).astype(np.int16) for count in (rows, k - last * rows)
@@ -98,7 +98,7 @@ def _rows(k: int) -> int:
     return -(-k // (math.isqrt(k - 1) + 1))
 
 
-@compiled
+@cached_njit
 def _least_loaded(src, dst, home, rows, load, parts):  # type: ignore[no-untyped-def]
     k = len(load)
     for i in range(len(src)):

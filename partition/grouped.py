@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 
-def grouped(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def group_by_key(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort `values` (m,) by `keys` (m,), numbers below n, equal keys in the order given: return
     starts (n+1,) int64 and members (m,).
 
@@ -18,7 +18,7 @@ def grouped(keys: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, n
     return starts[:-1], members
 
 
-@compiled
+@cached_njit
 def _sort(keys, values, starts, members):  # type: ignore[no-untyped-def]
     # Counts are kept two places to the right, so that starts[v + 1] is first the beginning of v,
     # and its end when all of v is placed.

@@ -9,7 +9,7 @@ _GOLDEN, _M1, _M2 = (
 )
 
 
-def hashed(values: np.ndarray, seed: int) -> np.ndarray:
+def hash_values(values: np.ndarray, seed: int) -> np.ndarray:
     """Hash `values` (n,) under `seed` by SplitMix64's finaliser; uint64 (n,)."""
     with np.errstate(over="ignore"):
         z = np.asarray(values).astype(np.uint64) * _GOLDEN + np.uint64(seed % 2**64) * _M1 + _GOLDEN
@@ -20,4 +20,4 @@ def hashed(values: np.ndarray, seed: int) -> np.ndarray:
 
 def by_hash(values: np.ndarray, k: int, seed: int) -> np.ndarray:
     """Return ``hash(values) mod k`` as parts (n,) int16."""
-    return (hashed(values, seed) % np.uint64(k)).astype(np.int16)
+    return (hash_values(values, seed) % np.uint64(k)).astype(np.int16)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.partition.ends import Progress
-from tux.partition.scored import scored
+from tux.partition.scored import place_by_score
 
 
 def hdrf(
@@ -41,7 +41,7 @@ def hdrf(
     """
     if degrees not in ("partial", "exact"):
         raise ValueError(f"degrees={degrees!r}: they can be partial or exact")
-    return scored(
+    return place_by_score(
         src,
         dst,
         k,

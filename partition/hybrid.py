@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
-from tux.partition.ends import Ends, Progress, ends
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.ends import EdgeEnds, Progress, ends
 from tux.partition.hashing import by_hash
 
 _CHUNK = 1 << 20
@@ -33,11 +33,11 @@ def hybrid(
     limit = capacity(len(edges.src), k, cap)
     home = by_hash(np.arange(edges.vertices), k, seed)
     low = np.bincount(edges.dst, minlength=edges.vertices) <= theta
-    return spilled(with_low_targets(edges, home, low, progress), k, limit)
+    return limit_parts(with_low_targets(edges, home, low, progress), k, limit)
 
 
 def with_low_targets(
-    edges: Ends, home: np.ndarray, low: np.ndarray, progress: Progress
+    edges: EdgeEnds, home: np.ndarray, low: np.ndarray, progress: Progress
 ) -> np.ndarray:
     """Place each edge in the `home` (n,) int16 of its target where that is `low` (n,) bool, else of
     its source; parts (m,) int16.

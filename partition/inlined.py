@@ -10,7 +10,7 @@ from typing import Any
 from numba import njit
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+def inline_njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` for the use of `cached_njit` ones alone, which keep its machine code with
     theirs; same rules of arithmetic.
     """

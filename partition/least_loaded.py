@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 
 def tournament(k: int, load: np.ndarray | None = None) -> np.ndarray:
@@ -25,8 +25,8 @@ def tournament(k: int, load: np.ndarray | None = None) -> np.ndarray:
     return winners
 
 
-@compiled
-def grown(winners, load, part):  # type: ignore[no-untyped-def]
+@cached_njit
+def replay_matches(winners, load, part):  # type: ignore[no-untyped-def]
     """Play again the matches that `part` had won, after its load (k,) grew. The others stand: their
     winner has not changed.
     """

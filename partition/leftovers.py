@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends
-from tux.partition.grouped import grouped
-from tux.partition.least_loaded import grown, tournament
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds
+from tux.partition.grouped import group_by_key
+from tux.partition.least_loaded import replay_matches, tournament
 
 
-@compiled
+@cached_njit
 def _distinct(starts, held, size, k):  # type: ignore[no-untyped-def]
     """Leave each part once among the parts of a vertex's edges, in the order of the edges; there
     are then size[v] of them.
@@ -25,7 +25,7 @@ def _distinct(starts, held, size, k):  # type: ignore[no-untyped-def]
                 size[v] += 1
 
 
-@compiled
+@cached_njit
 def _place(pairs, chosen, starts, held, size, load, limit, winners):  # type: ignore[no-untyped-def]
     seen = np.full(len(load), -1, np.int64)  # the last edge whose first end was found in a part
     for i in range(len(pairs)):
@@ -41,14 +41,14 @@ def _place(pairs, chosen, starts, held, size, load, limit, winners):  # type: ig
                     best, most = p, there
         chosen[i] = best
         load[best] += 1
-        grown(winners, load, best)
+        replay_matches(winners, load, best)
         for v in pairs[i]:
             if not (held[starts[v] : starts[v] + size[v]] == best).any():
                 held[starts[v] + size[v]] = best
                 size[v] += 1
 
 
-def place(edges: Ends, parts: np.ndarray, left: np.ndarray, k: int, limit: int) -> None:
+def place(edges: EdgeEnds, parts: np.ndarray, left: np.ndarray, k: int, limit: int) -> None:
     """Choose `parts` (m,) anew for the edges `left`, in their order, so that none exceeds `limit`;
     k limit >= m.
 
@@ -66,13 +66,15 @@ def place(edges: Ends, parts: np.ndarray, left: np.ndarray, k: int, limit: int) 
         for rows in [np.flatnonzero(wanted[side])]
     ]
     keys = np.concatenate([number[vertices] for vertices, _ in sides])
-    starts, held = grouped(keys, np.concatenate([those for _, those in sides]), int(wanted.sum()))
+    starts, held = group_by_key(
+        keys, np.concatenate([those for _, those in sides]), int(wanted.sum())
+    )
     size = np.zeros(len(starts) - 1, np.int64)
     _distinct(starts, held, size, k)
     load, winners = np.zeros(k, np.int64), tournament(k)
     for p, taken in enumerate(np.bincount(parts[parts >= 0], minlength=k)):
         load[p] = taken
-        grown(winners, load, p)
+        replay_matches(winners, load, p)
     pairs, chosen = (
         np.stack([number[edges.src[left]], number[edges.dst[left]]], 1),
         np.empty(len(left), np.int16),

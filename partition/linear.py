@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.partition.hashing import by_hash
-from tux.partition.least_loaded import grown
+from tux.partition.least_loaded import replay_matches
 from tux.partition.presence import hold, holds, room
-from tux.partition.scored import Placed, place_by
+from tux.partition.scored import Placement, place_by
 
 _BLOCK = 1 << 16
 
 
-class Linear(NamedTuple):
+class LinearRule(NamedTuple):
     """The rule of 2PS-L: the part `home` (n,) int16 of each vertex's cluster, that `cluster` (n,)
     and the clusters' `volume` (n,).
     """
@@ -29,9 +29,9 @@ class Linear(NamedTuple):
     limit: int  # edges in a part
 
 
-def linear(
+def linear_rule(
     home: np.ndarray, cluster: np.ndarray, volume: np.ndarray, k: int, seed: int, limit: int
-) -> Linear:
+) -> LinearRule:
     """Return the rule of 2PS-L with the hashes of vertices, which are made by blocks to save
     memory.
     """
@@ -39,19 +39,19 @@ def linear(
     for lo in range(0, len(home), _BLOCK):
         hi = min(lo + _BLOCK, len(home))
         last_resort[lo:hi] = by_hash(np.arange(lo, hi), k, seed)
-    return Linear(home, cluster, volume, last_resort, limit)
+    return LinearRule(home, cluster, volume, last_resort, limit)
 
 
 def place_linear(
-    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Linear
-) -> Placed:
+    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placement, rule: LinearRule
+) -> Placement:
     """Give a part to each edge whose entry in `parts` (m,) int16 is negative; return the state
     after them.
     """
     return place_by(_place, src, dst, parts, placed, rule)
 
 
-@compiled
+@cached_njit
 def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
     """Place edges from `at` on, up to the one that is returned, for which there is no room in the
     pool.
@@ -86,7 +86,7 @@ def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
                 best = np.int64(winners[1])
         parts[i] = best
         load[best] += 1
-        grown(winners, load, best)
+        replay_matches(winners, load, best)
         hold(first, length, number, word, used, u, best, k)
         hold(first, length, number, word, used, v, best, k)
     else:

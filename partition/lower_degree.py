@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends
-from tux.partition.least_loaded import grown, tournament
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds
+from tux.partition.least_loaded import replay_matches, tournament
 
 
-@compiled
-def owned(src, dst, degree, edges):  # type: ignore[no-untyped-def]
+@cached_njit
+def count_lower_ends(src, dst, degree, edges):  # type: ignore[no-untyped-def]
     """Add to `edges` (n,) how many edges each vertex has whose other end has no lower degree; of
     equals, the source counts.
     """
@@ -20,7 +20,7 @@ def owned(src, dst, degree, edges):  # type: ignore[no-untyped-def]
         edges[src[i] if degree[src[i]] <= degree[dst[i]] else dst[i]] += 1
 
 
-@compiled
+@cached_njit
 def _assign(src, dst, degree, home, limit, load, winners, parts):  # type: ignore[no-untyped-def]
     for i in range(len(src)):
         low, high = (src[i], dst[i]) if degree[src[i]] <= degree[dst[i]] else (dst[i], src[i])
@@ -31,11 +31,11 @@ def _assign(src, dst, degree, home, limit, load, winners, parts):  # type: ignor
             p = winners[1]
         parts[i] = p
         load[p] += 1
-        grown(winners, load, p)
+        replay_matches(winners, load, p)
 
 
 def lower_degree(
-    edges: Ends, degree: np.ndarray, home: np.ndarray, k: int, limit: int
+    edges: EdgeEnds, degree: np.ndarray, home: np.ndarray, k: int, limit: int
 ) -> np.ndarray:
     """Place each edge in `home` (n,) of its end of lower degree, else of the other end, else in the
     least loaded part; parts (m,) int16.

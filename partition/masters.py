@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.capacity import check_parts
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import ends
-from tux.partition.hashing import hashed
+from tux.partition.hashing import hash_values
 from tux.partition.replicas import Replicas, replicas
 
 METHODS = ("load", "random")
@@ -65,7 +65,7 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
         raise ValueError(f"masters by {method!r}: it can be {', '.join(METHODS)}")
     counts = held.counts
     if method == "random":
-        draw = hashed(np.arange(len(counts)), seed)
+        draw = hash_values(np.arange(len(counts)), seed)
         home = (draw % np.uint64(k)).astype(np.int16)
         some = np.flatnonzero(counts)
         home[some] = held.part[
@@ -83,7 +83,7 @@ def homes(held: Replicas, k: int, seed: int = 0, *, method: str = "load") -> np.
     order = order.astype(np.int32 if len(counts) < 2**31 else np.int64)
     mirrors = int(loads.rows.sum()) - len(order)
     choose(held, order, loads, len(counts) - len(alone), mirrors, home)
-    home[alone] = np.repeat(np.arange(k, dtype=np.int16), filled(loads.mastered, len(alone)))
+    home[alone] = np.repeat(np.arange(k, dtype=np.int16), fill_evenly(loads.mastered, len(alone)))
     return home
 
 
@@ -121,7 +121,7 @@ def choose(
     _choose(held.first, held.part, held.edges, order, *loads, home, means, most)
 
 
-@compiled
+@cached_njit
 def _choose(first, part, edges, order, mastered, rows, home, means, most):  # type: ignore[no-untyped-def]
     mean_masters, mean_rows = means
     most_masters, most_rows = most
@@ -144,7 +144,7 @@ def _choose(first, part, edges, order, mastered, rows, home, means, most):  # ty
         rows[best] += more
 
 
-def filled(load: np.ndarray, count: int) -> np.ndarray:
+def fill_evenly(load: np.ndarray, count: int) -> np.ndarray:
     """Share out `count` equal things so that the least loaded parts are filled up evenly: return
     the number of each part (k,) int64.
     """

@@ -36,8 +36,8 @@ import numpy as np
 
 from tux.partition.adjacency import Adjacency, adjacency, mean_degree
 from tux.partition.capacity import MOST_PARTS, capacity
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends, Progress, ends
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds, Progress, ends
 from tux.partition.leftovers import place
 
 MARK, KEY, BEFORE, AFTER = range(4)
@@ -65,7 +65,7 @@ class _Growth(NamedTuple):
     scan: np.ndarray
 
 
-@compiled
+@cached_njit
 def _first_vertex(lists, growth, start, mean):  # type: ignore[no-untyped-def]
     entry, first, parts, last, row, scan = (
         lists.entry,
@@ -94,7 +94,7 @@ def _first_vertex(lists, growth, start, mean):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@cached_njit
 def _grow(lists, growth, span, limit, start, mean):  # type: ignore[no-untyped-def]
     """Grow the parts span[0] .. span[1] - 1 to `limit` edges. One function, as arrays are
     counted: calls cost more than steps.
@@ -168,7 +168,7 @@ def _grow(lists, growth, span, limit, start, mean):  # type: ignore[no-untyped-d
             row[head, BEFORE], row[head, AFTER] = head, head
 
 
-def _begun(lists: Adjacency, m: int) -> _Growth:
+def _begin_growth(lists: Adjacency, m: int) -> _Growth:
     n, listed = len(lists.degree), np.diff(lists.first)
     row = np.full((n + int(listed.max(initial=0)) + 1, 4), -1, lists.entry.dtype)
     row[:n][lists.degree > listed, MARK] = HIGH
@@ -183,14 +183,14 @@ def full(edges: int, k: int, cap: float | None) -> int:
     return min(capacity(edges, k, FULL), capacity(edges, k, cap))
 
 
-def grown(
-    edges: Ends, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None
+def grow_parts(
+    edges: EdgeEnds, lists: Adjacency, k: int, limit: int, seed: int = 0, progress: Progress = None
 ) -> np.ndarray:
     """Run NE++ on edges with these lists, which it leaves in disorder; parts (m,) int16 with at
     most `limit` edges, k limit >= m.
     """
     m = len(edges.src)
-    growth = _begun(lists, m)
+    growth = _begin_growth(lists, m)
     high = growth.row[: edges.vertices, MARK] == HIGH
     unlisted = high[edges.src] & high[edges.dst] if high.any() else np.zeros(0, bool)
     start = seed * _STEP % max(edges.vertices, 1)
@@ -235,4 +235,4 @@ def ne(
         raise ValueError(f"tau={tau}: it is a multiple of the mean degree, above 0")
     edges = ends(src, dst, bipartite)
     limit = full(len(edges.src), k, cap)
-    return grown(edges, adjacency(edges, tau), k, limit, seed, progress)
+    return grow_parts(edges, adjacency(edges, tau), k, limit, seed, progress)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
+from tux.partition.capacity import capacity, limit_parts
 from tux.partition.ends import Progress, ends
 from tux.partition.hashing import by_hash
 
@@ -59,4 +59,4 @@ def by_one_end(
         parts[lo : lo + _CHUNK] = by_hash(end[lo : lo + _CHUNK], k, seed)
         if progress:
             progress(min(lo + _CHUNK, len(end)) / len(end))
-    return spilled(parts, k, limit)
+    return limit_parts(parts, k, limit)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
-from tux.partition.compiled import compiled
+from tux.partition.capacity import capacity, limit_parts
+from tux.partition.compiled import cached_njit
 from tux.partition.difference_cover import difference_cover
 from tux.partition.ends import Progress, ends
 from tux.partition.hashing import by_hash
@@ -39,11 +39,11 @@ def pds(
     edges = ends(src, dst, bipartite)
     limit = capacity(len(edges.src), k, cap)
     home = by_hash(np.arange(edges.vertices), k, seed)
-    parts = of_homes(edges.src, edges.dst, home, np.zeros(k, np.int64), progress)
-    return spilled(parts, k, limit)
+    parts = place_by_homes(edges.src, edges.dst, home, np.zeros(k, np.int64), progress)
+    return limit_parts(parts, k, limit)
 
 
-def of_homes(
+def place_by_homes(
     src: np.ndarray, dst: np.ndarray, home: np.ndarray, load: np.ndarray, progress: Progress = None
 ) -> np.ndarray:
     """Place edges between vertices whose hashes are `home` (n,), when the parts have `load` (k,)
@@ -70,7 +70,7 @@ def _meetings(k: int) -> tuple[np.ndarray, np.ndarray]:
     return starts, np.repeat(cover, len(cover))[order]
 
 
-@compiled
+@cached_njit
 def _least_loaded(src, dst, home, starts, members, load, parts):  # type: ignore[no-untyped-def]
     k = len(load)
     for i in range(len(src)):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.bits import lowest
-from tux.partition.inlined import inlined
+from tux.partition.inlined import inline_njit
 
 
 class Presence(NamedTuple):
@@ -40,7 +40,7 @@ def presence(n: int, k: int) -> Presence:
     )
 
 
-def larger(held: Presence, k: int) -> Presence:
+def enlarge(held: Presence, k: int) -> Presence:
     """Copy the state into a larger pool. Kernels cannot make room: they stop where `room` is false,
     and go on after this.
     """
@@ -51,13 +51,13 @@ def larger(held: Presence, k: int) -> Presence:
     return held._replace(number=number, word=word)
 
 
-@inlined
+@inline_njit
 def room(word, used, k):  # type: ignore[no-untyped-def]
     """Return whether both ends of one more edge can be held, wherever it is placed."""
     return used[0] + 2 * ((k + 63) // 64) <= len(word)
 
 
-@inlined
+@inline_njit
 def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-untyped-def]
     """Put `part` into A(v); return whether it was not there. There must be `room`."""
     wanted, bit = part >> 6, np.uint64(1) << np.uint64(part & 63)
@@ -86,7 +86,7 @@ def hold(first, length, number, word, used, v, part, k):  # type: ignore[no-unty
     return new
 
 
-@inlined
+@inline_njit
 def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
     """Return whether `part` is in A(v). There must be `room`, so that one word after the last can
     be looked at; for the reason, see the comment in `hold`.
@@ -98,7 +98,7 @@ def holds(first, length, number, word, v, part):  # type: ignore[no-untyped-def]
     return (at < end) & (number[at] == wanted) & (word[at] & bit != 0)
 
 
-@inlined
+@inline_njit
 def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-def]
     """Return the part of A(v) with the least `load` (k,), the lowest number of several; -1 if A(v)
     is empty.
@@ -114,7 +114,7 @@ def least_of(first, length, number, word, v, load):  # type: ignore[no-untyped-d
     return best
 
 
-@inlined
+@inline_njit
 def least_common(first, length, number, word, u, v, load):  # type: ignore[no-untyped-def]
     """Return the part that is in A(u) and in A(v) with the least `load` (k,), the lowest number of
     several; -1 if there is none.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.partition.capacity import MOST_PARTS, capacity, check_parts
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends, ends
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds, ends
 from tux.partition.masters import homes
 from tux.partition.replicas import Replicas, replicas
 
@@ -129,8 +129,8 @@ def quality(
     check_parts(k)
     edges = ends(src, dst, bipartite)
     held = replicas(edges, parts, k)
-    homes_of = None if masters is None else _checked(masters, edges.vertices)
-    judged = _types(_ranges(edges, bipartite), held, homes_of, k, row_bytes, syncs)
+    homes_of = None if masters is None else _check_masters(masters, edges.vertices)
+    judged = _judge_types(_ranges(edges, bipartite), held, homes_of, k, row_bytes, syncs)
     vertices, mastered, sent, received = np.sum([tally for _, tally in judged], axis=0)
     present = np.flatnonzero(held.counts)
     counts, degrees = held.counts[present], held.degrees()[present]
@@ -161,14 +161,14 @@ def quality(
     )
 
 
-def _ranges(edges: Ends, bipartite: bool) -> list[tuple[str, int, int]]:
+def _ranges(edges: EdgeEnds, bipartite: bool) -> list[tuple[str, int, int]]:
     """Return the vertex types: name, first vertex, and the one after the last."""
     if bipartite:
         return [("source", 0, edges.sources), ("target", edges.sources, edges.vertices)]
     return [("vertex", 0, edges.vertices)]
 
 
-def _types(
+def _judge_types(
     ranges: Sequence[tuple[str, int, int]],
     held: Replicas,
     masters: np.ndarray | None,
@@ -180,7 +180,7 @@ def _types(
     sizes = _per_type(row_bytes, len(ranges), "row_bytes")
     often = _per_type(syncs, len(ranges), "syncs")
     return [
-        _type(
+        _judge_type(
             name,
             held.between(low, high),
             None if masters is None else masters[low:high],
@@ -191,7 +191,7 @@ def _types(
     ]
 
 
-def _checked(masters: np.ndarray, n: int) -> np.ndarray:
+def _check_masters(masters: np.ndarray, n: int) -> np.ndarray:
     """Return given masters as int16. Raise ValueError unless there is a possible part for each
     vertex.
     """
@@ -224,7 +224,7 @@ def _per_type(value: Any, types: int, name: str) -> list[Any]:
     return entries
 
 
-@compiled
+@cached_njit
 def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-untyped-def]
     """Count, per part, replicas, masters, rows that mirrors send up and rows that masters send
     down.
@@ -252,7 +252,7 @@ def _tally(first, part, home, held, mastered, up, down):  # type: ignore[no-unty
     return -1
 
 
-def _type(
+def _judge_type(
     name: str, mine: Replicas, masters: np.ndarray | None, k: int, size: RowBytes, syncs: float
 ) -> tuple[TypeQuality, np.ndarray]:
     """Judge one type; return that with its (vertices, masters, bytes sent, bytes received) of each

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.capacity import capacity, spilled
+from tux.partition.capacity import capacity, limit_parts
 from tux.partition.ends import Progress, ends
-from tux.partition.hashing import by_hash, hashed
+from tux.partition.hashing import by_hash, hash_values
 
 _CHUNK = 1 << 20
 
@@ -31,13 +31,13 @@ def random(
     parts = np.empty(len(first), np.int16)
     for lo in range(0, len(first), _CHUNK):
         a, b = first[lo : lo + _CHUNK], second[lo : lo + _CHUNK]
-        parts[lo : lo + _CHUNK] = of_pairs(a, b, k, seed)
+        parts[lo : lo + _CHUNK] = hash_pairs(a, b, k, seed)
         if progress:
             progress((lo + len(a)) / len(first))
-    return spilled(parts, k, limit)
+    return limit_parts(parts, k, limit)
 
 
-def of_pairs(first: np.ndarray, second: np.ndarray, k: int, seed: int) -> np.ndarray:
+def hash_pairs(first: np.ndarray, second: np.ndarray, k: int, seed: int) -> np.ndarray:
     """Return the part of each edge between vertices of these numbers, (m,) int16."""
     low, high = np.minimum(first, second), np.maximum(first, second)
-    return by_hash(hashed(low, seed) ^ high.astype(np.uint64), k, seed)
+    return by_hash(hash_values(low, seed) ^ high.astype(np.uint64), k, seed)

@@ -8,7 +8,7 @@ import numpy as np
 MOST_IN_MEMORY = 200_000_000
 
 
-def recommended(
+def recommend_partitioner(
     src: np.ndarray, dst: np.ndarray, k: int, *, bipartite: bool = False
 ) -> tuple[str, str]:
     """Return the name of a partitioner for k parts of the edges (src[i], dst[i]), and the reason in
@@ -23,13 +23,13 @@ def recommended(
         sources, targets = (
             np.count_nonzero(np.bincount(side)) if len(side) else 0 for side in (src, dst)
         )
-        return for_two_types(int(sources), int(targets))
+        return recommend_for_types(int(sources), int(targets))
     if len(src) > MOST_IN_MEMORY:
         return "two_phase", f"{len(src):,} edges of one type are more than ne would hold in memory"
     return "ne", f"{len(src):,} edges of one type: the fewest replicas for the time"
 
 
-def for_two_types(sources: int, targets: int) -> tuple[str, str]:
+def recommend_for_types(sources: int, targets: int) -> tuple[str, str]:
     """Return the name of a partitioner for edges from so many vertices to so many of another type,
     and the reason in a line: `aweto`, which keeps the larger side whole.
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.ends import Ends
+from tux.partition.compiled import cached_njit
+from tux.partition.ends import EdgeEnds
 
 
 class Replicas(NamedTuple):
@@ -41,14 +41,14 @@ class Replicas(NamedTuple):
         return Replicas(bounds - bounds[0], self.part[inside], self.edges[inside])
 
 
-@compiled
+@cached_njit
 def _by_part(parts, bounds, order):  # type: ignore[no-untyped-def]
     for i in range(len(parts)):
         order[bounds[parts[i]]] = i
         bounds[parts[i]] += 1
 
 
-@compiled
+@cached_njit
 def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-untyped-def]
     """Count each vertex's replicas into `first`, if `part` is empty; else fill them in, `first[v]`
     being v's next free place.
@@ -71,7 +71,7 @@ def _hold(src, dst, parts, order, last, first, part, edges):  # type: ignore[no-
                 break
 
 
-def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
+def replicas(edges: EdgeEnds, parts: np.ndarray, k: int) -> Replicas:
     """Return the replicas of an assignment `parts` (m,) of edges to k parts, in time and memory
     linear in vertices, edges and k.
 
@@ -120,14 +120,14 @@ def replicas(edges: Ends, parts: np.ndarray, k: int) -> Replicas:
     return Replicas(first, part, count)
 
 
-def gathered(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
+def gather_replicas(ends_by_part: Sequence[np.ndarray], n: int) -> Replicas:
     """Return the replicas of vertices 0 to n-1, from each part's ends of edges: arrays of vertices,
     one entry an end, in any order.
     """
-    return of_counts([_counted(own, n) for own in ends_by_part], n)
+    return replicas_of_counts([_count_distinct(own, n) for own in ends_by_part], n)
 
 
-def of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas:
+def replicas_of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas:
     """Return the replicas of vertices 0 to n-1, from each part's vertices, each once, and how many
     edges each has there.
     """
@@ -143,7 +143,7 @@ def of_counts(held: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> Replicas
     return Replicas(first, part, edges)
 
 
-def _counted(vertices: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _count_distinct(vertices: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct ones of `vertices`, ascending, and how often each occurs; without sorting
     where there are many.
     """

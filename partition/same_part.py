@@ -6,25 +6,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.partition.least_loaded import grown
-from tux.partition.presence import hold, larger, room
-from tux.partition.scored import Placed
+from tux.partition.compiled import cached_njit
+from tux.partition.least_loaded import replay_matches
+from tux.partition.presence import enlarge, hold, room
+from tux.partition.scored import Placement
 
 
 def same_part(
-    src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placed, limit: int
-) -> Placed:
+    src: np.ndarray, dst: np.ndarray, home: np.ndarray, placed: Placement, limit: int
+) -> Placement:
     """Place those of these edges with ``home[u] == home[v]`` (n,) that find less than `limit` edges
     there; return the state after them.
     """
     at = 0
     while (at := _same(src, dst, home, at, placed, limit)) < len(src):
-        placed = placed._replace(held=larger(placed.held, len(placed.load)))
+        placed = placed._replace(held=enlarge(placed.held, len(placed.load)))
     return placed
 
 
-@compiled
+@cached_njit
 def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
     """Place edges from `at` on, up to the one that is returned, for which there is no room in the
     pool.
@@ -42,7 +42,7 @@ def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
             break
         load[part] += 1
         most[0] = max(most[0], load[part])
-        grown(winners, load, part)
+        replay_matches(winners, load, part)
         hold(first, length, number, word, used, u, part, k)
         hold(first, length, number, word, used, v, part, k)
     else:
@@ -50,7 +50,7 @@ def _same(src, dst, home, at, placed, limit):  # type: ignore[no-untyped-def]
     return at
 
 
-@compiled
+@cached_njit
 def same_part_again(src, dst, home, taken, limit, parts):  # type: ignore[no-untyped-def]
     """Find out once more which edges `same_part` has placed, rather than keep that: into `parts`,
     counted in `taken` (k,).

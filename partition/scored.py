@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.partition.capacity import capacity
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.partition.ends import Progress, ends
-from tux.partition.hashing import hashed
-from tux.partition.least_loaded import grown, tournament
-from tux.partition.presence import Presence, hold, larger, least_common, least_of, presence, room
+from tux.partition.hashing import hash_values
+from tux.partition.least_loaded import replay_matches, tournament
+from tux.partition.presence import Presence, enlarge, hold, least_common, least_of, presence, room
 
 _CHUNK = 1 << 20
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """The state of a placement so far: `degree` (n,) of the vertices, the parts that hold them,
     `load` (k,) int64 in edges, and the parts with the least and the most of it.
     """
@@ -48,9 +48,9 @@ class Rule(NamedTuple):
     counted: bool
 
 
-def nothing_placed(degree: np.ndarray, k: int) -> Placed:
+def empty_placement(degree: np.ndarray, k: int) -> Placement:
     """Return the state before the first edge; `degree` (n,) becomes part of it."""
-    return Placed(
+    return Placement(
         degree,
         presence(len(degree), k),
         np.zeros(k, np.int64),
@@ -64,12 +64,12 @@ def degree_type(m: int) -> type[np.signedinteger]:
     return np.int32 if m < 2**29 else np.int64
 
 
-def shuffled_parts(k: int, seed: int) -> np.ndarray:
+def shuffle_parts(k: int, seed: int) -> np.ndarray:
     """Return the k parts (k,) int16 in an order given by the seed, by which ties are broken."""
-    return np.argsort(hashed(np.arange(k), seed), kind="stable").astype(np.int16)
+    return np.argsort(hash_values(np.arange(k), seed), kind="stable").astype(np.int16)
 
 
-def scored(
+def place_by_score(
     src: np.ndarray,
     dst: np.ndarray,
     k: int,
@@ -92,8 +92,8 @@ def scored(
     if not counted:
         count(edges.src, edges.dst, degree)
     placed, order, parts = (
-        nothing_placed(degree, k),
-        shuffled_parts(k, seed),
+        empty_placement(degree, k),
+        shuffle_parts(k, seed),
         np.full(m, -1, np.int16),
     )
     for lo in range(0, m, _CHUNK):
@@ -105,7 +105,7 @@ def scored(
     return parts
 
 
-@compiled
+@cached_njit
 def count(src, dst, degree):  # type: ignore[no-untyped-def]
     """Add the ends of these edges to `degree` (n,); a self-loop counts twice."""
     for i in range(len(src)):
@@ -114,8 +114,8 @@ def count(src, dst, degree):  # type: ignore[no-untyped-def]
 
 
 def place(
-    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placed, rule: Rule
-) -> Placed:
+    src: np.ndarray, dst: np.ndarray, parts: np.ndarray, placed: Placement, rule: Rule
+) -> Placement:
     """Give a part to each edge whose entry in `parts` (m,) int16 is negative; return the state
     after them.
     """
@@ -127,19 +127,19 @@ def place_by(
     src: np.ndarray,
     dst: np.ndarray,
     parts: np.ndarray,
-    placed: Placed,
+    placed: Placement,
     rule: Any,
-) -> Placed:
+) -> Placement:
     """Place edges as `place` does by a rule's own kernel, which goes on until the pool of replicas
     has no room and returns the edge where that was.
     """
     at = 0
     while (at := kernel(src, dst, parts, at, placed, rule)) < len(src):
-        placed = placed._replace(held=larger(placed.held, len(placed.load)))
+        placed = placed._replace(held=enlarge(placed.held, len(placed.load)))
     return placed
 
 
-@compiled
+@cached_njit
 def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
     """Place edges from `at` on, up to the one that is returned, for which there is no room."""
     degree, held, load, winners, top = placed
@@ -186,7 +186,7 @@ def _place(src, dst, parts, at, placed, rule):  # type: ignore[no-untyped-def]
         parts[i] = best
         load[best] += 1
         most = max(most, load[best])
-        grown(winners, load, best)
+        replay_matches(winners, load, best)
         hold(first, length, number, word, used, u, best, k)
         hold(first, length, number, word, used, v, best, k)
     else:

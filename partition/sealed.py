@@ -41,24 +41,24 @@ class _HomeLocator(UserWideCacheLocator):
         return super().from_function(py_func, py_file) if os.path.isabs(home) else None
 
 
-def _owned(kind: Any) -> Any:
+def _restrict_to_owner(kind: Any) -> Any:
     """Return a `kind` of locator that passes over folders of others: users who share an
     installation would compile each other's files anew in turn.
     """
 
-    class Owned(kind):  # type: ignore[misc]
+    class OwnFolderLocator(kind):  # type: ignore[misc]
         @classmethod
         def from_function(cls, py_func: Any, py_file: str) -> Any:
             found = super().from_function(py_func, py_file)
             own = found is not None and os.stat(found.get_cache_path()).st_uid == os.getuid()
             return found if own else None
 
-    return Owned
+    return OwnFolderLocator
 
 
-class _Places(CompileResultCacheImpl):
+class _CachePlaces(CompileResultCacheImpl):
     _locator_classes = [
-        _owned(_HomeLocator if each is UserWideCacheLocator else each)
+        _restrict_to_owner(_HomeLocator if each is UserWideCacheLocator else each)
         for each in CompileResultCacheImpl._locator_classes
     ]
 
@@ -69,7 +69,7 @@ class SealedCache(FunctionCache):
     Raises RuntimeError where there is no place for files.
     """
 
-    _impl_class = _Places
+    _impl_class = _CachePlaces
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -125,10 +125,10 @@ def _may_load(path: Path) -> bool:
             return True
         else:
             reason = "is damaged"
-    tell_anew(path, reason)
+    warn_not_used(path, reason)
     return False
 
 
-def tell_anew(path: Path, reason: str) -> None:
+def warn_not_used(path: Path, reason: str) -> None:
     """Warn that a file of compiled code is not used."""
     warnings.warn(f"{path} {reason}: its function is compiled anew", stacklevel=2)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.dbh import by_lower_degree
-from tux.partition.ends import Ends
+from tux.partition.ends import EdgeEnds
 from tux.partition.grid import cells_of
 from tux.partition.hashing import by_hash
 from tux.partition.hybrid import THETA, with_low_targets
-from tux.partition.random_cut import of_pairs
+from tux.partition.random_cut import hash_pairs
 
 
 class SomeEdges(NamedTuple):
@@ -39,7 +39,7 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 def _random(edges: SomeEdges, k: int, seed: int) -> Rule:
     number = edges.number
-    return lambda src, dst: of_pairs(number[src], number[dst], k, seed)
+    return lambda src, dst: hash_pairs(number[src], number[dst], k, seed)
 
 
 def _source(edges: SomeEdges, k: int, seed: int) -> Rule:
@@ -63,18 +63,18 @@ def _grid(edges: SomeEdges, k: int, seed: int) -> Rule:
 def _dbh(edges: SomeEdges, k: int, seed: int) -> Rule:
     degree, home = edges.degree, by_hash(edges.number, k, seed)
 
-    def placed(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+    def place_by_degree(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
         parts = np.empty(len(src), np.int16)
         by_lower_degree(src, dst, degree, home, parts)
         return parts
 
-    return placed
+    return place_by_degree
 
 
 def _hybrid(edges: SomeEdges, k: int, seed: int) -> Rule:
     n = len(edges.number)
     home, low = by_hash(edges.number, k, seed), edges.into <= THETA
-    return lambda src, dst: with_low_targets(Ends(src, dst, n, n), home, low, None)
+    return lambda src, dst: with_low_targets(EdgeEnds(src, dst, n, n), home, low, None)
 
 
 BY_ENDS: dict[str, Callable[[SomeEdges, int, int], Rule]] = {

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.partition.capacity import capacity
-from tux.partition.chunked import Chunked, Chunks, counted, sliced
+from tux.partition.chunked import ChunkedEdges, Chunks, count_chunks, slice_edges
 from tux.partition.clusters import gather, parts_of_clusters, singletons
 from tux.partition.ends import Progress, ends
-from tux.partition.linear import linear, place_linear
+from tux.partition.linear import linear_rule, place_linear
 from tux.partition.same_part import same_part, same_part_again
-from tux.partition.scored import Rule, count, degree_type, nothing_placed, place, shuffled_parts
+from tux.partition.scored import Rule, count, degree_type, empty_placement, place, shuffle_parts
 
 SCORINGS = ("hdrf", "linear")
 _CHUNK = 1 << 20
@@ -64,10 +64,10 @@ def two_phase(
     Equal scores, and what else is arbitrary, follow an order of the parts that the seed shuffles.
     ValueError for no passes, or a `lam` below 0 or not finite.
     """
-    rule = _checked(k, seed, cap, scoring, passes, lam)
+    rule = _check_rule(k, seed, cap, scoring, passes, lam)
     edges = ends(src, dst, bipartite)
     parts, lo = np.empty(len(edges.src), np.int16), 0
-    for some in _placed(sliced(edges, _CHUNK), rule, progress):
+    for some in _place_chunks(slice_edges(edges, _CHUNK), rule, progress):
         parts[lo : lo + len(some)] = some
         lo += len(some)
     return parts
@@ -94,11 +94,13 @@ def two_phase_stream(
     64 parts, and a few copies of one chunk. ValueError, beside those of `two_phase`, for vertices
     that are not numbered densely from 0, and for chunks that are not the same at every reading.
     """
-    rule = _checked(k, seed, cap, scoring, passes, lam)
-    return _placed(counted(chunks, bipartite), rule, progress)
+    rule = _check_rule(k, seed, cap, scoring, passes, lam)
+    return _place_chunks(count_chunks(chunks, bipartite), rule, progress)
 
 
-def _checked(k: int, seed: int, cap: float | None, scoring: str, passes: int, lam: float) -> _Rule:
+def _check_rule(
+    k: int, seed: int, cap: float | None, scoring: str, passes: int, lam: float
+) -> _Rule:
     if scoring not in SCORINGS:
         raise ValueError(f"scoring={scoring!r}: it can be {', '.join(SCORINGS)}")
     if passes < 1:
@@ -110,7 +112,7 @@ def _checked(k: int, seed: int, cap: float | None, scoring: str, passes: int, la
     return _Rule(k, seed, cap, scoring, passes, float(lam))
 
 
-def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndarray]:
+def _place_chunks(edges: ChunkedEdges, rule: _Rule, progress: Progress) -> Iterator[np.ndarray]:
     k, m, limit = rule.k, edges.edges, capacity(edges.edges, rule.k, rule.cap)
     readings = _readings(edges, rule.passes + 3, progress)
     degree = np.zeros(edges.vertices, degree_type(m))
@@ -122,13 +124,15 @@ def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndar
             gather(src, dst, degree, cluster, volume, 2 * m / k)
     home = parts_of_clusters(volume, k)[cluster]
     among_two = (
-        linear(home, cluster, volume, k, rule.seed, limit) if rule.scoring == "linear" else None
+        linear_rule(home, cluster, volume, k, rule.seed, limit)
+        if rule.scoring == "linear"
+        else None
     )
     del cluster, volume
-    placed = nothing_placed(degree, k)
+    placed = empty_placement(degree, k)
     for src, dst in next(readings):
         placed = same_part(src, dst, home, placed, limit)
-    taken, order = np.zeros(k, np.int64), shuffled_parts(k, rule.seed)
+    taken, order = np.zeros(k, np.int64), shuffle_parts(k, rule.seed)
     for src, dst in next(readings):
         parts = np.full(len(src), -1, np.int16)
         same_part_again(src, dst, home, taken, limit, parts)
@@ -140,7 +144,7 @@ def _placed(edges: Chunked, rule: _Rule, progress: Progress) -> Iterator[np.ndar
 
 
 def _readings(
-    edges: Chunked, times: int, progress: Progress
+    edges: ChunkedEdges, times: int, progress: Progress
 ) -> Iterator[Iterator[tuple[np.ndarray, np.ndarray]]]:
     """Yield the edges again and again, each chunk reported when it is done."""
 

@@ -16,12 +16,12 @@ from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows, Step
 from tux.stages.apply_sync import ApplySync
-from tux.stages.bind import Udf, named, parameters
+from tux.stages.bind import Udf, parameters, udf_names
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex, shape_of
-from tux.stages.plan import Plan, of_vertices
+from tux.stages.plan import ThreadPlan, plan_vertices
 from tux.stages.row_sets import AllRows, row_set
-from tux.stages.scope import Scope, indented
+from tux.stages.scope import Scope, indent_lines
 from tux.stages.tickets import Items, even_items
 
 TRAVELLING = ("value", "shared", "delta")
@@ -71,7 +71,7 @@ class Apply(CallingStage):
             )
         self.over, self.f, self.gather, self.all, self.each = over, f, gather, all, each
         of = f"each={each}" if each else ""
-        self.label = f"Apply({', '.join(part for part in (over, named(f), of) if part)})"
+        self.label = f"Apply({', '.join(part for part in (over, udf_names(f), of) if part)})"
         self.gathers = over if gather else ""
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
@@ -81,7 +81,7 @@ class Apply(CallingStage):
         self.check(worker)
         fields, cut = (
             worker.program.vertices[self.over].fields,
-            worker.graph.vertices[self.over].cut,
+            worker.graph.vertices[self.over].is_cut,
         )
         remote = cut and (
             self.f is not None or any(field.kind in TRAVELLING for field in fields.values())
@@ -90,7 +90,7 @@ class Apply(CallingStage):
         # not be found out.
         by_block = (remote or self.f is not None) and not self.all
         rows = row_set(worker, self.over, batch, by_block=by_block)
-        again = self.all and batch is not None and batch.several
+        again = self.all and batch is not None and batch.has_several_blocks
         kernel = self._compile(worker, rows, at_home=cut) if self.f is not None else None
         if not remote:
             return LocalApply(self, worker, rows, kernel, again=again)
@@ -99,10 +99,10 @@ class Apply(CallingStage):
             self.over,
             rows,
             kernel,
-            self._changed(worker.program, self.over),
+            self._changed_fields(worker.program, self.over),
             gather=self.gather,
             sees_context=self.f is not None and "tau" in parameters(self.f, self.label),
-            adds_to_context=self._changed(worker.program, "tau") != frozenset(),
+            adds_to_context=self._changed_fields(worker.program, "tau") != frozenset(),
             again=again,
         )
 
@@ -171,7 +171,7 @@ class Apply(CallingStage):
 
         return run
 
-    def _changed(self, program: Program, row: str) -> frozenset[str] | None:
+    def _changed_fields(self, program: Program, row: str) -> frozenset[str] | None:
         """Return the fields that `f` may change of the vertex or of the context; None if they are
         not known, so it may be all.
         """
@@ -180,17 +180,17 @@ class Apply(CallingStage):
         claim = self.plan(program).claims.get(row)
         return claim.writes if claim is not None else None
 
-    def plan(self, program: Program) -> Plan:
+    def plan(self, program: Program) -> ThreadPlan:
         """Return the plan by which threads share the kernel."""
-        return of_vertices(program, self.calls(program, ""))
+        return plan_vertices(program, self.calls(program, ""))
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plan of the one kernel, if there is a UDF."""
         return {"": self.plan(program)} if self.calls(program, role) else {}
 
     def loop(self, scope: Scope, at: str = "j") -> list[str]:
         """Return the lines of the loop over masters lo..hi."""
-        return ["for j in range(lo, hi):", *indented(self.calls_of_row(scope, at))]
+        return ["for j in range(lo, hi):", *indent_lines(self.calls_of_row(scope, at))]
 
     def calls_of_row(self, scope: Scope, at: str) -> list[str]:
         """Return the lines that call `f` for the row `at`."""
@@ -202,7 +202,7 @@ class Apply(CallingStage):
         row = lambda: scope.row(table, of)  # noqa: E731
         ids = lambda: f"{scope.ids(self.over)}[{at}]"  # noqa: E731
         lines = scope.call(self.f, {self.over: row, "v": row}, lambda: f"{ids()}, {entry or ids()}")
-        return [f"for k in range({count}):", *indented(lines)] if entry else lines
+        return [f"for k in range({count}):", *indent_lines(lines)] if entry else lines
 
 
 class LocalApply(Step):
@@ -223,7 +223,7 @@ class LocalApply(Step):
         """Run the UDF on the block's masters, then clear their deltas."""
         if self._kernel is None:
             return
-        with self._worker.timed("apply"):
+        with self._worker.timing("apply"):
             rows = self._rows.here(block)
             # A row that several blocks touch draws other numbers in each.
             salt = block.number + 1 if block and (self._again or self._rows.masked) else 0

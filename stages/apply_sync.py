@@ -19,15 +19,15 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.block import Block
-from tux.protocol.encoding import Arrays, Flagged, chosen, pack, picked
+from tux.protocol.encoding import Arrays, Flagged, choose_rows, pack, pick_changed_fields
 from tux.protocol.message import Kind, Message
 from tux.protocol.payloads import Answer, Contribution
 from tux.protocol.replicas import NO_ROWS
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows
-from tux.protocol.touched import Touched, told_before
+from tux.protocol.touched import RoutePlaces, kept_rows_arrays
 from tux.stages.row_sets import AllRows, TouchedRows
-from tux.stages.touched_masters import TouchedMasters, places
+from tux.stages.touched_masters import TouchedMasters, find_places
 
 KEPT = 4
 """Numbers, for each edge here, of touched masters that are kept from pass to pass: about as much
@@ -86,7 +86,7 @@ class ApplySync(Fold[Contribution]):
         weighted = worker.server.needs_weights(self.table)
         for home in self._homes:
             if isinstance(block_rows, TouchedRows):
-                rows, weights = block_rows.sent(home, number)
+                rows, weights = block_rows.rows_to_send(home, number)
             else:
                 rows = block_rows.up(home, numbers)
                 weights = self._weights[rows] if weighted else None
@@ -98,11 +98,11 @@ class ApplySync(Fold[Contribution]):
             own = None
             if home == worker.rank:
                 masters = self._masters_of(about, number)
-                sent = picked(fields, masters if self._gather else NO_ROWS)
+                sent = pick_changed_fields(fields, masters if self._gather else NO_ROWS)
                 own = Contribution(*head, masters, weights, sent)
             else:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
-                touched = self._told(about, home, number) if block_rows.masked else []
+                touched = self._encode_rows(about, home, number) if block_rows.masked else []
                 arrays = Contribution.arrays(head, touched, weights, pack(fields))
             worker.enqueue(
                 Message(
@@ -124,19 +124,19 @@ class ApplySync(Fold[Contribution]):
             return self._rows.down(self._worker.rank, (number,))
         if number not in self._own_masters:
             route = self._rows.up(self._worker.rank, (number,))
-            at, _ = places(route, rows)
+            at, _ = find_places(route, rows)
             self._own_masters[number] = self._rows.down(self._worker.rank, (number,))[at]
         return self._own_masters[number]
 
-    def _told(self, rows: np.ndarray, home: int, number: int) -> Arrays:
+    def _encode_rows(self, rows: np.ndarray, home: int, number: int) -> Arrays:
         """Return the arrays that tell the home which rows of a block a contribution is about: the
         first time their places in the route, later a mark that they are as before.
         """
         if (home, number) in self._sent_before:
-            return told_before()
+            return kept_rows_arrays()
         self._sent_before.add((home, number))
         route = self._rows.up(home, (number,))
-        return Touched(places(route, rows)[0], len(route)).told(keep=True)
+        return RoutePlaces(find_places(route, rows)[0], len(route)).message_arrays(keep=True)
 
     def read(self, server: Server, message: Message) -> Contribution:
         """Read and check a contribution. This runs on the home."""
@@ -161,7 +161,7 @@ class ApplySync(Fold[Contribution]):
         )
         numbers = np.array(sorted({sent.number for sent in contributions}), np.int32)
         if self._rows.masked:
-            touched = self._touched(server, contributions, numbers)
+            touched = self._touched_masters(server, contributions, numbers)
             fields = self._apply_to(server, contributions[0], touched.rows)
             answers = self._answers_about(server, touched, numbers, fields)
         else:
@@ -170,7 +170,7 @@ class ApplySync(Fold[Contribution]):
         masters.clear_dirty()
         return answers
 
-    def _touched(
+    def _touched_masters(
         self, server: Server, contributions: list[Contribution], numbers: np.ndarray
     ) -> TouchedMasters:
         """Return the masters that contributions to these blocks are about."""
@@ -184,10 +184,10 @@ class ApplySync(Fold[Contribution]):
         """Run the UDF on these masters, and clear their deltas. Returns their fields."""
         masters, kernel = server.masters[self.table], self._kernel
         if kernel is None:
-            fields = masters.flagged(rows)
+            fields = masters.values_and_flags(rows)
         else:
             salt, number = first.number + 1, first.pass_number
-            fields = masters.changed_by(
+            fields = masters.change_and_flag(
                 lambda: kernel(rows, 0, len(rows), salt=salt, pass_number=number),
                 rows,
                 self._writes,
@@ -209,9 +209,9 @@ class ApplySync(Fold[Contribution]):
     def _answer(self, server: Server, worker: int, numbers: np.ndarray) -> Arrays | Answer:
         """Return the answer to a worker: the fields of all its rows in these blocks."""
         masters, rows = server.masters[self.table], self._rows.down(worker, numbers)
-        fields = masters.flagged(rows)
+        fields = masters.values_and_flags(rows)
         if worker == server.rank:
-            return Answer(picked(fields, self._rows.up(worker, numbers)))
+            return Answer(pick_changed_fields(fields, self._rows.up(worker, numbers)))
         server.bytes_dense[self.table] += len(rows) * masters.row_bytes
         return Answer.arrays(numbers, [], pack(fields))
 
@@ -229,16 +229,16 @@ class ApplySync(Fold[Contribution]):
             self._left -= touched.size
         answers: list[Arrays | Answer] = []
         for worker, held in enumerate(touched.held):
-            told = chosen(fields, held)
+            told = choose_rows(fields, held)
             if worker == server.rank:
-                answers.append(Answer(picked(told, touched.own)))
+                answers.append(Answer(pick_changed_fields(told, touched.own)))
                 continue
             server.bytes_dense[self.table] += len(held) * masters.row_bytes
-            said = told_before()
+            said = kept_rows_arrays()
             if not before:
                 route = self._rows.down(worker, numbers)
-                at, _ = places(route, touched.rows)
-                said = Touched(at, len(route)).told(keep=keep)
+                at, _ = find_places(route, touched.rows)
+                said = RoutePlaces(at, len(route)).message_arrays(keep=keep)
             answers.append(Answer.arrays(numbers, said, pack(told)))
         return answers
 

@@ -41,7 +41,7 @@ def attributes(udf: Any) -> frozenset[str] | None:
             pending += function
         elif isinstance(function, types.FunctionType):
             names |= set(_names(function.__code__))
-            reached = list(_reached(function))
+            reached = list(_reachable_values(function))
             if names & _BY_TEXT or any(each is _UNKNOWN for each in reached):
                 return None
             pending += reached
@@ -63,7 +63,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(const)
 
 
-def _reached(function: types.FunctionType) -> Iterator[Any]:
+def _reachable_values(function: types.FunctionType) -> Iterator[Any]:
     """Yield the values that a function refers to: those it closes over, its defaults, and the
     globals that it reads; of a module, the attribute that it reads there. Yield _UNKNOWN for a
     value that is not found.

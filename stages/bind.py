@@ -15,7 +15,7 @@ from tux.stages.written import place_in
 Udf = Callable[..., Any]
 
 
-def named(*udfs: Udf | None) -> str:
+def udf_names(*udfs: Udf | None) -> str:
     """Return the names of those `udfs` that are not None, for messages."""
     return ", ".join(str(getattr(udf, "__name__", udf)) for udf in udfs if udf is not None)
 

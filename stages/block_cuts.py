@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.engine.worker import Worker
-from tux.graph.layout import blocks_by_edges, blocks_by_vertices, tile_rows, without_cutting
+from tux.graph.layout import blocks_by_edges, blocks_by_vertices, move_to_group_ends, tile_rows
 from tux.program.stage import Batch
 from tux.stages import rotation
 
@@ -37,7 +37,7 @@ class Size(NamedTuple):
         )
 
 
-class Plan(NamedTuple):
+class BlockPlan(NamedTuple):
     """The order in which the workers of a job go through the blocks of a mini-batch over the end
     called `role`.
 
@@ -52,19 +52,21 @@ class Plan(NamedTuple):
     both_ends: bool = False
 
     @staticmethod
-    def of(worker: Worker, role: str, order: str, *, by_tile: bool) -> Plan:
+    def of(worker: Worker, role: str, order: str, *, by_tile: bool) -> BlockPlan:
         """Return the plan over an end; `by_tile`: blocks can be walked share by share."""
         if order != "rotated" or worker.workers == 1 or not by_tile:
-            return Plan(role, order)
+            return BlockPlan(role, order)
         other = worker.graph.edges.other(role)
-        cut = [worker.graph.of_role(each).cut for each in (role, other)]
+        cut = [worker.graph.of_role(each).is_cut for each in (role, other)]
         if cut == [False, True]:  # the end that is whole is changed by one worker alone
             role, cut = other, [True, False]
         degrees = worker.graph.degrees(role)
         visits = max(1, round(float(degrees.sum()) / max(len(degrees), 1) / worker.workers / VISIT))
         two_types = worker.graph.of_role(role).name != worker.graph.of_role(other).name
         both_ends = two_types and all(cut)
-        return Plan(role, order, max(visits, worker.workers) if both_ends else visits, both_ends)
+        return BlockPlan(
+            role, order, max(visits, worker.workers) if both_ends else visits, both_ends
+        )
 
     def batch(self, worker: Worker, size: Size, *, keep_groups: bool) -> Batch:
         """Return the blocks in the form in which the stages inside get them."""
@@ -80,8 +82,8 @@ class Plan(NamedTuple):
             degrees,
             max(1, int(degrees.sum()) // ((worker.slack + 2) * worker.workers)) if rotated else 0,
         )
-        cuts = without_cutting(worker.graph.groups(self.role), cuts) if keep_groups else cuts
-        if rotated and worker.graph.of_role(self.role).cut:
+        cuts = move_to_group_ends(worker.graph.groups(self.role), cuts) if keep_groups else cuts
+        if rotated and worker.graph.of_role(self.role).is_cut:
             least = rotation.least_blocks(worker.workers, worker.slack)
             most = len(cuts) if self.both_ends else 0  # one of which is empty
             cuts = rotation.with_empty(cuts, max(least, most))

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 
 from tux.program.program import Program
-from tux.program.stage import Added, Stage
+from tux.program.stage import Stage, TotalAddition
 from tux.stages.calls import Call
-from tux.stages.plan import Plan
-from tux.stages.replica_rules import check
+from tux.stages.plan import ThreadPlan
+from tux.stages.replica_rules import check_call
 
 
 class CallingStage(Stage):
@@ -21,7 +21,7 @@ class CallingStage(Stage):
         enumerates.
         """
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plan by which threads share each kernel, by the name of its UDF, or "" if
         there is only one; `racing`: the user lets threads race.
         """
@@ -30,11 +30,11 @@ class CallingStage(Stage):
     def check_replicas(self, program: Program, role: str = "") -> None:
         """Raise ProgramError where a UDF's result would depend on the number of workers."""
         for call in self.calls(program, role):
-            check(call)
+            check_call(call)
 
     def totals_after(
-        self, program: Program, before: dict[str, Added], role: str = ""
-    ) -> dict[str, Added]:
+        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+    ) -> dict[str, TotalAddition]:
         """Return the totals that wait for a GlobalSync behind this stage: those `before` it, and
         those to which its UDFs add.
         """

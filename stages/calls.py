@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tux.program.fields import Field
 from tux.program.program import Program
-from tux.program.stage import Added
+from tux.program.stage import TotalAddition
 from tux.stages.bind import Udf
 from tux.stages.effect_values import Shape
 from tux.stages.effects import Effects, effects
@@ -47,31 +47,31 @@ class Call:
         shapes = {name: shape for name, shape in self.shapes.items() if name in wanted}
         return [*shapes, *(f"{name}.{end}" for name, of in shapes.items() for end in of.ends)]
 
-    def of_totals(self) -> dict[str, dict[str, str]]:
+    def total_effects(self) -> dict[str, dict[str, str]]:
         """Return the kinds of effects on each total of the context, each with its ``file:line``."""
         totals = {f for f, d in self.program.context.fields.items() if d.kind == "delta"}
         return {total: self.effects.of("tau", total) for total in totals}
 
     @property
-    def own(self) -> str:
+    def visited_row(self) -> str:
         """The name of the row whose vertex an Exchange visits; "" if it is called per edge."""
         others = [row for row in self.rows if not row.startswith("edges.")]
         return others[0] if len(others) == 1 else ""
 
-    def adds(self) -> dict[str, Added]:
+    def adds(self) -> dict[str, TotalAddition]:
         """Return the totals to which the UDF certainly adds."""
         out = {}
-        for total, kinds in self.of_totals().items():
+        for total, kinds in self.total_effects().items():
             where = next((kinds[k] for k in ("add", "min", "max", "write") if k in kinds), "")
             if where:
-                out[total] = Added(self.udf.__name__, where)
+                out[total] = TotalAddition(self.udf.__name__, where)
         return out
 
     def measures(self) -> set[str]:
         """If the UDF may add to totals, return the vertex types of which it may read fields that an
         Apply changes; else the empty set.
         """
-        if not any(kinds.keys() - {"read"} for kinds in self.of_totals().values()):
+        if not any(kinds.keys() - {"read"} for kinds in self.total_effects().values()):
             return set()
         return {
             vertex
@@ -84,7 +84,7 @@ class Call:
 
 def shape_of(program: Program, fields: Mapping[str, Field]) -> Shape:
     """Return the shape of a row with these fields, as the parameters of `program` make them."""
-    sized = {name: field.sized(program.parameters) for name, field in fields.items()}
+    sized = {name: field.resolve(program.parameters) for name, field in fields.items()}
     return Shape({name: len(field.shape) for name, field in sized.items()})
 
 

@@ -31,11 +31,11 @@ class BecameNan(ArithmeticError):
     """A NaN that was to replace a number. Its argument: the site."""
 
 
-class Unlike(ValueError):
+class UnlikeShapes(ValueError):
     """Arrays whose lengths do not go together. Its argument: the site."""
 
 
-class Unfit(ArithmeticError):
+class UnfitNumber(ArithmeticError):
     """A number that a field of whole numbers cannot hold. Its arguments: the site, the number, and
     the least and largest that the field holds; both 0 where this is not known.
     """
@@ -53,7 +53,7 @@ def index(x: Any, i: Any, axis: int, site: int) -> Any:
     return i
 
 
-def held(x: Any, i: int, site: int) -> Any:
+def check_entry(x: Any, i: int, site: int) -> Any:
     """Return `x` if it has an entry at the constant index `i`; else raise OutOfBounds."""
     index(x, i, 0, site)
     return x
@@ -71,7 +71,7 @@ def alike(x: Any, value: Any, site: int) -> None:
     if isinstance(x, np.ndarray) and isinstance(value, np.ndarray):
         lengths = zip(reversed(x.shape), reversed(value.shape), strict=False)
         if value.ndim > x.ndim or any(n not in (1, m) for m, n in lengths):
-            raise Unlike(site)
+            raise UnlikeShapes(site)
 
 
 def fits(old: Any, new: Any, site: int) -> None:
@@ -85,7 +85,7 @@ def fits(old: Any, new: Any, site: int) -> None:
         return
     low, high = _range(type(old)) if isinstance(old, np.integer) else (0, 0)
     if is_float and new != np.trunc(new) or high and not low <= new <= high:
-        raise Unfit(site, float(new), low, high)
+        raise UnfitNumber(site, float(new), low, high)
 
 
 def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def _range(kind: type[np.integer[Any]]) -> tuple[int, int]:
 
 FUNCTIONS = {
     "_tux_index": index,
-    "_tux_held": held,
+    "_tux_held": check_entry,
     "_tux_load": load,
     "_tux_fits": fits,
     "_tux_alike": alike,
@@ -160,7 +160,7 @@ def _alike(x, value, site):  # type: ignore[no-untyped-def]
         if more > 0:
 
             def deeper(x, value, site):  # type: ignore[no-untyped-def]
-                raise Unlike(site)
+                raise UnlikeShapes(site)
 
             return deeper
 
@@ -168,14 +168,14 @@ def _alike(x, value, site):  # type: ignore[no-untyped-def]
             for axis in range(value.ndim):
                 n = value.shape[axis]
                 if n != 1 and n != x.shape[axis - more]:
-                    raise Unlike(site)
+                    raise UnlikeShapes(site)
 
         return of_arrays
     return lambda x, value, site: None
 
 
-@overload(held)
-def _held(x, i, site):  # type: ignore[no-untyped-def]
+@overload(check_entry)
+def _check_entry(x, i, site):  # type: ignore[no-untyped-def]
     def impl(x, i, site):  # type: ignore[no-untyped-def]
         index(x, i, 0, site)
         return x
@@ -203,7 +203,7 @@ def _fits(old, new, site):  # type: ignore[no-untyped-def]
 
         def whole_number(old, new, site):  # type: ignore[no-untyped-def]
             if not whole and new != np.trunc(new) or high and not low <= new <= high:
-                raise Unfit(site, np.float64(new), low, high)
+                raise UnfitNumber(site, np.float64(new), low, high)
 
         return whole_number
     return lambda old, new, site: None

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from tux.base.cache import cache_folder, keeping
+from tux.base.cache import cache_errors, cache_folder
 from tux.base.errors import ProgramError, TuxError
-from tux.partition.compiled import kept
-from tux.partition.sealed import tell_anew
+from tux.partition.compiled import add_disk_cache
+from tux.partition.sealed import warn_not_used
 from tux.rows import turns
 from tux.rows.edge_slice import compiled_edges
 from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
@@ -32,7 +32,7 @@ from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_str
 from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
 from tux.stages import checks, signed
 from tux.stages.bind import place
-from tux.stages.explain import broken, explained, telling
+from tux.stages.explain import compile_error, failed_check_error, program_errors
 from tux.stages.fingerprint import fingerprint, global_loads
 from tux.stages.signed import has_unsigned
 from tux.stages.sites import Sites
@@ -65,7 +65,7 @@ them from the cache folder.
 """
 
 
-class Injected(NamedTuple):
+class InjectedGlobal(NamedTuple):
     """A global of a kernel's module: a row, lane, edges or parameters constructor, the stream of
     random numbers, or a UDF.
     """
@@ -87,12 +87,12 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "parameters": plain_parameters,
 }
 _STREAM = {True: (compiled_stream, compiled_seed_stream), False: (Stream, seed_stream)}
-_TURNS: dict[bool, Any] = {True: turns, False: turns.Plain}
+_TURNS: dict[bool, Any] = {True: turns, False: turns.PlainTurns}
 
 
 def build(
     source: str,
-    injected: dict[str, Injected],
+    injected: dict[str, InjectedGlobal],
     args: tuple[Any, ...],
     *,
     jit: bool,
@@ -107,38 +107,38 @@ def build(
     """
     udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
     if not check:
-        kernel = _built(source, injected, args, None, jit=jit)
-        return kernel if jit else _telling(kernel, udfs)
+        kernel = _build_kernel(source, injected, args, None, jit=jit)
+        return kernel if jit else _with_program_errors(kernel, udfs)
     sites = Sites(signed=has_unsigned(args))
     try:
-        kernel = _built(source, injected, args, sites, jit=jit)
+        kernel = _build_kernel(source, injected, args, sites, jit=jit)
     # numba's own checks then, and its reasons in terms of the source as it was written
     except ProgramError:
         sites = Sites(rewrites=False)
-        kernel = _built(source, injected, args, sites, jit=jit)
+        kernel = _build_kernel(source, injected, args, sites, jit=jit)
 
-    def checked(*arguments: Any) -> None:
+    def run_checked(*arguments: Any) -> None:
         try:
             kernel(*arguments)
-        except (IndexError, checks.BecameNan, checks.Unfit, checks.Unlike) as error:
-            raise broken(error, sites.found, udfs) from error
+        except (IndexError, checks.BecameNan, checks.UnfitNumber, checks.UnlikeShapes) as error:
+            raise failed_check_error(error, sites.found, udfs) from error
 
-    return _telling(checked, udfs)
+    return _with_program_errors(run_checked, udfs)
 
 
-def _telling(kernel: Kernel, udfs: list[Any]) -> Kernel:
+def _with_program_errors(kernel: Kernel, udfs: list[Any]) -> Kernel:
     """Return a function that calls `kernel` and turns its errors into ProgramErrors."""
 
-    def told(*arguments: Any) -> None:
-        with telling(udfs):
+    def run_kernel(*arguments: Any) -> None:
+        with program_errors(udfs):
             kernel(*arguments)
 
-    return told
+    return run_kernel
 
 
-def _built(
+def _build_kernel(
     source: str,
-    injected: dict[str, Injected],
+    injected: dict[str, InjectedGlobal],
     args: tuple[Any, ...],
     sites: Sites | None,
     *,
@@ -163,38 +163,41 @@ def _built(
     kernel = _module(name, source, scope).kernel
     if not jit:
         return kernel  # type: ignore[no-any-return]
-    dispatcher = kept(numba.njit(**OPTIONS)(kernel), kernel)
+    dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
     try:
-        with keeping():
+        with cache_errors():
             dispatcher.compile(signature)
     except TuxError:
         raise
     except Exception as error:  # numba raises many kinds; all of them are about these functions
-        raise explained(error, udfs.values()) from error
+        raise compile_error(error, udfs.values()) from error
     _LOADED[name] = dispatcher
     return dispatcher  # type: ignore[no-any-return]
 
 
 def plain(
-    source: str, injected: dict[str, Injected], named: dict[str, Any], tick: Callable[[], None]
+    source: str,
+    injected: dict[str, InjectedGlobal],
+    named: dict[str, Any],
+    tick: Callable[[], None],
 ) -> Kernel:
     """Return the kernel as plain Python, of checked UDFs that call the functions `named`; its own
     loops call `tick` at each iteration.
     """
     scope = _scope(injected, Sites(ticks=True), named, jit=False)
-    scope["range"] = lambda *bounds: _ticking(range(*bounds), tick)
+    scope["range"] = lambda *bounds: _tick_each(range(*bounds), tick)
     exec(compile(source, "<kernel>", "exec"), scope)
     return scope["kernel"]  # type: ignore[no-any-return]
 
 
-def _ticking(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
+def _tick_each(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
     for number in numbers:
         tick()
         yield number
 
 
 def _scope(
-    injected: dict[str, Injected],
+    injected: dict[str, InjectedGlobal],
     sites: Sites | None,
     named: dict[str, Any],
     *,
@@ -237,10 +240,10 @@ class Copies:
         """Return the copy of a UDF. Raise ProgramError where a function calls itself."""
         return self._copy(udf, udf)
 
-    def _rewritten(self, function: types.FunctionType) -> types.CodeType | None:
+    def _rewrite(self, function: types.FunctionType) -> types.CodeType | None:
         if self.sites:
-            return self.sites.rewritten(function)
-        return signed.with_signed(function) if self.unsigned else None
+            return self.sites.rewrite(function)
+        return signed.sign_differences(function) if self.unsigned else None
 
     def _copy(self, found: Any, udf: Any) -> Any:
         # by a decorator of the user's
@@ -253,7 +256,7 @@ class Copies:
             raise ProgramError(what, where=place(function), do="write it as a loop")
         if function not in self._made:
             self._made[function] = None  # while it is being compiled
-            code = self._rewritten(function) or function.__code__
+            code = self._rewrite(function) or function.__code__
             names = global_loads(code)
             scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
             scope |= {n: v for n, v in self.named.items() if n in names}
@@ -293,7 +296,7 @@ def _keep(path: Path, source: str) -> None:
     try:
         if path.read_bytes() == source.encode():
             return
-        tell_anew(path, "is damaged")
+        warn_not_used(path, "is damaged")
     except FileNotFoundError:
         pass
     _write(path, source)
@@ -301,7 +304,7 @@ def _keep(path: Path, source: str) -> None:
 
 def _write(path: Path, source: str) -> None:
     """Write a kernel's source whole or not at all: another process may be doing the same."""
-    with keeping():
+    with cache_errors():
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -17,13 +17,13 @@ from tux.stages.effect_values import (
     OBJECT,
     PLAIN,
     READING_METHODS,
-    Each,
     Edges,
-    Known,
-    Other,
+    IterableAtom,
+    KnownAtom,
+    OtherAtom,
     Row,
-    Several,
     Shape,
+    TupleAtom,
     Value,
     View,
     constant,
@@ -96,12 +96,12 @@ class Expressions:
             for item in parts(atom):
                 self.use(item, node)
 
-    def used(self, node: ast.expr | None) -> None:
+    def use_expression(self, node: ast.expr | None) -> None:
         """Evaluate an expression and note that its value is computed with."""
         if node is not None:
             self.use(self.value(node), node)
 
-    def unfollowed(self, node: ast.AST) -> None:
+    def escape_names(self, node: ast.AST) -> None:
         """Note that source is not followed: it may do anything to the values of local names."""
         self.escape(join(*self.env.values()), node)
         for name in names_in(node, stored=True):
@@ -113,19 +113,19 @@ class Expressions:
             case ast.Constant():
                 return PLAIN if isinstance(node.value, int | float | complex) else OBJECT
             case ast.Name():
-                return self.named(node.id)
+                return self.value_of_name(node.id)
             case ast.Attribute():
                 return join(*(self._attribute(a, node) for a in self.value(node.value)))
             case ast.Subscript():
                 return self._entry(node)
             case ast.Call():
-                return self._called(node)
+                return self._value_of_call(node)
             case ast.BinOp():
-                return self.combined(self.value(node.left), self.value(node.right), node)
+                return self.combine_values(self.value(node.left), self.value(node.right), node)
             case ast.UnaryOp() | ast.Compare() | ast.Slice():
-                return self._computed(node)
+                return self._compute(node)
             case ast.JoinedStr() | ast.FormattedValue():
-                self._computed(node)
+                self._compute(node)
                 return OBJECT
             case ast.BoolOp():
                 values = [self.value(each) for each in node.values]
@@ -133,7 +133,7 @@ class Expressions:
                     self.use(each, of)
                 return join(*values)
             case ast.IfExp():
-                self.used(node.test)
+                self.use_expression(node.test)
                 return join(self.value(node.body), self.value(node.orelse))
             case ast.Tuple() if not any(isinstance(each, ast.Starred) for each in node.elts):
                 return self._tuple(tuple(self.value(each) for each in node.elts), node)
@@ -149,10 +149,10 @@ class Expressions:
                     inner = part.value if isinstance(part, ast.Starred) else part
                     self.escape(self.value(inner), part)
                 return OBJECT
-        self.unfollowed(node)
+        self.escape_names(node)
         return OBJECT
 
-    def named(self, name: str) -> Value:
+    def value_of_name(self, name: str) -> Value:
         """Return the value that a name stands for."""
         if name in self.env:
             return self.env[name]
@@ -176,7 +176,7 @@ class Expressions:
                 return frozenset({Row(atom.name)})
             case View() if atom.ndim > 1:
                 return frozenset({View(atom.row, atom.field, atom.ndim - 1)})
-            case Several() | Each():
+            case TupleAtom() | IterableAtom():
                 return join(*parts(atom))
         self.use(frozenset({atom}), node)
         return PLAIN if is_numeric(frozenset({atom})) else OBJECT
@@ -185,9 +185,9 @@ class Expressions:
         if max(map(depth, items), default=0) >= DEEPEST:
             self.escape(join(*items), node)
             return OBJECT
-        return frozenset({Several(items)})
+        return frozenset({TupleAtom(items)})
 
-    def combined(self, left: Value, right: Value, node: ast.AST) -> Value:
+    def combine_values(self, left: Value, right: Value, node: ast.AST) -> Value:
         """Return the value that an operator makes: a number, or a new array, tuple or list."""
         both = join(left, right)
         self.use(both, node)
@@ -196,7 +196,7 @@ class Expressions:
         self.escape(both, node)
         return OBJECT
 
-    def _computed(self, node: ast.expr) -> Value:
+    def _compute(self, node: ast.expr) -> Value:
         """Evaluate an expression that makes a number or a text of its parts."""
         told_apart = isinstance(node, ast.Compare) and all(
             isinstance(op, ast.Is | ast.IsNot) for op in node.ops
@@ -213,7 +213,7 @@ class Expressions:
         if any(isinstance(each, ast.NamedExpr) for each in ast.walk(node)) or any(
             isinstance(each, ast.Attribute | ast.Subscript) for each in targets
         ):
-            self.unfollowed(node)
+            self.escape_names(node)
             return OBJECT
         outer = dict(self.env)
         for each in node.generators:
@@ -225,13 +225,13 @@ class Expressions:
             else:
                 self.escape(items, each.target)
             for test in each.ifs:
-                self.used(test)
+                self.use_expression(test)
         item = self.value(node.elt)
         self.env = outer
         if depth(item) >= DEEPEST:
             self.escape(item, node)
             return OBJECT
-        return frozenset({Each(join(item, OBJECT))})  # the list may be given other elements
+        return frozenset({IterableAtom(join(item, OBJECT))})  # the list may be given other elements
 
     # ---- parts of things
 
@@ -248,17 +248,17 @@ class Expressions:
             case View() if name in ("value", "key"):  # of an argmax or argmin
                 self.note(atom.row, atom.field, "read", node)
                 return PLAIN
-            case View() | Other(numeric=True) if name in ("shape", "strides"):
+            case View() | OtherAtom(numeric=True) if name in ("shape", "strides"):
                 return NUMBERS
             case View() if name in ("size", "ndim"):
                 return PLAIN
-            case Other(numeric=True) if not name.startswith("__"):
+            case OtherAtom(numeric=True) if not name.startswith("__"):
                 return PLAIN
-            case Known() if isinstance(atom.thing, types.ModuleType):
+            case KnownAtom() if isinstance(atom.thing, types.ModuleType):
                 return constant(getattr(atom.thing, name, None))
             case View() if name != "dtype":
                 self.escape(frozenset({atom}), node)
-            case Row() | Edges() | Several() | Each():
+            case Row() | Edges() | TupleAtom() | IterableAtom():
                 self.escape(frozenset({atom}), node)
         return OBJECT
 
@@ -273,14 +273,14 @@ class Expressions:
                 return self._part(atom, at, index, node)
             case Edges() if index == PLAIN and not isinstance(at, ast.Slice):
                 return frozenset({Row(atom.name)})
-            case Several() if isinstance(at, ast.Constant) and isinstance(at.value, int):
+            case TupleAtom() if isinstance(at, ast.Constant) and isinstance(at.value, int):
                 if -len(atom.items) <= at.value < len(atom.items):
                     return atom.items[at.value]
-            case Several() | Each() if isinstance(at, ast.Slice):
-                return frozenset({Each(join(*parts(atom)))})
-            case Several() | Each() if index == PLAIN:
+            case TupleAtom() | IterableAtom() if isinstance(at, ast.Slice):
+                return frozenset({IterableAtom(join(*parts(atom)))})
+            case TupleAtom() | IterableAtom() if index == PLAIN:
                 return join(*parts(atom))
-            case Other(numeric=True):
+            case OtherAtom(numeric=True):
                 return PLAIN
         self.escape(frozenset({atom}), node)
         return OBJECT
@@ -289,7 +289,7 @@ class Expressions:
         """Return the value of an entry, or of a part, of a field that is an array."""
         each = at.elts if isinstance(at, ast.Tuple) else [at]
         numbers = tuple(PLAIN for _ in each)
-        if index != (frozenset({Several(numbers)}) if isinstance(at, ast.Tuple) else PLAIN):
+        if index != (frozenset({TupleAtom(numbers)}) if isinstance(at, ast.Tuple) else PLAIN):
             self.escape(frozenset({view}), node)
             return OBJECT
         left = view.ndim - sum(not isinstance(i, ast.Slice) for i in each)
@@ -300,7 +300,7 @@ class Expressions:
 
     # ---- calls
 
-    def _called(self, node: ast.Call) -> Value:
+    def _value_of_call(self, node: ast.Call) -> Value:
         # Python, too, looks at the function before it computes what it is given
         base = self.value(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
         unusual = any(isinstance(each, ast.Starred) for each in node.args) or any(
@@ -314,10 +314,10 @@ class Expressions:
         }
         functions = base
         if isinstance(node.func, ast.Attribute):
-            if not all(isinstance(atom, Known) for atom in base):
+            if not all(isinstance(atom, KnownAtom) for atom in base):
                 return self._method(base, node.func.attr, [*given, *named.values()], node)
             functions = join(*(self._attribute(atom, node.func) for atom in base))
-        if unusual or not all(isinstance(atom, Known) for atom in functions):
+        if unusual or not all(isinstance(atom, KnownAtom) for atom in functions):
             for value in (functions, *given, *named.values()):
                 self.escape(value, node)
             return OBJECT
@@ -325,7 +325,7 @@ class Expressions:
             *(
                 self._call_of(atom.thing, given, named, node)
                 for atom in functions
-                if isinstance(atom, Known)
+                if isinstance(atom, KnownAtom)
             )
         )
 
@@ -341,7 +341,7 @@ class Expressions:
                 self.note(atom.row, atom.field, "add", node)
             elif isinstance(atom, View) and name == "fill":
                 self.note(atom.row, atom.field, "write", node)
-            elif not isinstance(atom, Other):
+            elif not isinstance(atom, OtherAtom):
                 self.escape(frozenset({atom}), node)
         return PLAIN if name in NUMERIC_METHODS and is_numeric(join(base, *given)) else OBJECT
 
@@ -349,7 +349,7 @@ class Expressions:
         self, thing: Any, given: list[Value], named: dict[str, Value], node: ast.Call
     ) -> Value:
         values = (*given, *named.values())
-        if isinstance(thing, types.FunctionType) and (env := _bound(thing, given, named)):
+        if isinstance(thing, types.FunctionType) and (env := _bind_arguments(thing, given, named)):
             returned = self._call(thing, env)
             if returned is not None:
                 return returned
@@ -359,9 +359,9 @@ class Expressions:
             items = [self.element(value, node) for value in given[: None if thing is zip else 1]]
             inner = self._tuple(tuple(items if thing is zip else [PLAIN, *items]), node)
             if depth(inner) < DEEPEST:
-                return frozenset({Each(inner)})
+                return frozenset({IterableAtom(inner)})
         elif getattr(thing, "__name__", "") in _SEE_NAMES:
-            self.unfollowed(node)
+            self.escape_names(node)
         elif (read := read_by(thing, given, named)) is not None:
             for value in values:
                 self.use(value, node)
@@ -371,7 +371,9 @@ class Expressions:
         return OBJECT
 
 
-def _bound(function: types.FunctionType, given: list[Value], named: dict[str, Value]) -> Env | None:
+def _bind_arguments(
+    function: types.FunctionType, given: list[Value], named: dict[str, Value]
+) -> Env | None:
     """Return the parameters of a call by name; None where the arguments do not fit."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]

@@ -38,7 +38,7 @@ Value = frozenset[Atom]
 
 
 @dataclass(frozen=True)
-class Other(Atom):
+class OtherAtom(Atom):
     """A thing through which no row is reached. Where an array is indexed, a number or an array of
     numbers picks entries; what is not `numeric`, such as a slice or None, may pick a part, which
     is a view.
@@ -71,35 +71,35 @@ class View(Atom):
 
 
 @dataclass(frozen=True)
-class Several(Atom):
+class TupleAtom(Atom):
     """A tuple."""
 
     items: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Each(Atom):
+class IterableAtom(Atom):
     """Something to loop over, or a list, whose elements are `item`."""
 
     item: Value
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Atom):
+class KnownAtom(Atom):
     """A function, a type or a module."""
 
     thing: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and other.thing is self.thing
+        return isinstance(other, KnownAtom) and other.thing is self.thing
 
     def __hash__(self) -> int:
         return id(self.thing)
 
 
-PLAIN: Value = frozenset({Other()})
-OBJECT: Value = frozenset({Other(numeric=False)})
-NUMBERS: Value = frozenset({Each(PLAIN)})
+PLAIN: Value = frozenset({OtherAtom()})
+OBJECT: Value = frozenset({OtherAtom(numeric=False)})
+NUMBERS: Value = frozenset({IterableAtom(PLAIN)})
 """A tuple of numbers. Parts of it may be empty, and then pick a whole array."""
 DEEPEST = 3  # tuples in tuples that are told apart
 
@@ -109,16 +109,16 @@ def depth(value: Value) -> int:
     inner = [
         1 + max((depth(item) for item in parts(atom)), default=0)
         for atom in value
-        if isinstance(atom, Several | Each)
+        if isinstance(atom, TupleAtom | IterableAtom)
     ]
     return max(inner, default=0)
 
 
 def parts(atom: Atom) -> tuple[Value, ...]:
     """Return the values that a tuple or a list holds; none for other things."""
-    if isinstance(atom, Several):
+    if isinstance(atom, TupleAtom):
         return atom.items
-    return (atom.item,) if isinstance(atom, Each) else ()
+    return (atom.item,) if isinstance(atom, IterableAtom) else ()
 
 
 def rows_in(value: Value) -> Iterator[Row | Edges | View]:
@@ -137,7 +137,7 @@ def holds_rows(value: Value) -> bool:
 
 def is_numeric(value: Value) -> bool:
     """Return whether a value is certainly a number or an array of numbers."""
-    return all(isinstance(a, View) or isinstance(a, Other) and a.numeric for a in value)
+    return all(isinstance(a, View) or isinstance(a, OtherAtom) and a.numeric for a in value)
 
 
 def join(*values: Value) -> Value:
@@ -149,11 +149,11 @@ def constant(thing: Any) -> Value:
     """Return the value of a global, or of a variable that a function closes over."""
     thing = thing.py_func if isinstance(thing, Dispatcher) else thing
     if isinstance(thing, tuple):
-        return frozenset({Several(tuple(map(constant, thing)))})
+        return frozenset({TupleAtom(tuple(map(constant, thing)))})
     if isinstance(thing, Number) or isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
         return PLAIN
     is_known = isinstance(thing, types.ModuleType | type | np.ufunc) or callable(thing)
-    return frozenset({Known(thing)}) if is_known else OBJECT
+    return frozenset({KnownAtom(thing)}) if is_known else OBJECT
 
 
 READING_METHODS = frozenset(
@@ -202,7 +202,9 @@ def read_by(thing: Any, given: Sequence[Value], named: Mapping[str, Value]) -> V
     if not _only_reads(thing, len(given), frozenset(named)):
         return None
     if isinstance(thing, np.ufunc) or id(thing) in _READING_NUMPY:
-        if any(map(holds_rows, values)) and ("dtype" in named or any(map(_of_objects, values))):
+        if any(map(holds_rows, values)) and (
+            "dtype" in named or any(map(_may_hold_objects, values))
+        ):
             return None  # an array of objects holds the fields themselves
         several = isinstance(thing, np.ufunc) and thing.nout > 1
         several |= thing is np.where and len(given) == 1
@@ -212,7 +214,7 @@ def read_by(thing: Any, given: Sequence[Value], named: Mapping[str, Value]) -> V
         if any(map(holds_rows, values)) or views and _returns_one(thing, values):
             return None
     certain = isinstance(thing, type) or any(thing is each for each in _INDICES)
-    if not certain and any(map(_of_objects, values)):
+    if not certain and any(map(_may_hold_objects, values)):
         return OBJECT
     return NUMBERS if several else PLAIN
 
@@ -226,16 +228,16 @@ def _returns_one(thing: Any, values: list[Value]) -> bool:
     return isinstance(thing, type) and issubclass(thing, np.generic)
 
 
-def _of_objects(value: Value) -> bool:
+def _may_hold_objects(value: Value) -> bool:
     """Return whether a value is something other than numbers, holds such a thing, or is its
     type.
     """
     return any(
-        isinstance(atom, Other)
+        isinstance(atom, OtherAtom)
         and not atom.numeric
-        or isinstance(atom, Known)
+        or isinstance(atom, KnownAtom)
         and atom.thing is object
-        or any(map(_of_objects, parts(atom)))
+        or any(map(_may_hold_objects, parts(atom)))
         for atom in value
     )
 

@@ -27,15 +27,15 @@ from tux.stages.effect_values import (
     OBJECT,
     PLAIN,
     Edges,
-    Known,
+    KnownAtom,
     Row,
-    Several,
     Shape,
+    TupleAtom,
     Value,
     View,
     join,
 )
-from tux.stages.fingerprint import reached
+from tux.stages.fingerprint import digest_function
 from tux.stages.fold_idioms import fold, guarded_fold, names_in
 from tux.stages.source import definition
 from tux.stages.written import place_in
@@ -76,7 +76,7 @@ def effects(udf: Any, shapes: Mapping[str, Shape]) -> Effects:
     """
     function = getattr(udf, "py_func", udf)
     # stages and workers ask the same many times
-    key = function, repr(sorted(shapes.items())), reached(function)
+    key = function, repr(sorted(shapes.items())), digest_function(function)
     if key not in _FOUND:
         if len(_FOUND) >= _KEPT:
             _FOUND.clear()
@@ -95,7 +95,7 @@ def _effects(function: types.FunctionType, shapes: Mapping[str, Shape]) -> Effec
         if shape is not None:
             env[name] = frozenset({Edges(name) if shape.several else Row(name)})
             rows |= {name: shape} | {f"{name}.{end}": of for end, of in shape.ends.items()}
-    if _Calls(out, rows).followed(function, env) is not None:
+    if _Calls(out, rows).follow(function, env) is not None:
         return out
     for name in env:
         for row in rows:
@@ -114,7 +114,7 @@ class _Calls:
         self.stack: list[types.CodeType] = []
         self.done: dict[Any, Value] = {}
 
-    def followed(self, function: types.FunctionType, env: Env) -> Value | None:
+    def follow(self, function: types.FunctionType, env: Env) -> Value | None:
         """Follow a call and return its result; None if it cannot be followed."""
         code, key = function.__code__, (function, tuple(sorted(env.items())))
         if key in self.done:
@@ -125,7 +125,7 @@ class _Calls:
         if code in self.stack or len(self.stack) >= _CALLS:
             return None
         self.stack.append(code)
-        frame = _Frame(function, self.rows, self.out.add, self.followed)
+        frame = _Frame(function, self.rows, self.out.add, self.follow)
         fell = frame.run(tree.body, dict(env))
         self.stack.pop()
         self.done[key] = join(*frame.returned, OBJECT if fell is not None else frozenset())
@@ -172,7 +172,7 @@ class _Frame(Expressions):
                 if node.value is not None:
                     self._assign([node.target], node.value, node)
                 elif not isinstance(node.target, ast.Name):
-                    self.unfollowed(node)
+                    self.escape_names(node)
             case ast.AugAssign():
                 self._augment(node)
             case ast.If():
@@ -186,21 +186,21 @@ class _Frame(Expressions):
                 self.left[-1][isinstance(node, ast.Continue)].append(self.env)
                 return None
             case ast.Raise():
-                self.used(node.exc)
-                self.used(node.cause)
+                self.use_expression(node.exc)
+                self.use_expression(node.cause)
                 return None
             case ast.Assert():
-                self.used(node.test)
-                self.used(node.msg)
+                self.use_expression(node.test)
+                self.use_expression(node.msg)
             case ast.Pass():
                 pass
             case _:
-                self.unfollowed(node)
+                self.escape_names(node)
         return self.env
 
-    def unfollowed(self, node: ast.AST) -> None:
+    def escape_names(self, node: ast.AST) -> None:
         """Note that source is not followed; it may also leave a loop, or the function."""
-        super().unfollowed(node)
+        super().escape_names(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Return):
                 self.returned.append(join(*self.env.values(), OBJECT))
@@ -211,10 +211,10 @@ class _Frame(Expressions):
     def _if(self, node: ast.If) -> Env | None:
         found = guarded_fold(node)
         if found is not None:
-            self.used(found.operand)
+            self.use_expression(found.operand)
             self._change(found.target, found.kind, node)
             return self.env
-        self.used(node.test)
+        self.use_expression(node.test)
         before = self.env
         return _either(self.run(node.body, dict(before)), self.run(node.orelse, dict(before)))
 
@@ -226,7 +226,7 @@ class _Frame(Expressions):
             if isinstance(node, ast.For):
                 self._store(node.target, self.element(items, node.iter), node)
             else:
-                self.used(node.test)
+                self.use_expression(node.test)
             self.left.append(([], []))
             last = self.run(node.body, self.env)
             breaks, continues = self.left.pop()
@@ -236,7 +236,7 @@ class _Frame(Expressions):
             head = again
         self.env = dict(head)
         if isinstance(node, ast.While):
-            self.used(node.test)
+            self.use_expression(node.test)
         return _either(self.run(node.orelse, self.env), *breaks)
 
     def _assign(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
@@ -259,7 +259,7 @@ class _Frame(Expressions):
         values = []
         for (_, of), found in zip(pairs, folds, strict=True):
             for operand in found.operands if found else ():
-                self.used(operand)
+                self.use_expression(operand)
             values.append(PLAIN if found else self.value(of))
         for (target, _), found, given in zip(pairs, folds, values, strict=True):
             if found:
@@ -273,21 +273,23 @@ class _Frame(Expressions):
         module.
         """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            modules = self.named(node.value.id)
-            found = [getattr(a.thing, node.attr, None) for a in modules if isinstance(a, Known)]
+            modules = self.value_of_name(node.value.id)
+            found = [getattr(a.thing, node.attr, None) for a in modules if isinstance(a, KnownAtom)]
             return len(found) == len(modules) == 1 and found[0] is thing
-        return isinstance(node, ast.Name) and self.named(node.id) == frozenset({Known(thing)})
+        return isinstance(node, ast.Name) and self.value_of_name(node.id) == frozenset(
+            {KnownAtom(thing)}
+        )
 
     def _augment(self, node: ast.AugAssign) -> None:
         kinds = ("add",) if isinstance(node.op, ast.Add | ast.Sub) else ("read", "write")
         if not isinstance(node.target, ast.Name):
             for kind in kinds:
                 self._change(node.target, kind, node)
-            self.used(node.value)
+            self.use_expression(node.value)
             return
-        held = self.named(node.target.id)
+        held = self.value_of_name(node.target.id)
         views = frozenset(atom for atom in held if isinstance(atom, View))
-        made = self.combined(frozenset(held - views), self.value(node.value), node)
+        made = self.combine_values(frozenset(held - views), self.value(node.value), node)
         for atom in views:
             for kind in kinds:
                 self.note(atom.row, atom.field, kind, node)  # type: ignore[attr-defined]
@@ -313,7 +315,7 @@ class _Frame(Expressions):
         whole = [
             atom.items
             for atom in value
-            if isinstance(atom, Several) and len(atom.items) == len(targets)
+            if isinstance(atom, TupleAtom) and len(atom.items) == len(targets)
         ]
         starred = any(isinstance(each, ast.Starred) for each in targets)
         if len(whole) == len(value) and not starred:
@@ -333,7 +335,7 @@ class _Frame(Expressions):
         assert isinstance(target, ast.Attribute | ast.Subscript)
         base, certain = self.value(target.value), True
         if isinstance(target, ast.Subscript):
-            self.used(target.slice)
+            self.use_expression(target.slice)
         for atom in base:
             if isinstance(atom, Row) and isinstance(target, ast.Attribute):
                 self.note(atom.name, target.attr, kind, node)

@@ -7,17 +7,17 @@ import numpy as np
 from tux.base.errors import ProgramError
 from tux.base.random import key
 from tux.engine.worker import Worker
-from tux.graph.layout import share, tile_order
-from tux.graph.local import Vertices
+from tux.graph.layout import columns_of_round, tile_order
+from tux.graph.local import LocalVertices
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.stages.bind import Udf, named, names_role, parameters
+from tux.stages.bind import Udf, names_role, parameters, udf_names
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.loops import EdgeLoops, Loop
-from tux.stages.plan import Plan, of_cells, of_tiles, of_vertices
+from tux.stages.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
 from tux.stages.replica_rules import may_be_cut
 from tux.stages.tickets import EACH, EDGES_PER_ITEM, Items, cells, even_items, ranges, with_tickets
 from tux.stages.walk import Walk
@@ -75,7 +75,7 @@ class Exchange(CallingStage):
     ) -> None:
         self.f, self.over, self.enter, self.leave, self.held_out = f, over, enter, leave, held_out
         self.split, self.once, self.lanes, self.cut = split, once, lanes, cut
-        self.label = f"Exchange({named(f or enter or leave)}{f', over={over}' if over else ''})"
+        self.label = f"Exchange({udf_names(f or enter or leave)}{f', over={over}' if over else ''})"
         if f is None and enter is None and leave is None:
             raise ProgramError(
                 "Exchange is given no function",
@@ -154,7 +154,7 @@ class Exchange(CallingStage):
         """
         return self.f is not None and not (self._per_vertex or self.enter or self.leave)
 
-    def walk(self, worker: Worker, batch: Batch | None, role: str, plan: Plan) -> Walk:
+    def walk(self, worker: Worker, batch: Batch | None, role: str, plan: ThreadPlan) -> Walk:
         """Return the edges in the order in which they are walked; `role`: the enumerated end."""
         edges = worker.graph.held_out if self.held_out else worker.graph.edges
         if self.by_tile:
@@ -190,21 +190,21 @@ class Exchange(CallingStage):
         loops, lines = self.loops(worker, walk, plan)
         return ExchangeStep(worker, walk, plan, loops.over_rows(lines))
 
-    def plan(self, program: Program, role: str) -> Plan:
+    def plan(self, program: Program, role: str) -> ThreadPlan:
         """Return the plan by which threads share the kernel; `role`: the end that is enumerated."""
         calls = self.calls(program, role)
         if self.by_tile:
-            return of_tiles(program, calls[0], role)
+            return plan_tiles(program, calls[0], role)
         if self.split > 1 and not self.held_out:
-            return of_cells(program, calls, role, lanes=self.lanes)
-        return of_vertices(program, calls, lanes=self.lanes)
+            return plan_cells(program, calls, role, lanes=self.lanes)
+        return plan_vertices(program, calls, lanes=self.lanes)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plan of the one kernel."""
         return {"": self.plan(program, role or self.role(program))}
 
     def loops(
-        self, worker: Worker, walk: Walk, plan: Plan, prefix: str = ""
+        self, worker: Worker, walk: Walk, plan: ThreadPlan, prefix: str = ""
     ) -> tuple[EdgeLoops, list[str]]:
         """Return the loop over rows lo..hi of the enumerated end, as what it refers to and its
         lines. Not for edges in tiles.
@@ -218,7 +218,7 @@ class Exchange(CallingStage):
             if self.f and per_vertex
             else loops.by_vertex(self.f, self.enter, self.leave)
         )
-        visited = self._visited(worker, walk)
+        visited = self._visited_mask(worker, walk)
         if visited is not None:
             loops.varying[f"{prefix}visited"] = visited
             body = [f"    if not {prefix}visited[v]:", "        continue", *body]
@@ -232,14 +232,14 @@ class Exchange(CallingStage):
             ]
         return loops, [head, *body]
 
-    def _visited(self, worker: Worker, walk: Walk) -> np.ndarray | None:
+    def _visited_mask(self, worker: Worker, walk: Walk) -> np.ndarray | None:
         """Return a mask (n_train,) of the rows of the enumerated end that are visited on this
         worker; None: all.
         """
         vertices = worker.graph.of_role(walk.role)
         if self.cut is not None:
-            return _replicated(vertices) == self.cut
-        if self.held_out or vertices.part is None or not vertices.cut:
+            return _replicated_mask(vertices) == self.cut
+        if self.held_out or vertices.part is None or not vertices.is_cut:
             return None
         positions = vertices.part.rows[: vertices.n_train]
         mastered = np.isin(positions, vertices.part.masters)
@@ -287,7 +287,7 @@ def _shares(edges: int, vertices: int, most: int) -> int:
     return max(2, min(most, edges // max(vertices, 1) // EACH))
 
 
-def _replicated(vertices: Vertices) -> np.ndarray:
+def _replicated_mask(vertices: LocalVertices) -> np.ndarray:
     """Return a mask (n_train,) of the rows of a type that have replicas on other workers, or a
     master on another.
     """
@@ -304,7 +304,7 @@ def _replicated(vertices: Vertices) -> np.ndarray:
 class ExchangeStep(Step):
     """An Exchange of one worker."""
 
-    def __init__(self, worker: Worker, walk: Walk, plan: Plan, kernel: Loop) -> None:
+    def __init__(self, worker: Worker, walk: Walk, plan: ThreadPlan, kernel: Loop) -> None:
         self._worker, self.walk, self._plan, self._kernel = worker, walk, plan, kernel
         self._ranges: dict[tuple[int, int], Items] = {}  # of blocks, the same in every pass
 
@@ -324,7 +324,7 @@ class ExchangeStep(Step):
                 layout.across,
                 row_bytes,
             )
-        columns = share(
+        columns = columns_of_round(
             key(worker.seed, "rounds", worker.pass_number), layout.across, block.round, block.rounds
         )
         stream = key(worker.seed, "tiles", worker.pass_number, first, block.round)
@@ -363,7 +363,7 @@ class ExchangeStep(Step):
     def run(self, block: Block | None = None) -> None:
         """Run the UDF along the block's edges."""
         layout, items = self.walk.layout, self.items(block)
-        with self._worker.timed("compute"):
+        with self._worker.timing("compute"):
             self._kernel(items)
         if self.walk.edges is self._worker.graph.edges:
             if self.walk.tiled:

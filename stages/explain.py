@@ -14,7 +14,7 @@ from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
 from tux.stages.bind import place
-from tux.stages.checks import BecameNan, OutOfBounds, Unfit, Unlike
+from tux.stages.checks import BecameNan, OutOfBounds, UnfitNumber, UnlikeShapes
 from tux.stages.reasons import reason_of
 from tux.stages.sites import Site
 from tux.stages.source import definition
@@ -28,7 +28,7 @@ _PLACES = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def explained(error: Exception, udfs: Iterable[Any]) -> ProgramError:
+def compile_error(error: Exception, udfs: Iterable[Any]) -> ProgramError:
     """Return `error`, which compiling `udfs` raised, as a ProgramError: one line of reason, with
     the line that caused it, or else the function's.
     """
@@ -62,8 +62,10 @@ def _place_of(name: str, udfs: Iterable[Any]) -> str:
     return ""
 
 
-def broken(
-    error: IndexError | BecameNan | Unfit | Unlike, sites: Sequence[Site], udfs: Sequence[Any]
+def failed_check_error(
+    error: IndexError | BecameNan | UnfitNumber | UnlikeShapes,
+    sites: Sequence[Site],
+    udfs: Sequence[Any],
 ) -> TuxError:
     """Return the fault that a check in one of the `udfs` has found as an error for the user, with
     the line that caused it, or else the first UDF's.
@@ -76,14 +78,14 @@ def broken(
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
         )
-    if isinstance(error, Unlike):
+    if isinstance(error, UnlikeShapes):
         site = sites[error.args[0]]
         return ProgramError(
             site.told(f"`{site.text}` is changed by an array of another shape"),
             where=site.where,
             do="give both the same lengths, or change the entries in a loop",
         )
-    if isinstance(error, Unfit):
+    if isinstance(error, UnfitNumber):
         number, new, low, high = error.args
         site = sites[number]
         if new != int(new):
@@ -97,7 +99,7 @@ def broken(
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
         site = sites[number]
-        what = out_of_bounds(site.text, index, length, axis)
+        what = bounds_message(site.text, index, length, axis)
         return ProgramError(
             site.told(what),
             where=site.where,
@@ -109,7 +111,7 @@ def broken(
     )
 
 
-def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError:
+def udf_error(error: Exception, udfs: Sequence[Any]) -> ProgramError:
     """Return as a ProgramError what `udfs` have raised, or numba's own code in them, such as that
     for arrays whose lengths do not go together: with the line, if it is known, as Python's is.
     """
@@ -138,7 +140,7 @@ def raised(error: Exception, udfs: Sequence[Any]) -> ProgramError:
 
 
 @contextmanager
-def telling(udfs: Sequence[Any]) -> Iterator[None]:
+def program_errors(udfs: Sequence[Any]) -> Iterator[None]:
     """Turn an error that `udfs` raise inside, as plain Python, into a ProgramError. A TuxError is
     raised as it is, and so is a MemoryError, as too little memory is no mistake of theirs.
     """
@@ -147,10 +149,10 @@ def telling(udfs: Sequence[Any]) -> Iterator[None]:
     except (TuxError, MemoryError):
         raise
     except Exception as error:
-        raise raised(error, udfs) from error
+        raise udf_error(error, udfs) from error
 
 
-def out_of_bounds(text: str, index: int, length: int, axis: int = 0) -> str:
+def bounds_message(text: str, index: int, length: int, axis: int = 0) -> str:
     """Return one line that says that an index of `text` is out of bounds."""
     entries = "1 entry" if length == 1 else f"{length:,} entries"
     where = f"axis {axis} of " if axis else ""

@@ -65,7 +65,7 @@ def fingerprint(parts: list[object], functions: list[Any]) -> str:
     return digest.hexdigest()
 
 
-def reached(function: Any) -> str:
+def digest_function(function: Any) -> str:
     """Return a hexadecimal digest of a function with everything that it reaches."""
     digest = hashlib.blake2b(digest_size=16)
     for item in _reach(function, set()):

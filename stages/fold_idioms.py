@@ -18,7 +18,7 @@ _SELECT = {"min": (min, np.minimum), "max": (max, np.maximum)}
 _LESS, _GREATER = (ast.Lt, ast.LtE), (ast.Gt, ast.GtE)
 
 
-class Fold(NamedTuple):
+class FieldFold(NamedTuple):
     """The kind ("add", "min" or "max"), and the expressions that are combined with the target."""
 
     kind: str
@@ -49,7 +49,7 @@ def fold(
     assigned: frozenset[str],
     *,
     alone: bool,
-) -> Fold | None:
+) -> FieldFold | None:
     """Return the way in which ``target = value`` combines something with the target; None if it
     does not.
 
@@ -77,12 +77,12 @@ def fold(
         others = [each for each in value.args if not _same(each, target)]
         if kind and len(others) == len(value.args) - 1:
             starred = any(isinstance(each, ast.Starred) for each in others)
-            return None if starred else Fold(kind, others)
+            return None if starred else FieldFold(kind, others)
         return None
     if isinstance(value, ast.IfExp):
-        return _selected(value, target)
+        return _conditional_fold(value, target)
     others = _addends(value, target) or []
-    return Fold("add", others) if others else None
+    return FieldFold("add", others) if others else None
 
 
 def guarded_fold(node: ast.If) -> GuardedFold | None:
@@ -111,7 +111,7 @@ def guarded_fold(node: ast.If) -> GuardedFold | None:
     return GuardedFold("unknown" if calls else "min" if less else "max", target, operand)
 
 
-def _selected(value: ast.IfExp, target: ast.expr) -> Fold | None:
+def _conditional_fold(value: ast.IfExp, target: ast.expr) -> FieldFold | None:
     """Return the way in which ``e if e < x.f else x.f`` combines something with the target; None
     for another expression.
     """
@@ -129,7 +129,7 @@ def _selected(value: ast.IfExp, target: ast.expr) -> Fold | None:
         less = not less
     elif not all(_same(one, other) for one, other in zip(pair, compared, strict=True)):
         return None
-    return Fold("min" if less else "max", others)
+    return FieldFold("min" if less else "max", others)
 
 
 def _addends(value: ast.expr, target: ast.expr) -> list[ast.expr] | None:

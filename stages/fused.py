@@ -18,11 +18,11 @@ from tux.protocol.steps import Step
 from tux.stages.apply import Apply
 from tux.stages.bind import parameters
 from tux.stages.calling import CallingStage
-from tux.stages.compile import Injected
+from tux.stages.compile import InjectedGlobal
 from tux.stages.exchange import Exchange
-from tux.stages.plan import Plan, together
+from tux.stages.plan import ThreadPlan, joint_claims
 from tux.stages.row_sets import TouchedRows, row_set
-from tux.stages.scope import Scope, compiled, indented
+from tux.stages.scope import Scope, compile_kernel, indent_lines
 from tux.stages.walk import Walk
 
 MAX_FUSED_EDGES = 1_000_000
@@ -35,7 +35,7 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
     """Return whether all of a mini-batch's stages work on rows that are known here: one worker, no
     tiles, no GlobalSync, and no random numbers for rows that several blocks touch.
     """
-    own = _enumerated(program, role)
+    own = _vertex_type(program, role)
     rows = [
         isinstance(s, Exchange)
         and not s.by_tile
@@ -50,17 +50,17 @@ def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: 
 
 def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool:
     """Return whether one of the `stages` is an Apply on the end that is not enumerated."""
-    own = _enumerated(program, role)
+    own = _vertex_type(program, role)
     return any(isinstance(stage, Apply) and stage.over != own for stage in stages)
 
 
-def is_worth_it(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
+def is_fusion_faster(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
     """Return whether blocks are so small that one loop on one thread is faster."""
     touches = touches_others(worker.program, stages, batch.role)
     return not touches or len(worker.graph.edges) <= MAX_FUSED_EDGES * (len(batch.local_cuts) - 1)
 
 
-def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
+def one_thread_reason(program: Program, stages: Sequence[Stage], role: str) -> str:
     """Return the reason for which a mini-batch that can be fused runs on one thread, and under
     which condition it does.
     """
@@ -72,7 +72,7 @@ def why_one_thread(program: Program, stages: Sequence[Stage], role: str) -> str:
     return f"blocks run one after the other{limit}"
 
 
-def _enumerated(program: Program, role: str) -> str:
+def _vertex_type(program: Program, role: str) -> str:
     """Return the vertex type of an end."""
     return program.edge.ends[program.edge.roles.index(role)]
 
@@ -110,7 +110,7 @@ class FusedBlocks(Step):
         self._purposes: list[np.uint64] = []
         self._bound: list[tuple[Any, ...]] = []
         role = batch.role
-        self._claims = together(
+        self._claims = joint_claims(
             [
                 c
                 for s in stages
@@ -126,7 +126,7 @@ class FusedBlocks(Step):
         if awake:
             layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
         self._layout = tuple(layout.values())
-        names, injected = ["order", *layout], dict[str, Injected]()
+        names, injected = ["order", *layout], dict[str, InjectedGlobal]()
         for number, stage in enumerate(stages):
             scope, lines, varying = self._stage(worker, stage, f"s{number}_")
             before += scope.before
@@ -141,10 +141,10 @@ class FusedBlocks(Step):
             *before,
             "for i in range(len(order)):",
             "    for b in range(runs[order[i]], runs[order[i] + 1]):",
-            *indented(indented(block)),
+            *indent_lines(indent_lines(block)),
         ]
         examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
-        self._kernel = compiled(
+        self._kernel = compile_kernel(
             worker, title, names, examples, lines, injected, worker.tables["tau"]
         )
 
@@ -152,7 +152,7 @@ class FusedBlocks(Step):
         self, worker: Worker, stage: Any, prefix: str
     ) -> tuple[Scope, list[str], dict[str, Any]]:
         """Return one stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
-        plan = Plan(claims=self._claims)
+        plan = ThreadPlan(claims=self._claims)
         if isinstance(stage, Exchange):
             self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
             loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
@@ -167,7 +167,7 @@ class FusedBlocks(Step):
                 f"for t in range({prefix}bounds[b], {prefix}bounds[b + 1]):",
                 f"    j = {prefix}rows[t]",
             ]
-        lines = [*head, *indented(stage.calls_of_row(scope, "j"))]
+        lines = [*head, *indent_lines(stage.calls_of_row(scope, "j"))]
         for field, declared in worker.tables[stage.over].declared.items():
             if declared.kind == "delta" and stage.gather:
                 array = worker.tables[stage.over].arrays[field]
@@ -199,7 +199,7 @@ class FusedBlocks(Step):
         length, longer = divmod(count, runs)
         return np.cumsum([0, *[length + 1] * longer, *[length] * (runs - longer)])
 
-    def _shuffled(self) -> np.ndarray:
+    def _shuffle_runs(self) -> np.ndarray:
         """Return the random order of runs in this pass."""
         worker, count = self._worker, len(self._layout[0]) - 1
         return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
@@ -207,8 +207,8 @@ class FusedBlocks(Step):
     def run(self, block: Block | None = None) -> None:
         """Run all blocks; each is a clock."""
         worker, cuts = self._worker, self._batch.local_cuts
-        with worker.timed("compute"):
-            self._kernel(self._shuffled(), *self._layout, *self._arguments(worker.pass_number))
+        with worker.timing("compute"):
+            self._kernel(self._shuffle_runs(), *self._layout, *self._arguments(worker.pass_number))
         worker.clock += len(cuts) - 2
         for walk in self.walks:
             worker.edges_visited += int(walk.layout.bounds[cuts[-1]])

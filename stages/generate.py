@@ -16,16 +16,16 @@ from tux.program.fields import ID
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.protocol.steps import Step
-from tux.rows.table import RowSpec, frozen
+from tux.rows.table import RowSpec, freeze
 from tux.rows.turns import HI, LO
-from tux.stages.bind import Udf, named, parameters, place
+from tux.stages.bind import Udf, parameters, place, udf_names
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, shape_of, slice_of
-from tux.stages.compile import Injected
-from tux.stages.generated import Generated, Kernels
-from tux.stages.plan import Plan, of_context, of_lists, of_vertices
+from tux.stages.compile import InjectedGlobal
+from tux.stages.generated import GeneratedLists, Kernels
+from tux.stages.plan import ThreadPlan, plan_lists, plan_vertices, why_no_lanes
 from tux.stages.pull_rows import PullClient
-from tux.stages.scope import Scope, indented
+from tux.stages.scope import Scope, indent_lines
 from tux.stages.tickets import WEIGHT, Items, even_items, ranges
 
 ABREAST = 32
@@ -79,7 +79,7 @@ class Generate(CallingStage):
     ) -> None:
         self.make, self.use, self.over, self.rounds, self.lists = make, use, over, rounds, lists
         self.racing = racing
-        self.label = f"Generate({named(make, use)})"
+        self.label = f"Generate({udf_names(make, use)})"
         if not isinstance(racing, bool | np.bool_):
             raise ProgramError(
                 f"{self.label} has racing={racing!r}", do="write racing=True, or leave it out"
@@ -109,22 +109,22 @@ class Generate(CallingStage):
                 f"{self.label}: rows of '{self.over}' do not come as they are touched",
                 do=f"declare {self.over} = Vertex(remote=True, ...)",
             )
-        lost, _ = of_context(worker.program, self._calls_of(worker.program, self.use))
+        lost, _ = why_no_lanes(worker.program, self._calls_of(worker.program, self.use))
         if self.racing and lost:
             raise ProgramError(
                 f"{self.label} has racing=True, and {lost}",
                 do="gather totals only, by += and the like, or leave racing out",
             )
 
-    def plan(self, program: Program, *, racing: bool = False) -> Plan:
+    def plan(self, program: Program, *, racing: bool = False) -> ThreadPlan:
         """Return the plan by which threads share the lists; `racing`: by the user's word."""
         calls, word = self._calls_of(program, self.use), self.racing
         if not calls:
-            return Plan(why="no lists are used")
-        return of_lists(program, calls[0], word=word, racing=word and racing)
+            return ThreadPlan(why="no lists are used")
+        return plan_lists(program, calls[0], word=word, racing=word and racing)
 
-    def _plan_of_make(self, program: Program) -> Plan:
-        return of_vertices(program, self._calls_of(program, self.make))
+    def _plan_of_make(self, program: Program) -> ThreadPlan:
+        return plan_vertices(program, self._calls_of(program, self.make))
 
     def _calls_of(self, program: Program, udf: Udf | None) -> list[Call]:
         return [call for call in self.calls(program, "") if call.udf is udf]
@@ -144,25 +144,25 @@ class Generate(CallingStage):
             if udf is not None and parameters(udf, self.label)
         ]
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plan of `make`, and that of `use` if there is one."""
-        out = {named(self.make): self._plan_of_make(program)}
+        out = {udf_names(self.make): self._plan_of_make(program)}
         if self.use is not None:
-            out[named(self.use)] = self.plan(program, racing=racing)
+            out[udf_names(self.use)] = self.plan(program, racing=racing)
         return out
 
-    def prepared(self, worker: Worker, batch: Batch) -> Generated:
+    def prepare_lists(self, worker: Worker, batch: Batch) -> GeneratedLists:
         """Compile both loops; with several workers, also make the client and the server of rows.
         Return the lists with their steps.
         """
         part = worker.graph.vertices[self.over].part
-        own = frozen(
+        own = freeze(
             np.arange(worker.graph.vertices[self.over].n_train, dtype=np.int32)
             if part is None
             else part.masters
         )
         widths = {name: self._width(worker, length) for name, length in self.lists.items()}
-        make = self._refusing(
+        make = self._with_number_check(
             self._compile_make(worker, widths), len(own) if part is None else part.vertices
         )
         use, ids = (
@@ -175,7 +175,7 @@ class Generate(CallingStage):
         if use is None:
             worker.spool = Spool(self.over, widths, worker.scratch)
         client = PullClient(worker, self.over) if use is not None and part is not None else None
-        return Generated(
+        return GeneratedLists(
             worker,
             self.over,
             self.rounds,
@@ -186,7 +186,7 @@ class Generate(CallingStage):
             client,
         )
 
-    def _refusing(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
+    def _with_number_check(self, make: Callable[..., None], vertices: int) -> Callable[..., None]:
         """Return `make` that raises ProgramError where a list names a vertex that is not there: its
         row would be anywhere in memory.
         """
@@ -197,7 +197,8 @@ class Generate(CallingStage):
                 if made.size and not (-1 <= made.min() and made.max() < vertices):
                     wrong = made[(made < -1) | (made >= vertices)][0]
                     raise ProgramError(
-                        f"UDF {named(self.make)} wrote {wrong} into `{name}`, and {self.over}s are "
+                        f"UDF {udf_names(self.make)} wrote {wrong} into `{name}`, and "
+                        f"{self.over}s are "
                         f"numbered 0 to {vertices - 1}",
                         where=place(self.make),
                         do=f"write numbers of {self.over}s only; what is not written stays -1",
@@ -220,7 +221,7 @@ class Generate(CallingStage):
         scope.by_position = True  # `start`, and what is written into lists: so are parameters
         scope.values = scope.values | worker.positions()
         made = f"made(({', '.join(self.lists)},), i)"
-        scope.injected["made"] = Injected(
+        scope.injected["made"] = InjectedGlobal(
             "row", (RowSpec("lists", tuple(self.lists), ", ".join(self.lists)),)
         )
         names: dict[str, Callable[[], str]] = {
@@ -229,12 +230,12 @@ class Generate(CallingStage):
         }
         names |= {"start": lambda: "starts[i]", "round": lambda: "round", "at": lambda: "at"}
         *seed_stream, call = scope.call(self.make, names, lambda: "starts[i], round")
-        loop = ["for i in range(lo, hi):", *indented([*seed_stream, call])]
+        loop = ["for i in range(lo, hi):", *indent_lines([*seed_stream, call])]
         if "at" in parameters(self.make, self.label):
             loop = _abreast(seed_stream, call, next(iter(self.lists)))
             scope.arguments["states"] = np.zeros(ABREAST, np.uint64)
             scope.scratch.add("states")
-        varying: dict[str, Any] = {"starts": frozen(np.zeros(1, np.int32)), "round": 0}
+        varying: dict[str, Any] = {"starts": freeze(np.zeros(1, np.int32)), "round": 0}
         varying |= {name: np.zeros((1, width), np.int32) for name, width in widths.items()}
         kernel = scope.kernel(varying, loop)
         longest = next(iter(widths.values()), 1)
@@ -253,7 +254,7 @@ class Generate(CallingStage):
 
         def edges(name: str) -> Callable[[], str]:
             width = widths[name]
-            return lambda: scope.generated(
+            return lambda: scope.edges_without_fields(
                 table, "rows", f"{name}, (), i * {width}, i * {width} + {name}_counts[i]"
             )
 
@@ -264,14 +265,14 @@ class Generate(CallingStage):
             lambda: "starts[i], round",
         )
         varying: dict[str, Any] = {
-            "rows": table.seen("exchange", ids=scope.uses(ID))[1],
-            "starts": frozen(np.zeros(1, np.int32)),
+            "rows": table.visible_fields("exchange", ids=scope.uses(ID))[1],
+            "starts": freeze(np.zeros(1, np.int32)),
             "round": 0,
         }
         varying |= {"progress": np.float32(0), "share": np.float32(1)}
         for name in self.lists:
             varying |= {name: np.zeros(1, np.int32), f"{name}_counts": np.zeros(1, np.int32)}
-        kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indented(call)])
+        kernel = scope.kernel(varying, ["for i in range(lo, hi):", *indent_lines(call)])
 
         def run(rows: Any, starts: np.ndarray, *others: Any) -> None:
             count = len(starts)
@@ -305,11 +306,11 @@ def _abreast(seed_stream: list[str], call: str, first: str) -> list[str]:
         f"for low in range(lo, hi, {ABREAST}):",
         f"    high = min(low + {ABREAST}, hi)",
         *(
-            indented(["for i in range(low, high):", *indented([*seed_stream, *keep])])
+            indent_lines(["for i in range(low, high):", *indent_lines([*seed_stream, *keep])])
             if seed_stream
             else []
         ),
         f"    for at in range({first}.shape[1]):",
         "        for i in range(low, high):",
-        *indented(indented(indented([*go_on, call, *keep]))),
+        *indent_lines(indent_lines(indent_lines([*go_on, call, *keep]))),
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from tux.engine.worker import Worker
 from tux.program.stage import Batch
 from tux.protocol.block import Block
-from tux.protocol.pull import listed, share
+from tux.protocol.pull import list_lengths, share
 from tux.protocol.steps import Step
 from tux.stages.pull_rows import ClosingPull, ClosingPush, PullClient, PullRows, PushChanges
 
@@ -29,7 +29,7 @@ class Kernels(NamedTuple):
     ids: bool = False
 
 
-class Generated:
+class GeneratedLists:
     """Lists that are made for the vertices of a block whose masters are here, and the steps that
     make and use them.
     """
@@ -81,7 +81,7 @@ class Generated:
         lists = {
             name: np.full((len(starts), width), -1, np.int32) for name, width in self.widths.items()
         }
-        with self.worker.timed("compute"):
+        with self.worker.timing("compute"):
             self.kernels.make(starts, block.round, *lists.values())
         self._made[block.number, block.round] = lists
 
@@ -89,7 +89,7 @@ class Generated:
         """Return the lists (vertices, width) of a block, which `make` has made."""
         return self._made[block.number, block.round]
 
-    def taken(self, block: Block) -> Lists:
+    def take_lists(self, block: Block) -> Lists:
         """Return the lists of a block as `lists_of` does, and forget them: nobody needs them
         again.
         """
@@ -99,14 +99,14 @@ class Generated:
         """Run `use` for a block, whose `lists` are numbers of `rows`."""
         assert self.kernels.use is not None
         worker = self.worker
-        counts = {name: listed(array) for name, array in self.taken(block).items()}
+        counts = {name: list_lengths(array) for name, array in self.take_lists(block).items()}
         progress = np.float32(
             (worker.epoch + (block.round + block.share) / self.rounds) / max(worker.most_epochs, 1)
         )
         flattened = [
             each for name, array in lists.items() for each in (array.reshape(-1), counts[name])
         ]
-        with worker.timed("compute"):
+        with worker.timing("compute"):
             self.kernels.use(
                 rows,
                 self.starts(block),
@@ -121,7 +121,7 @@ class Generated:
 class _ListStep(Step):
     """A step on the lists of one block."""
 
-    def __init__(self, generated: Generated) -> None:
+    def __init__(self, generated: GeneratedLists) -> None:
         self.generated = generated
 
     def run(self, block: Block | None = None) -> None:
@@ -145,7 +145,7 @@ class WalkHere(_ListStep):
         """Walk the edges."""
         made = self.generated
         table, ids = made.worker.tables[made.over], made.kernels.ids
-        made.use(block, table.seen("exchange", ids=ids)[1], made.lists_of(block))
+        made.use(block, table.visible_fields("exchange", ids=ids)[1], made.lists_of(block))
 
 
 class KeepLists(_ListStep):
@@ -155,18 +155,18 @@ class KeepLists(_ListStep):
         """Append the lists to the worker's spool."""
         made, worker = self.generated, self.generated.worker
         assert worker.spool is not None
-        lists = made.taken(block)
+        lists = made.take_lists(block)
         worker.edges_visited += (
             int(np.count_nonzero(next(iter(lists.values())) >= 0)) if lists else 0
         )
-        with worker.timed("send"):
+        with worker.timing("send"):
             worker.spool.append(made.starts(block), lists)
 
 
 class WalkPulled(Step):
     """Walk the edges of a block, whose rows have come."""
 
-    def __init__(self, generated: Generated, client: PullClient) -> None:
+    def __init__(self, generated: GeneratedLists, client: PullClient) -> None:
         self._generated, self._client = generated, client
 
     def run(self, block: Block | None = None) -> None:
@@ -175,8 +175,8 @@ class WalkPulled(Step):
         """
         assert block is not None
         made, client = self._generated, self._client
-        rows, lists = client.laid_out(block, made.lists_of(block))
+        rows, lists = client.lay_out(block, made.lists_of(block))
         before = [array.copy() for array in rows]
         ids = (client.ids_of(block),) if made.kernels.ids else ()
-        made.use(block, (*client.shaped(rows), *ids), lists)
-        client.changed(block, rows, before)
+        made.use(block, (*client.shape_fields(rows), *ids), lists)
+        client.note_changes(block, rows, before)

@@ -11,7 +11,7 @@ from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.program.params import WORKERS
 from tux.program.program import Program
-from tux.program.stage import Added, Batch
+from tux.program.stage import Batch, TotalAddition
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
 from tux.protocol.message import BadMessage, Kind, Message
@@ -19,13 +19,13 @@ from tux.protocol.payloads import ROW, Answer, Totals
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
-from tux.rows.table import Table
-from tux.stages.bind import Udf, call, named, parameters
+from tux.rows.table import RowTable
+from tux.stages.bind import Udf, call, parameters, udf_names
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call, on_vertex
-from tux.stages.explain import telling
-from tux.stages.plan import Plan, of_vertices
-from tux.stages.scope import Scope, indented
+from tux.stages.explain import program_errors
+from tux.stages.plan import ThreadPlan, plan_vertices
+from tux.stages.scope import Scope, indent_lines
 from tux.stages.tickets import Items, even_items
 
 Aggregation = Callable[[int | None], None]
@@ -53,27 +53,27 @@ class GlobalSync(CallingStage):
 
     def __init__(self, f: Udf | None = None, aggregate: Udf | None = None, over: str = "") -> None:
         self.f, self.aggregate, self.over = f, aggregate, over
-        self.label = f"GlobalSync({named(f, aggregate)})"
+        self.label = f"GlobalSync({udf_names(f, aggregate)})"
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Compile the aggregation, and bind `f`."""
-        over = self.aggregated(worker.program)
+        over = self.aggregated_type(worker.program)
         aggregate = self._compile(worker, over) if over else None
         if worker.workers == 1:
             return LocalGlobalSync(
-                worker, self.bound(worker, worker.tables["tau"]), aggregate, self.takes
+                worker, self.bind_function(worker, worker.tables["tau"]), aggregate, self.takes
             )
-        at_home = bool(over) and worker.graph.vertices[over].cut
+        at_home = bool(over) and worker.graph.vertices[over].is_cut
         return ContextSync(
             worker,
-            self.bound(worker, worker.server.special.table),
+            self.bind_function(worker, worker.server.special.table),
             aggregate,
             over,
             at_home=at_home,
             takes=self.takes,
         )
 
-    def bound(self, worker: Worker, tau: Table) -> Callable[[], None] | None:
+    def bind_function(self, worker: Worker, tau: RowTable) -> Callable[[], None] | None:
         """Return `f` as a function without parameters, bound to the context and the parameters of
         the program. They are passed by name, as to any UDF; `f` is not compiled.
         """
@@ -81,19 +81,19 @@ class GlobalSync(CallingStage):
         if f is None:
             return None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
-        spec, arrays = tau.seen("sync")
+        spec, arrays = tau.visible_fields("sync")
         numbers = worker.parameters | {WORKERS: worker.workers}
         values: dict[str, Any] = {"p": plain_parameters(tuple(numbers))(tuple(numbers.values()))}
         values["tau"] = plain_row(spec)(arrays, 0)
         arguments = [values[name] for name in parameters(f, self.label)]
 
         def run() -> None:
-            with telling([f]):
+            with program_errors([f]):
                 f(*arguments)
 
         return run
 
-    def aggregated(self, program: Program) -> str:
+    def aggregated_type(self, program: Program) -> str:
         """Return the vertex type that `aggregate` walks, "" without one; raise ProgramError where
         it is not said.
         """
@@ -116,8 +116,8 @@ class GlobalSync(CallingStage):
         return over
 
     def totals_after(
-        self, program: Program, before: dict[str, Added], role: str = ""
-    ) -> dict[str, Added]:
+        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+    ) -> dict[str, TotalAddition]:
         """Return the totals that wait for a GlobalSync behind this one: with `f`, those that it
         does not take.
         """
@@ -129,7 +129,7 @@ class GlobalSync(CallingStage):
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """Return the call of the aggregate, on masters. `f` runs once, and is not among them."""
-        over = self.aggregated(program)
+        over = self.aggregated_type(program)
         if self.aggregate is None:
             return []
         shapes = on_vertex(program, (over, "v"), over)
@@ -137,25 +137,27 @@ class GlobalSync(CallingStage):
             Call(self.aggregate, program, "an aggregate", shapes, dict.fromkeys((over, "v"), over))
         ]
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plan of the aggregate, if there is one."""
         calls = self.calls(program, role)
-        return {"": of_vertices(program, calls)} if calls else {}
+        return {"": plan_vertices(program, calls)} if calls else {}
 
     def _compile(self, worker: Worker, over: str) -> Aggregation:
         """Return a function that aggregates the masters of this worker, wherever they are."""
         assert self.aggregate is not None
         vertices = worker.graph.vertices[over]
         plan = self.plans(worker.program, "")[""]
-        scope = Scope(worker, "aggregate", self.label, plan, at_home=vertices.cut)
+        scope = Scope(worker, "aggregate", self.label, plan, at_home=vertices.is_cut)
         row = lambda: scope.row(scope.vertices(over), "j")  # noqa: E731
         lines = scope.call(
             self.aggregate,
             {over: row, "v": row},
             lambda: f"{scope.ids(over)}[j], {scope.ids(over)}[j]",
         )
-        kernel = scope.kernel({}, ["for j in range(lo, hi):", *indented(lines)])
-        count = len(vertices.part.masters) if vertices.part and vertices.cut else vertices.n_train
+        kernel = scope.kernel({}, ["for j in range(lo, hi):", *indent_lines(lines)])
+        count = (
+            len(vertices.part.masters) if vertices.part and vertices.is_cut else vertices.n_train
+        )
         items = Items(even_items(0, count))
         return lambda number: kernel(items, pass_number=number)
 
@@ -174,7 +176,7 @@ class LocalGlobalSync(Step):
 
     def run(self, block: Block | None = None) -> None:
         """Run the aggregate and `f`, then clear the totals."""
-        with self._worker.timed("apply"):
+        with self._worker.timing("apply"):
             if self._aggregate:
                 self._aggregate(None)
             if self._f:
@@ -245,7 +247,7 @@ class ContextSync(Fold[Totals]):
             with server.special.changing(ROW):
                 self._f()
             server.special.table.clear_deltas(only=self._takes)
-        answers = [server.special.read(ROW) for _ in contributions]
+        answers = [server.special.pack_values(ROW) for _ in contributions]
         server.special.clear_dirty()
         return answers
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tux.partition.compiled import compiled
-from tux.program.combining import folded
+from tux.partition.compiled import cached_njit
+from tux.program.combining import fold_copies
 from tux.program.fields import Field
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 _LINE = 64  # bytes of a cache line
 
@@ -27,22 +27,22 @@ class Lanes:
     """
 
     def __init__(
-        self, table: Table, names: tuple[str, ...], arrays: tuple[Any, ...], count: int
+        self, table: RowTable, names: tuple[str, ...], arrays: tuple[Any, ...], count: int
     ) -> None:
         count = max(count, 1)
         self._copies: list[tuple[Field, np.ndarray, np.ndarray]] = []
         one, apart = [], []
         for name, array in zip(names, arrays, strict=True):
-            one.append(_repeated(array, count))
+            one.append(_repeat_row(array, count))
             apart.append(one[-1])
             if array.flags.writeable:
-                apart[-1] = _padded(array, count)
+                apart[-1] = _pad_rows(array, count)
                 self._copies.append((table.declared[name], array, apart[-1]))
         self.one, self.apart = tuple(one), tuple(apart)
         """All lanes are the context itself; each lane has copies of what is written."""
 
     @property
-    def written(self) -> bool:
+    def has_copies(self) -> bool:
         """True if any field has copies."""
         return bool(self._copies)
 
@@ -67,10 +67,10 @@ def _gather(field: Field, array: np.ndarray, copies: np.ndarray) -> None:
     if field.combine == "sum":
         array += copies.sum(axis=0, dtype=array.dtype)
         return
-    array[0] = folded(field.combine, np.concatenate([array, copies]))
+    array[0] = fold_copies(field.combine, np.concatenate([array, copies]))
 
 
-@compiled
+@cached_njit
 def _add_changes(array, copies):  # type: ignore[no-untyped-def]
     """Add to `array` (n,) the changes that each of its `copies` (lanes, n) has made."""
     before = array.copy()
@@ -80,13 +80,13 @@ def _add_changes(array, copies):  # type: ignore[no-untyped-def]
                 array[k] += copies[lane, k] - before[k]
 
 
-def _repeated(array: np.ndarray, count: int) -> np.ndarray:
+def _repeat_row(array: np.ndarray, count: int) -> np.ndarray:
     """Return the one row of `array` as `count` rows that are the same memory."""
     shape, strides = (count, *array.shape[1:]), (0, *array.strides[1:])
     return as_strided(array, shape, strides, writeable=array.flags.writeable)
 
 
-def _padded(array: np.ndarray, count: int) -> np.ndarray:
+def _pad_rows(array: np.ndarray, count: int) -> np.ndarray:
     """Return `count` rows like the one of `array`, none of which shares a cache line with
     another.
     """

@@ -11,12 +11,12 @@ import numpy as np
 
 from tux.engine.worker import Worker
 from tux.graph.layout import Layout
-from tux.graph.local import Edges
-from tux.rows.table import Table
+from tux.graph.local import LocalEdges
+from tux.rows.table import RowTable
 from tux.rows.turns import PART, PART_END
 from tux.stages.bind import Udf
-from tux.stages.plan import Plan
-from tux.stages.scope import Scope, indented
+from tux.stages.plan import ThreadPlan
+from tux.stages.scope import Scope, indent_lines
 
 SMALL = 8
 """Bytes of an edge's fields up to which a walk has copies of them in its order."""
@@ -33,10 +33,10 @@ class EdgeLoops:
         self,
         worker: Worker,
         stage: str,
-        edges: Edges,
+        edges: LocalEdges,
         layout: Layout,
         role: str,
-        plan: Plan,
+        plan: ThreadPlan,
         access: str = "exchange",
         prefix: str = "",
     ) -> None:
@@ -88,7 +88,7 @@ class EdgeLoops:
         edges.
         """
         call = self.scope.call(f, self._edge(), self._edge_ids)
-        return self._kernel({}, ["for e in range(lo, hi):", *indented(call)])
+        return self._kernel({}, ["for e in range(lo, hi):", *indent_lines(call)])
 
     def over_rows(self, lines: list[str]) -> Loop:
         """Compile the lines of `by_vertex` or `per_vertex`. The kernel is called with items of
@@ -105,10 +105,10 @@ class EdgeLoops:
             span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
             loop += [
                 f"for e in {span}:",
-                *indented(self.scope.call(f, self._edge(), self._edge_ids)),
+                *indent_lines(self.scope.call(f, self._edge(), self._edge_ids)),
             ]
         loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
-        return ["for v in range(lo, hi):", *indented(loop)]
+        return ["for v in range(lo, hi):", *indent_lines(loop)]
 
     def per_vertex(self, f: Udf) -> list[str]:
         """Return the lines of ``for each vertex v in lo..hi: f(v, edges of v)``."""
@@ -120,7 +120,7 @@ class EdgeLoops:
         span = f"{ends}, {self.prefix}index, {first}, {last}"
         edges = {
             "edges": lambda: self.scope.edges(
-                self._listed(), other, self.worker.tables[self.types[other]], span
+                self._edge_table(), other, self.worker.tables[self.types[other]], span
             )
         }
 
@@ -132,10 +132,10 @@ class EdgeLoops:
 
         call = self.scope.call(f, {**self._vertex(), **edges}, ids)
         if self.plan.form == "cells":
-            call = [*self._cell(), *indented(call)]
-        return ["for v in range(lo, hi):", *indented(call)]
+            call = [*self._cell(), *indent_lines(call)]
+        return ["for v in range(lo, hi):", *indent_lines(call)]
 
-    def _listed(self) -> Table:
+    def _edge_table(self) -> RowTable:
         """Return the table of edges for `per_vertex`, once it is known which fields the UDF uses.
         Where they are data, and small, they are copied into the order of the walk: to jump to each
         in memory takes longer than the sum over a vertex's edges.
@@ -147,7 +147,7 @@ class EdgeLoops:
             return table
         self.varying[index] = ()
         arrays = {name: self.layout.column(name, table.arrays[name]) for name in used}
-        return Table(table.name, table.declared, table.arrays | arrays)
+        return RowTable(table.name, table.declared, table.arrays | arrays)
 
     def _cell(self) -> list[str]:
         """Return the lines that select the edges of v that lead to one share of the other end; v is
@@ -165,7 +165,7 @@ class EdgeLoops:
         with items of edges and `out` (m,) float64.
         """
         *seed_stream, call = self.scope.call(f, self._edge(), self._edge_ids)
-        lines = ["for e in range(lo, hi):", *indented([*seed_stream, f"out[e] = {call}"])]
+        lines = ["for e in range(lo, hi):", *indent_lines([*seed_stream, f"out[e] = {call}"])]
         return self._kernel({"out": out}, lines)
 
     def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Loop:

@@ -10,16 +10,16 @@ from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
 from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
-from tux.program.naming import described
+from tux.program.naming import describe_value
 from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Blocks, Step
 from tux.stages import rotation
 from tux.stages.apply import Apply
-from tux.stages.block_cuts import Plan, Size
+from tux.stages.block_cuts import BlockPlan, Size
 from tux.stages.exchange import Exchange
-from tux.stages.fused import FusedBlocks, can_be_fused, is_worth_it, why_one_thread
+from tux.stages.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.generate import Generate
 from tux.stages.repeat import Repeat
 
@@ -83,7 +83,7 @@ class MiniBatch(Stage):
         for stage in stages:
             if not isinstance(stage, Stage):
                 raise ProgramError(
-                    f"MiniBatch is given {described(stage)}, which is no stage",
+                    f"MiniBatch is given {describe_value(stage)}, which is no stage",
                     do='e.g. MiniBatch(Exchange(f), Apply("page", g), vertices=100)',
                 )
         if not all(isinstance(size, int | np.integer) for size in (vertices, edges, blocks)):
@@ -134,15 +134,15 @@ class MiniBatch(Stage):
         assert batch is None  # refused above
         generate = next((stage for stage in self.inside if isinstance(stage, Generate)), None)
         if generate is not None:
-            return self._generated(worker, generate)
+            return self._prepare_generate(worker, generate)
         exchanges = [stage for stage in self.inside if isinstance(stage, Exchange)]
-        role = self._enumerated(worker.program, exchanges)
+        role = self._enumerated_role(worker.program, exchanges)
         by_tile = bool(exchanges) and all(exchange.by_tile for exchange in exchanges)
         self._check_awake(worker.program, role)
-        plan = Plan.of(worker, role, self.order, by_tile=by_tile)
+        plan = BlockPlan.of(worker, role, self.order, by_tile=by_tile)
         batch = plan.batch(worker, self.size, keep_groups=self.keep_groups)
         can = can_be_fused(worker.program, worker.workers, self.inside, plan.role)
-        if batch.several and can and is_worth_it(worker, batch, self.inside):
+        if batch.has_several_blocks and can and is_fusion_faster(worker, batch, self.inside):
             return FusedBlocks(worker, self.inside, batch, self.order, self.awake)
         return BatchBlocks(
             worker, plan, batch, [stage.step(worker, batch) for stage in self.inside]
@@ -153,11 +153,11 @@ class MiniBatch(Stage):
         role, several = self.inner_role(program, ""), any(self.size) and self.size.blocks != 1
         return several and bool(role) and can_be_fused(program, workers, self.inside, role)
 
-    def why_one_thread(self, program: Program) -> str:
+    def one_thread_reason(self, program: Program) -> str:
         """Return the reason for which blocks of one kernel run on one thread, and under which
         condition they do.
         """
-        return why_one_thread(program, self.inside, self.inner_role(program, ""))
+        return one_thread_reason(program, self.inside, self.inner_role(program, ""))
 
     def _check_awake(self, program: Program, role: str) -> None:
         """Raise ProgramError where `awake` is no field that the enumerated type has."""
@@ -173,11 +173,11 @@ class MiniBatch(Stage):
         """Return the end that is enumerated; "" where edges are generated."""
         if any(isinstance(stage, Generate) for stage in self.inside):
             return ""
-        return self._enumerated(
+        return self._enumerated_role(
             program, [stage for stage in self.inside if isinstance(stage, Exchange)]
         )
 
-    def _enumerated(self, program: Program, exchanges: Sequence[Exchange]) -> str:
+    def _enumerated_role(self, program: Program, exchanges: Sequence[Exchange]) -> str:
         """Return the name in UDFs of the end that the program enumerates."""
         if not exchanges and not self.over:
             raise ProgramError(
@@ -207,7 +207,7 @@ class MiniBatch(Stage):
             )
         return role
 
-    def _generated(self, worker: Worker, generate: Generate) -> Step:
+    def _prepare_generate(self, worker: Worker, generate: Generate) -> Step:
         """Prepare the blocks of a Generate: ranges of the positions of one type; each worker makes
         the edges of those vertices that it masters.
         """
@@ -224,10 +224,10 @@ class MiniBatch(Stage):
         )
         batch = Batch(generate.over, cuts, cuts)
         # Lists that are kept lie in the order of vertices.
-        plan = Plan(
+        plan = BlockPlan(
             generate.over, self.order if generate.use is not None else "fixed", generate.rounds
         )
-        made = generate.prepared(worker, batch)
+        made = generate.prepare_lists(worker, batch)
         steps = [
             step
             for stage in self.inside
@@ -242,7 +242,7 @@ class BatchBlocks(Blocks):
     def __init__(
         self,
         worker: Worker,
-        plan: Plan,
+        plan: BlockPlan,
         batch: Batch,
         steps: Sequence[Step],
         closing: Sequence[Step] = (),

@@ -97,7 +97,7 @@ def field(program: Program, over: str, text: str, label: str, *, changed: bool =
             f"{label}: {over}.{name} is a data field, which is read-only",
             do=f"name one of kind {', '.join(WRITTEN)}",
         )
-    sized = fields[name].sized(program.parameters)
+    sized = fields[name].resolve(program.parameters)
     return _entry(program, f"v.{name}", sized, index, label)
 
 
@@ -125,7 +125,9 @@ def scalar(program: Program, by: object, label: str) -> Operand:
                 f"{label}: tau.{name} is a total, which is known after a GlobalSync alone",
                 do="let GlobalSync(f) set a value from it, and name that; or declare a reduction",
             )
-        found = _entry(program, f"tau.{name}", fields[name].sized(program.parameters), index, label)
+        found = _entry(
+            program, f"tau.{name}", fields[name].resolve(program.parameters), index, label
+        )
         if found.lengths:
             raise ProgramError(
                 f"{label}: tau.{name} has several numbers, and one is needed",

@@ -21,7 +21,7 @@ _VERBS = {
 }
 
 
-class Entry(NamedTuple):
+class OutlineEntry(NamedTuple):
     """A stage, in `depth` others; by the names of its UDFs, the fields ("row.field") by what is
     done to them: a UDF and pairs of a verb and fields; and how threads share its kernels, each
     with the name of a UDF if there are several.
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     threads: list[tuple[str, str]]
 
 
-def outline(program: Program, *, racing: bool = False) -> dict[str, list[Entry]]:
+def outline(program: Program, *, racing: bool = False) -> dict[str, list[OutlineEntry]]:
     """Return the stages of each method in STAGED, in a run of one worker with held-out edges;
     `racing`: the user lets threads race.
 
@@ -42,7 +42,7 @@ def outline(program: Program, *, racing: bool = False) -> dict[str, list[Entry]]
     one = Cluster(has_test=True)
     return {
         method: [
-            Entry(
+            OutlineEntry(
                 each.depth,
                 type(each.stage).__name__ if each.stage.inside else each.stage.label,
                 [(call.udf.__name__, _verbs(call)) for call in each.calls],

@@ -37,7 +37,7 @@ REFRESHES = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class ThreadPlan:
     """`form`: one of those above. `rows`, `columns`: whether ranges of the enumerated end, and of
     the other, have tickets. `lanes`: copies of the context that items add to, 0 if there are none;
     `refreshes`: how often a pass folds them. `why`: what keeps the kernel on one thread, and what
@@ -94,14 +94,14 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         return f"{self.udf} {'changes' if self.certain else 'may change'}"
 
-    def do(self, otherwise: str) -> str:
+    def advice(self, otherwise: str) -> str:
         """Return the advice to the user: `otherwise` if the change is certain, else how to make the
         UDF understood.
         """
         return otherwise if self.certain else _UNFOLLOWED
 
 
-def _name(call: Call, row: str) -> str:
+def _kernel_row_name(call: Call, row: str) -> str:
     """Return the name by which a kernel calls a row of the analysis."""
     if row == "edges":
         return call.program.edge_name
@@ -110,7 +110,7 @@ def _name(call: Call, row: str) -> str:
     return row.removeprefix("edges.")
 
 
-def _fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
+def _table_fields(call: Call, row: str) -> tuple[str, Mapping[str, Field]]:
     """Return the table of a row, and its fields."""
     program = call.program
     if row in call.rows:
@@ -127,8 +127,8 @@ def writes(calls: Iterable[Call]) -> dict[str, tuple[str, dict[str, Change]]]:
     out: dict[str, tuple[str, dict[str, Change]]] = {}
     for call in calls:
         for row in call.shapes_by_row():
-            table, fields = _fields(call, row)
-            changed = out.setdefault(_name(call, row), (table, {}))[1]
+            table, fields = _table_fields(call, row)
+            changed = out.setdefault(_kernel_row_name(call, row), (table, {}))[1]
             for name in fields:
                 kinds = call.effects.of(row, name)
                 if kinds.keys() & CHANGES:
@@ -141,7 +141,7 @@ def claims(calls: Iterable[Call]) -> dict[str, Claim]:
     and not used.
     """
     calls = list(calls)
-    found, unused = writes(calls), _unused(calls)
+    found, unused = writes(calls), _unused_fields(calls)
     return {
         name: Claim(
             frozenset(changed),
@@ -152,16 +152,16 @@ def claims(calls: Iterable[Call]) -> dict[str, Claim]:
     }
 
 
-def together(calls: Iterable[Call]) -> dict[str, Claim]:
+def joint_claims(calls: Iterable[Call]) -> dict[str, Claim]:
     """Return the claim of each row by its name where all these calls are one loop: a field that one
     of them writes, or that is cleared behind an Apply, another may read.
     """
     calls = list(calls)
-    found, unused = writes(calls), _unused(calls)
+    found, unused = writes(calls), _unused_fields(calls)
     changed: dict[str, set[str]] = {}
     for call in calls:
         for row in call.shapes_by_row():
-            table, fields = _fields(call, row)
+            table, fields = _table_fields(call, row)
             deltas = {name for name, declared in fields.items() if declared.kind == "delta"}
             changed.setdefault(table, set()).update(deltas)
     for table, fields_ in found.values():
@@ -172,15 +172,15 @@ def together(calls: Iterable[Call]) -> dict[str, Claim]:
     }
 
 
-def _unused(calls: Iterable[Call]) -> dict[str, frozenset[str]]:
+def _unused_fields(calls: Iterable[Call]) -> dict[str, frozenset[str]]:
     """Return by the name of a row the fields that are neither read nor changed by it."""
     used: dict[str, set[str]] = {}
     every: dict[str, set[str]] = {}
     for call in calls:
         for row in call.shapes_by_row():
-            fields = _fields(call, row)[1]
-            every.setdefault(_name(call, row), set()).update(fields)
-            used.setdefault(_name(call, row), set()).update(
+            fields = _table_fields(call, row)[1]
+            every.setdefault(_kernel_row_name(call, row), set()).update(fields)
+            used.setdefault(_kernel_row_name(call, row), set()).update(
                 f for f in fields if call.effects.of(row, f)
             )
     return {name: frozenset(every[name] - used[name]) for name in every}
@@ -191,16 +191,18 @@ def _reads(calls: Iterable[Call], name: str) -> set[str]:
     out: set[str] = set()
     for call in calls:
         for row in call.shapes_by_row():
-            if _name(call, row) == name:
+            if _kernel_row_name(call, row) == name:
                 out |= {
                     f
-                    for f in _fields(call, row)[1]
+                    for f in _table_fields(call, row)[1]
                     if call.effects.of(row, f).keys() & {"read", "unknown"}
                 }
     return out
 
 
-def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False) -> tuple[str, str]:
+def why_no_lanes(
+    program: Program, calls: Sequence[Call], *, shared: bool = False
+) -> tuple[str, str]:
     """Return the reason for which items may not add to copies of the context, and the advice to the
     user; two empty texts if they may. `shared`: the program's word that shared fields may be copied
     too.
@@ -212,17 +214,21 @@ def of_context(program: Program, calls: Sequence[Call], *, shared: bool = False)
                 continue
             change = Change.of(call, kinds)
             if declared.kind == "shared" and not shared:
-                word = ", or add lanes=True if it may be seen a little late" if call.own else ""
+                word = (
+                    ", or add lanes=True if it may be seen a little late"
+                    if call.visited_row
+                    else ""
+                )
                 do = f"gather it in a total, which a GlobalSync adds to the field{word}"
-                return f"{change} tau.{name}, a shared field", change.do(do)
-            if declared.kind == "delta" and _other_than(kinds, declared.combine):
+                return f"{change} tau.{name}, a shared field", change.advice(do)
+            if declared.kind == "delta" and _has_other_effects(kinds, declared.combine):
                 do = f"only gather it ({_GATHERED[declared.combine]}), and read it in a GlobalSync"
                 why = f"{change.udf} does more with the total tau.{name} than to gather it"
-                return why, change.do(do)
+                return why, change.advice(do)
     return "", ""
 
 
-def _of_two_ends(declared: Field) -> str:
+def _two_ends_advice(declared: Field) -> str:
     """Return the advice about a field that a UDF within one type changes by way of both ends, or
     reads by way of the other one.
     """
@@ -231,16 +237,16 @@ def _of_two_ends(declared: Field) -> str:
     return "collect it in a delta, and let an Apply set the field"
 
 
-def _other_than(kinds: Mapping[str, str], combine: str) -> bool:
+def _has_other_effects(kinds: Mapping[str, str], combine: str) -> bool:
     own = {"min": "min", "max": "max"}.get(combine, "add")
     return bool(kinds.keys() - {own})
 
 
-def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> Plan:
+def plan_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False) -> ThreadPlan:
     """Plan UDFs on one vertex, and along its edges, grouped by vertex."""
     claimed, found = claims(calls), writes(calls)
-    why, do = of_context(program, calls, shared=lanes)
-    own = next((call.own for call in calls if call.own), "")
+    why, do = why_no_lanes(program, calls, shared=lanes)
+    own = next((call.visited_row for call in calls if call.visited_row), "")
     shares = len(set(program.edge.ends)) > 1 and any("edges" in call.shapes for call in calls)
     for name, (table, changed) in found.items():
         if name in ("tau", program.edge_name) or not changed or why:
@@ -249,16 +255,18 @@ def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False)
             field_, change = next(iter(changed.items()))
             why = f"{change} {name}.{field_}, which other {own}s may change too"
             word = ", or add split=8" if shares else ""
-            do = change.do(f"change it in an Exchange for each edge{word}")
+            do = change.advice(f"change it in an Exchange for each edge{word}")
         for other, (of, _) in found.items():
             both = set(changed) & _reads(calls, other) if other != name and of == table else set()
             if both and not why:
                 field_ = min(both)
                 why = f"{changed[field_]} {name}.{field_}, which is read by way of {other}"
-                do = changed[field_].do(_of_two_ends(program.vertices[table].fields[field_]))
+                do = changed[field_].advice(
+                    _two_ends_advice(program.vertices[table].fields[field_])
+                )
     if why:
-        return Plan(why=why, do=do, claims=claimed)
-    return Plan(
+        return ThreadPlan(why=why, do=do, claims=claimed)
+    return ThreadPlan(
         "vertices",
         lanes=SHARED_LANES if lanes else LANES,
         refreshes=REFRESHES if lanes else 1,
@@ -266,10 +274,10 @@ def of_vertices(program: Program, calls: Sequence[Call], *, lanes: bool = False)
     )
 
 
-def of_tiles(program: Program, call: Call, role: str) -> Plan:
+def plan_tiles(program: Program, call: Call, role: str) -> ThreadPlan:
     """Plan a UDF per edge; `role`: the enumerated end."""
     claimed, found = claims([call]), writes([call])
-    why, do = of_context(program, [call])
+    why, do = why_no_lanes(program, [call])
     first, second = program.edge.roles
     other = second if role == first else first
     written = {end: found.get(end, ("", {}))[1] for end in (role, other)}
@@ -282,38 +290,38 @@ def of_tiles(program: Program, call: Call, role: str) -> Plan:
                 why = (
                     f"{written[end][name]} {end}.{name}, which is read or changed by way of {away}"
                 )
-                do = written[end][name].do(_of_two_ends(fields[name]))
+                do = written[end][name].advice(_two_ends_advice(fields[name]))
                 break
     if why:
-        return Plan(why=why, do=do, claims=claimed)
-    return Plan(
+        return ThreadPlan(why=why, do=do, claims=claimed)
+    return ThreadPlan(
         "tiles", rows=bool(written[role]), columns=bool(written[other]), lanes=LANES, claims=claimed
     )
 
 
-def of_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> Plan:
+def plan_cells(program: Program, calls: Sequence[Call], role: str, *, lanes: bool) -> ThreadPlan:
     """Plan a UDF per vertex that the program lets see one share of its edges at a time. Within one
     type it sees all at once.
     """
     first, second = program.edge.roles
     if program.edge.ends[0] == program.edge.ends[1]:
-        return of_vertices(program, calls, lanes=lanes)  # two tickets could be of the same rows
+        return plan_vertices(program, calls, lanes=lanes)  # two tickets could be of the same rows
     claimed, found = claims(calls), writes(calls)
-    why, do = of_context(program, calls, shared=lanes)
+    why, do = why_no_lanes(program, calls, shared=lanes)
     if why:
-        return Plan(why=why, do=do, claims=claimed)
+        return ThreadPlan(why=why, do=do, claims=claimed)
     columns = bool(found.get(second if role == first else first, ("", {}))[1])
     count = SHARED_LANES if lanes else LANES
-    return Plan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
+    return ThreadPlan("cells", rows=True, columns=columns, lanes=count, claims=claimed)
 
 
-def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
+def plan_lists(program: Program, call: Call, *, word: bool, racing: bool) -> ThreadPlan:
     """Plan a UDF on generated lists of vertices. `word`: by the program's word it may run in any
     order, and meanwhile in others; `racing`: the user takes it at that.
     """
-    why, do = of_context(program, [call])
+    why, do = why_no_lanes(program, [call])
     if why:
-        return Plan(why=why, do=do)
+        return ThreadPlan(why=why, do=do)
     for (row, name), kinds in call.effects.found.items():
         if row != "tau" and (changing := sorted(kinds.keys() & CHANGES)) and not racing:
             where = f"`{call.udf.__name__}` ({os.path.basename(kinds[changing[0]])})"
@@ -322,6 +330,8 @@ def of_lists(program: Program, call: Call, *, word: bool, racing: bool) -> Plan:
                 if word
                 else "Generate(..., racing=True) allows it, if results may depend on their order"
             )
-            return Plan(why=f"{where} changes {row}.{name} of vertices that other lists name: {do}")
+            return ThreadPlan(
+                why=f"{where} changes {row}.{name} of vertices that other lists name: {do}"
+            )
     context = {row: claim for row, claim in claims([call]).items() if row == "tau"}
-    return Plan("racing" if racing else "vertices", lanes=LANES, claims=context)
+    return ThreadPlan("racing" if racing else "vertices", lanes=LANES, claims=context)

@@ -15,11 +15,18 @@ from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays
 from tux.protocol.message import Kind, Message, checking
 from tux.protocol.payloads import PullAnswer, PullRequest, Push
-from tux.protocol.pull import PullServer, UnackedChanges, joined, placed, share, touched
+from tux.protocol.pull import (
+    PullServer,
+    UnackedChanges,
+    group_by_home,
+    join_aligned,
+    look_up_rows,
+    share,
+)
 from tux.protocol.replicas import of_kinds
 from tux.protocol.server import Server
 from tux.protocol.steps import Pull, Sync
-from tux.rows.table import frozen
+from tux.rows.table import freeze
 
 
 class PullClient:
@@ -32,8 +39,8 @@ class PullClient:
         assert part is not None
         self.worker, self.over, self.table = worker, over, worker.tables[over]
         self._home, self._number, self._workers = (
-            frozen(part.home),
-            frozen(part.number),
+            freeze(part.home),
+            freeze(part.number),
             worker.workers,
         )
         self._order = part.order
@@ -70,16 +77,17 @@ class PullClient:
         them.
         """
         nothing, none = (
-            [frozen(array[:0].copy()) for array in self.server.fields],
-            frozen(np.empty(0, np.int32)),
+            [freeze(array[:0].copy()) for array in self.server.fields],
+            freeze(np.empty(0, np.int32)),
         )
         server, unacked = PullServer([array.copy() for array in nothing], 1), UnackedChanges()
         server.pull(0, 0, PullRequest(0, 0, none))
         server.push(0, Push(0, nothing))
         unacked.note(0, [none], [nothing])
         unacked.add_to([array.copy() for array in nothing], self._place, step=1, folded=[0])
-        placed(
-            touched(np.empty(0, np.int32), self._place, self._home, self._workers)[0], self._place
+        look_up_rows(
+            group_by_home(np.empty(0, np.int32), self._place, self._home, self._workers)[0],
+            self._place,
         )
 
     def pull(self, clock: int, block: Block, lists: dict[str, np.ndarray]) -> int:
@@ -87,7 +95,7 @@ class PullClient:
         come.
         """
         flat = np.concatenate([array.reshape(-1) for array in lists.values()])
-        ids, counts = touched(flat, self._place, self._home, self._workers)
+        ids, counts = group_by_home(flat, self._place, self._home, self._workers)
         self._place[ids] = -1
         self._steps[block.number, block.round] = self._begun
         return self._ask(clock, np.split(ids, np.cumsum(counts)[:-1]), self.worker.slack)
@@ -120,7 +128,7 @@ class PullClient:
             self.worker.bytes_sent[self.over] += message.nbytes
             self.worker.timeline.pulled[home] += message.nbytes
 
-    def laid_out(
+    def lay_out(
         self, block: Block, made: dict[str, np.ndarray]
     ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
         """Return the rows of a block, home after home, with those changes of this worker that are
@@ -128,22 +136,23 @@ class PullClient:
         """
         step = self._steps[block.number, block.round]
         answers = [answer for _, answer in sorted(self._pulled.pop(step).items())]
-        with self.worker.timed("send"):
+        with self.worker.timing("send"):
             rows = [
-                joined([answer.values[j] for answer in answers]) for j in range(len(self._fields))
+                join_aligned([answer.values[j] for answer in answers])
+                for j in range(len(self._fields))
             ]
             ids = np.concatenate(self._ids[step])
             self._place[ids] = np.arange(len(ids), dtype=np.int32)
             folded = [answer.folded for answer in answers]
             self._unacked.add_to(rows, self._place, step=step, folded=folded)
             lists = {
-                name: placed(array.reshape(-1), self._place).reshape(array.shape)
+                name: look_up_rows(array.reshape(-1), self._place).reshape(array.shape)
                 for name, array in made.items()
             }
             self._place[ids] = -1
         return rows, lists
 
-    def shaped(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    def shape_fields(self, rows: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the fields of pulled rows in the shapes that UDFs see."""
         return tuple(
             array.reshape(-1, *self.table.arrays[f].shape[1:])
@@ -153,17 +162,17 @@ class PullClient:
     def ids_of(self, block: Block) -> np.ndarray:
         """Return the dense index of each pulled row of a block, (r,) int32."""
         positions = np.concatenate(self._ids[self._steps[block.number, block.round]])
-        return frozen(self._order[positions].astype(np.int32))
+        return freeze(self._order[positions].astype(np.int32))
 
-    def changed(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
+    def note_changes(self, block: Block, rows: list[np.ndarray], before: list[np.ndarray]) -> None:
         """Note the changes of a block's rows, which were `before`; `before` is used up."""
         step = self._steps[block.number, block.round]
-        with self.worker.timed("send"):
+        with self.worker.timing("send"):
             for array, old in zip(rows, before, strict=True):
                 np.subtract(array, old, out=old)
             cuts = np.cumsum([len(asked) for asked in self._ids[step]])[:-1]
             self._changes[step] = [
-                [frozen(part) for part in home]
+                [freeze(part) for part in home]
                 for home in zip(*(np.split(old, cuts) for old in before), strict=True)
             ]
 
@@ -174,7 +183,7 @@ class PullClient:
         step = self._steps.pop((block.number, block.round))
         changes, ids = self._changes.pop(step), self._ids.pop(step)
         if self.worker.slack:
-            self._unacked.note(step, [frozen(each) for each in ids], changes)
+            self._unacked.note(step, [freeze(each) for each in ids], changes)
         sent = [
             [
                 each if part == 1 else each * part

@@ -33,7 +33,7 @@ def refuse_unseeded(udf: Udf) -> None:
         seen.add(id(function))
         if (function.__module__ or "").split(".")[0] == "numpy":
             continue
-        for value, name, line in _read(function):
+        for value, name, line in _global_reads(function):
             if _draws(value):
                 raise ProgramError(
                     f"`{function.__name__}` uses {name}: its numbers do not depend on the seed of "
@@ -56,7 +56,7 @@ def _draws(value: Any) -> bool:
     )
 
 
-def _read(function: types.FunctionType) -> Iterator[tuple[Any, str, int]]:
+def _global_reads(function: types.FunctionType) -> Iterator[tuple[Any, str, int]]:
     """Yield the globals that a function reads, and the attributes that it reads of modules among
     them: value, name as it is written, line.
     """

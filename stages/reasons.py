@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tux.rows.extreme import only_added_to
+from tux.rows.extreme import assignment_message
 
 _BORING = (
     "Failed in",
@@ -51,7 +51,7 @@ def reason_of(text: str) -> Reason:
         name = f"{stored[1]}.{stored[2]}" if stored else "row.field"
         return Reason(f"{name} has several entries: assign to {name}[k]", "set them in a loop")
     if assigned := re.search(r"Cannot cast \S+ to (\S+) \(arg(max|min)\)", text):
-        return Reason(only_added_to(assigned[1]), "take its value in a GlobalSync")
+        return Reason(assignment_message(assigned[1]), "take its value in a GlobalSync")
     telling = [line for line in lines if not line.startswith(_BORING) and len(line) > 3]
     marked = [line for line in telling if _TELLING.search(line)]
     reason = re.sub(
@@ -59,10 +59,10 @@ def reason_of(text: str) -> Reason:
         "",
         (marked or telling or lines or ["no reason given"])[0],
     )
-    return _known(re.sub(r"\.*\s*Raised from .*", "", reason))
+    return _reword(re.sub(r"\.*\s*Raised from .*", "", reason))
 
 
-def _known(reason: str) -> Reason:
+def _reword(reason: str) -> Reason:
     """Return a reason in words about rows, where such words are known; else as numba says it."""
     if found := re.search(r"Unknown attribute '(\w+)' of type parameters", reason):
         return Reason(

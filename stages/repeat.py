@@ -14,10 +14,10 @@ from tux.engine.worker import Worker
 from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
-from tux.protocol.steps import Repeated, Step
+from tux.protocol.steps import RepeatedSteps, Step
 from tux.rows.plain import plain_parameters, plain_row
-from tux.stages.bind import Udf, call, named, parameters, place
-from tux.stages.explain import telling
+from tux.stages.bind import Udf, call, parameters, place, udf_names
+from tux.stages.explain import program_errors
 from tux.stages.generate import Generate
 from tux.stages.globalsync import GlobalSync
 
@@ -66,7 +66,7 @@ class Repeat(Stage):
         most: int | str = MAX_REPETITIONS,
     ) -> None:
         self.inside, self.times, self.until, self.most = stages, times, until, most
-        limit = f"until={named(until)}" if until is not None else f"times={times}"
+        limit = f"until={udf_names(until)}" if until is not None else f"times={times}"
         inside = ", ".join(getattr(stage, "label", repr(stage)) for stage in stages)
         self.label = f"Repeat({inside}, {limit})"
         self._check()
@@ -74,21 +74,21 @@ class Repeat(Stage):
     def _check(self) -> None:
         """Raise ProgramError where it cannot be run, whatever the program."""
         if not self.inside or not all(isinstance(stage, Stage) for stage in self.inside):
-            raise self._wrong(
+            raise self._error(
                 "Repeat needs stages", do="e.g. Repeat(Exchange(f), Apply('page', g), times=3)"
             )
         if (self.times is None) == (self.until is None):
-            raise self._wrong(
+            raise self._error(
                 "Repeat needs either times or until",
                 do="give one of them: times=10, or until=f with f(tau, p)",
             )
         if self.until is not None and not isinstance(self.inside[-1], GlobalSync):
-            raise self._wrong(
+            raise self._error(
                 f"{self.label}: the last stage is {self.inside[-1].label}, not a GlobalSync",
                 do="end with a GlobalSync that sets the fields of tau which `until` reads",
             )
-        if any(isinstance(stage, Generate) for stage in _all(self.inside)):
-            raise self._wrong(
+        if any(isinstance(stage, Generate) for stage in _all_stages(self.inside)):
+            raise self._error(
                 f"{self.label} contains a Generate",
                 do="put its MiniBatch outside, and say Generate(..., rounds=...)",
             )
@@ -101,7 +101,7 @@ class Repeat(Stage):
             assert self.times is not None
             return Repetitions(worker, steps, self._number(worker, "times", self.times))
         most = self._number(worker, "most", self.most)
-        return RepetitionsUntil(worker, steps, most, self._enough(worker), self._too_many(most))
+        return RepetitionsUntil(worker, steps, most, self._bind_until(worker), self._too_many(most))
 
     def _number(self, worker: Worker, name: str, chosen: int | str) -> int:
         """Return the number that `times` or `most` gives."""
@@ -109,15 +109,15 @@ class Repeat(Stage):
         number = declared.get(chosen) if isinstance(chosen, str) else chosen
         if not isinstance(number, int) or isinstance(number, bool):
             integers = [n for n, value in declared.items() if type(value) is int]
-            raise self._wrong(
+            raise self._error(
                 f"Repeat: {name}={chosen!r} is neither a whole number nor an integer parameter",
                 do=f"integer parameters: {', '.join(integers) or 'none'}",
             )
         if number < 1:
-            raise self._wrong(f"Repeat: {name} is {number}", do="give 1 or more")
+            raise self._error(f"Repeat: {name} is {number}", do="give 1 or more")
         return number
 
-    def _enough(self, worker: Worker) -> Callable[[], bool]:
+    def _bind_until(self, worker: Worker) -> Callable[[], bool]:
         """Return `until` as a function without parameters: bound to the context as it may be read,
         and to the parameters.
         """
@@ -125,37 +125,39 @@ class Repeat(Stage):
         assert f is not None
         call(f, "f", self.label, {"tau": lambda: "tau", "p": lambda: "p"})
         numbers = worker.parameters | {WORKERS: worker.workers}
-        spec, arrays = worker.tables["tau"].seen("score")  # alike on all workers, read-only
+        spec, arrays = worker.tables["tau"].visible_fields(
+            "score"
+        )  # alike on all workers, read-only
         values: dict[str, Any] = {
             "p": plain_parameters(tuple(numbers))(tuple(numbers.values())),
             "tau": plain_row(spec)(arrays, 0),
         }
         arguments = [values[name] for name in parameters(f, self.label)]
 
-        def enough() -> bool:
-            with telling([f]):
+        def is_enough() -> bool:
+            with program_errors([f]):
                 answer = f(*arguments)
             if not isinstance(answer, bool | np.bool_):
                 raise ProgramError(
-                    f"{named(f)} of {self.label} returned {answer!r}",
+                    f"{udf_names(f)} of {self.label} returned {answer!r}",
                     where=place(f),
                     do="return True to stop or False to go on",
                 )
             return bool(answer)
 
-        return enough
+        return is_enough
 
     def _too_many(self, most: int) -> ProgramError:
-        return self._wrong(
-            f"{self.label}: {named(self.until)} was still False after {most:,} repetitions",
-            do=f"check {named(self.until)}, or allow more: Repeat(..., most=...)",
+        return self._error(
+            f"{self.label}: {udf_names(self.until)} was still False after {most:,} repetitions",
+            do=f"check {udf_names(self.until)}, or allow more: Repeat(..., most=...)",
         )
 
-    def _wrong(self, what: str, *, do: str) -> ProgramError:
+    def _error(self, what: str, *, do: str) -> ProgramError:
         return ProgramError(what, where=self.where, do=do)
 
 
-class Repetitions(Repeated):
+class Repetitions(RepeatedSteps):
     """The steps of a Repeat with `times`, on one worker."""
 
     def __init__(self, worker: Worker, steps: Sequence[Step], most: int) -> None:
@@ -199,8 +201,8 @@ class RepetitionsUntil(Repetitions):
         raise self._too_many
 
 
-def _all(stages: Sequence[Stage]) -> Iterator[Stage]:
+def _all_stages(stages: Sequence[Stage]) -> Iterator[Stage]:
     """Yield the stages and those inside them."""
     for stage in stages:
         yield stage
-        yield from _all(stage.inside)
+        yield from _all_stages(stage.inside)

@@ -18,7 +18,7 @@ _OWN = {"min": "min", "max": "max"}
 """The kind of effect that a field's combination is, if it is not "add"."""
 
 
-def check(call: Call) -> None:
+def check_call(call: Call) -> None:
     """Raise ProgramError for the first rule that a UDF breaks."""
     if call.place == "Exchange":
         _refuse_reading_deltas(call)
@@ -38,7 +38,7 @@ def may_be_cut(program: Program, vertex: str) -> bool:
     return not program.vertices[vertex].whole
 
 
-def _reads(kinds: dict[str, str], combine: str) -> str:
+def _reading_place(kinds: dict[str, str], combine: str) -> str:
     """Return ``file:line`` where a field is read other than to add to it in the way it is combined;
     "" if it is not.
     """
@@ -52,8 +52,8 @@ def _refuse_reading_deltas(call: Call) -> None:
             continue
         for name, field in call.program.vertices[vertex].fields.items():
             kinds = call.effects.of(row, name)
-            if field.kind == "delta" and (where := _reads(kinds, field.combine)):
-                own = "" if field.combine == "sum" else _written_as(row, name, field.combine)
+            if field.kind == "delta" and (where := _reading_place(kinds, field.combine)):
+                own = "" if field.combine == "sum" else _rewording_advice(row, name, field.combine)
                 raise ProgramError(
                     f"`{call.udf.__name__}` reads {vertex}.{name}, a delta, in Exchange: on "
                     "several workers it holds only what this worker has gathered",
@@ -62,15 +62,15 @@ def _refuse_reading_deltas(call: Call) -> None:
                 )
 
 
-def _written_as(row: str, name: str, combine: str) -> str:
+def _rewording_advice(row: str, name: str, combine: str) -> str:
     """Return advice on how to write a change so that it counts as no reading."""
     field = f"{row.removeprefix('edges.')}.{name}"
     return f"to take the {combine}, write {field} = {combine}({field}, x); else "
 
 
 def _refuse_reading_totals(call: Call) -> None:
-    for name, kinds in call.of_totals().items():
-        if where := _reads(kinds, call.program.context.fields[name].combine):
+    for name, kinds in call.total_effects().items():
+        if where := _reading_place(kinds, call.program.context.fields[name].combine):
             raise ProgramError(
                 f"`{call.udf.__name__}` reads tau.{name}, a total, in {call.place}: on several "
                 "workers it holds only what this worker has gathered",
@@ -81,7 +81,7 @@ def _refuse_reading_totals(call: Call) -> None:
 
 def _refuse_setting_deltas(call: Call) -> None:
     for row, vertex in call.rows.items():
-        if row == call.own and not may_be_cut(call.program, vertex):
+        if row == call.visited_row and not may_be_cut(call.program, vertex):
             continue  # the one visit of this vertex
         for name, field in call.program.vertices[vertex].fields.items():
             if field.kind == "delta":
@@ -89,7 +89,7 @@ def _refuse_setting_deltas(call: Call) -> None:
 
 
 def _refuse_setting_totals(call: Call) -> None:
-    for name in call.of_totals():
+    for name in call.total_effects():
         _refuse_setting(
             call, "tau", name, f"tau.{name}, a total", call.program.context.fields[name]
         )

@@ -177,7 +177,7 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         out: list[ast.stmt] = []
         if len(node.targets) > 1:
-            first = self._kept(node.value, out)
+            first = self._visit_to_name(node.value, out)
             return [
                 *out,
                 *(
@@ -202,33 +202,33 @@ class Rewriter(ast.NodeTransformer):
         """
         target = node.target
         if isinstance(target, ast.Name) or _is_part(target):
-            return self._augmented_array(node)
+            return self._rewrite_in_place(node)
         out: list[ast.stmt] = []
         text, is_field = ast.unparse(target), self._is_field(target)
         place = self._place(target, out)
         if place is None:
             return self.generic_visit(node)
-        old = self._kept_as_is(place, out)
-        new = self._kept_as_is(ast.BinOp(old, node.op, self.visit(node.value)), out)
+        old = self._assign_to_name(place, out)
+        new = self._assign_to_name(ast.BinOp(old, node.op, self.visit(node.value)), out)
         if is_field:
             out.append(ast.Expr(_call("fits", old, new, self._site(node, text))))
         out.append(ast.Assign([_store(place)], new))
         return [ast.copy_location(each, node) for each in out]
 
-    def _augmented_array(self, node: ast.AugAssign) -> list[ast.stmt]:
+    def _rewrite_in_place(self, node: ast.AugAssign) -> list[ast.stmt]:
         """Rewrite the change in place of a name, or of a part of an array: it may be an array,
         whose shape numba does not compare.
         """
         target, out = node.target, list[ast.stmt]()
         text = ast.unparse(target)
         if isinstance(target, ast.Subscript):
-            held = self._kept(ast.Subscript(target.value, target.slice, ast.Load()), out)
+            held = self._visit_to_name(ast.Subscript(target.value, target.slice, ast.Load()), out)
         else:
             assert isinstance(target, ast.Name)
             held = ast.Name(target.id, ast.Load())
         for each in out:
             ast.copy_location(each, node)
-        new = self._kept(node.value, out)
+        new = self._visit_to_name(node.value, out)
         out.append(ast.Expr(_call("alike", held, new, self._site(node, text))))
         out.append(ast.AugAssign(ast.Name(held.id, ast.Store()), node.op, new))
         return [ast.copy_location(each, node) for each in out]
@@ -241,7 +241,7 @@ class Rewriter(ast.NodeTransformer):
         if not isinstance(call, ast.Call) or call.keywords or not _writes_last(call):
             return self.generic_visit(node)
         text = ast.unparse(call.args[-1])
-        call.args = [self._kept(each, out) for each in call.args]
+        call.args = [self._visit_to_name(each, out) for each in call.args]
         for each in call.args[:-1]:
             out.append(ast.Expr(_call("alike", call.args[-1], each, self._site(node, text))))
         return [ast.copy_location(each, node) for each in (*out, node)]
@@ -257,7 +257,7 @@ class Rewriter(ast.NodeTransformer):
                 isinstance(each, ast.Starred) for each in target.elts
             ):
                 said_of = [each for _, each in pairs]
-                kept = [self._kept(each, out) for each in said_of]
+                kept = [self._visit_to_name(each, out) for each in said_of]
             else:
                 kept = [ast.Name(self._name(), ast.Load()) for _ in target.elts]
                 names: list[ast.expr] = [ast.Name(each.id, ast.Store()) for each in kept]
@@ -266,7 +266,7 @@ class Rewriter(ast.NodeTransformer):
             for each, name, text in zip(target.elts, kept, said_of, strict=True):
                 out += self._store_one(each, name, text, node)
         else:
-            kept_value = value if value is not said else self._kept(value, out)
+            kept_value = value if value is not said else self._visit_to_name(value, out)
             out += self._store_one(target, kept_value, said, node)
         return [ast.copy_location(each, node) for each in out]
 
@@ -297,12 +297,12 @@ class Rewriter(ast.NodeTransformer):
                 return None
             indexed = ast.copy_location(ast.Subscript(base, target.slice, ast.Load()), target)
             parts = [
-                self._kept_as_is(part, out)
+                self._assign_to_name(part, out)
                 for part in self._indices(indexed, text, target.slice.elts)
             ]
             return ast.Subscript(base, ast.Tuple(parts, ast.Load()), ast.Load())
         checked = _call("index", base, self.visit(target.slice), 0, self._site(target, text))
-        return ast.Subscript(base, self._kept_as_is(checked, out), ast.Load())
+        return ast.Subscript(base, self._assign_to_name(checked, out), ast.Load())
 
     def _base(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
         """Return the expression that is stored into, under a name of its own unless it is a name,
@@ -311,12 +311,12 @@ class Rewriter(ast.NodeTransformer):
         inner = node
         while isinstance(inner, ast.Attribute):
             inner = inner.value
-        return node if isinstance(inner, ast.Name) else self._kept(node, out)
+        return node if isinstance(inner, ast.Name) else self._visit_to_name(node, out)
 
-    def _kept(self, value: ast.expr, out: list[ast.stmt]) -> Any:
-        return self._kept_as_is(self.visit(value), out)
+    def _visit_to_name(self, value: ast.expr, out: list[ast.stmt]) -> Any:
+        return self._assign_to_name(self.visit(value), out)
 
-    def _kept_as_is(self, value: ast.expr, out: list[ast.stmt]) -> Any:
+    def _assign_to_name(self, value: ast.expr, out: list[ast.stmt]) -> Any:
         name = self._name()
         out.append(ast.Assign([ast.Name(name, ast.Store())], value))
         return ast.Name(name, ast.Load())
@@ -325,13 +325,13 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Rewrite a loop."""
-        return self._ticking(node)
+        return self._tick_in_loop(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
         """Rewrite a loop."""
-        return self._ticking(node)
+        return self._tick_in_loop(node)
 
-    def _ticking(self, node: Any) -> ast.AST:
+    def _tick_in_loop(self, node: Any) -> ast.AST:
         self.generic_visit(node)
         if self.ticks:
             node.body.insert(0, ast.copy_location(ast.Expr(_call("tick")), node))

@@ -16,7 +16,7 @@ from tux.graph.routes import ALL, Routes
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows
-from tux.protocol.touched import Told
+from tux.protocol.touched import RowsByBlock
 
 EVERY = (ALL,)
 
@@ -37,7 +37,7 @@ class AllRows:
         self.n_train = worker.graph.vertices[over].n_train
         part = worker.graph.vertices[over].part
         self._routes = Routes(part, cuts) if part is not None else None
-        self.told = Told()
+        self.told = RowsByBlock()
 
     @property
     def routes(self) -> Routes:
@@ -106,11 +106,11 @@ class TouchedRows(AllRows):
         ends = edges.end(edges.other(batch.role))
         groups = np.repeat(np.arange(blocks), np.diff(batch.local_cuts))[edges.end(batch.role)]
         homes = 1
-        if vertices.cut:
+        if vertices.is_cut:
             part, homes = worker.part(over), worker.workers
             groups = groups * homes + part.home[part.rows[: part.n_train]][ends]
         pairs, counts = np.unique(groups * n + ends, return_counts=True)
-        weighted = vertices.cut and worker.server.needs_weights(over)
+        weighted = vertices.is_cut and worker.server.needs_weights(over)
         self._homes = homes
         self._edges = counts.astype(np.float32) if weighted else None
         # boundaries of the rows of each block, and of each home in it
@@ -122,7 +122,7 @@ class TouchedRows(AllRows):
         assert block is not None
         return self.rows[self.bounds[block.number] : self.bounds[block.number + 1]]
 
-    def sent(self, home: int, number: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def rows_to_send(self, home: int, number: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return this worker's rows in a block whose masters are on `home`; and how many edges each
         has into the block (r,) float32, where masters weigh by that.
         """
@@ -135,7 +135,7 @@ def row_set(worker: Worker, over: str, batch: Batch | None, *, by_block: bool = 
     """Return the rows of type `over` that an Apply in `batch` works on; all where it stands alone,
     there is one block, or it does not go `by_block`.
     """
-    if batch is None or not batch.several or not by_block:
+    if batch is None or not batch.has_several_blocks or not by_block:
         return AllRows(worker, over, batch)
     declared = worker.program.edge
     enumerated = declared.ends[declared.roles.index(batch.role)]

@@ -23,18 +23,18 @@ import numpy as np
 
 from tux.base.cache import cache_folder
 from tux.stages import checks
-from tux.stages.compile import Injected, Kernel, plain
-from tux.stages.explain import raised
+from tux.stages.compile import InjectedGlobal, Kernel, plain
+from tux.stages.explain import udf_error
 
 STEPS = 300
 """Indices and turns of loops in a look: 2 to 15 ms, about 1% of what a kernel takes to compile."""
 
 
-class Enough(BaseException):
+class LookEnd(BaseException):
     """The end of a look; no UDF catches it."""
 
 
-class Copied:
+class CopyOnRead:
     """An array (n, *shape) whose entries are copied when they are read, so that what is written
     to them does not reach it.
     """
@@ -50,14 +50,14 @@ class Copied:
         key = (at.start, at.stop) if isinstance(at, slice) else at
         if key not in self._copies:
             if isinstance(at, slice) and at.stop - at.start > STEPS:
-                raise Enough
+                raise LookEnd
             found = self._array[at]
             self._copies[key] = found.copy() if isinstance(found, np.ndarray) else found
         return self._copies[key]
 
     def __setitem__(self, at: Any, value: Any) -> None:
         if isinstance(at, slice):  # the deltas of a block, when it is over
-            raise Enough
+            raise LookEnd
         self._copies[at] = self._array.dtype.type(value)
 
 
@@ -71,17 +71,17 @@ class Look:
         """Count one step; raise LookEnd behind the last."""
         self.steps += 1
         if self.steps > STEPS:
-            raise Enough
+            raise LookEnd
 
     def index(self, x: Any, i: Any, axis: int, site: int) -> Any:
         """Count a step, and check as `tux.stages.checks.index`."""
         self.tick()
         return checks.index(x, i, axis, site)
 
-    def held(self, x: Any, i: int, site: int) -> Any:
+    def check_entry(self, x: Any, i: int, site: int) -> Any:
         """Count a step, and check as the function of this name in `tux.stages.checks`."""
         self.tick()
-        return checks.held(x, i, site)
+        return checks.check_entry(x, i, site)
 
     def load(self, x: Any, i: Any, site: int) -> Any:
         """Count a step, and check as `tux.stages.checks.load`."""
@@ -89,21 +89,21 @@ class Look:
         return checks.load(x, i, site)
 
     @property
-    def named(self) -> dict[str, Any]:
+    def functions(self) -> dict[str, Any]:
         """The functions that rewritten UDFs call, by name. Stored numbers are not tested: Python
         rounds others.
         """
         own = {
             "_tux_index": self.index,
-            "_tux_held": self.held,
+            "_tux_held": self.check_entry,
             "_tux_load": self.load,
             "_tux_tick": self.tick,
         }
         return own | {"_tux_fits": lambda old, new, site: None, "_tux_alike": checks.alike}
 
 
-def suspicious(
-    source: str, injected: dict[str, Injected], arguments: Sequence[Any]
+def look_at_call(
+    source: str, injected: dict[str, InjectedGlobal], arguments: Sequence[Any]
 ) -> tuple[bool, int]:
     """Return whether an index of the first steps of a kernel is out of bounds; and the number of
     steps.
@@ -111,8 +111,8 @@ def suspicious(
     look = Look()
     try:
         with np.errstate(all="ignore"):
-            plain(source, injected, look.named, look.tick)(*map(_copied, arguments))
-    except Enough:
+            plain(source, injected, look.functions, look.tick)(*map(_copy_writable, arguments))
+    except LookEnd:
         return False, look.steps
     except checks.OutOfBounds:
         return True, look.steps
@@ -121,18 +121,18 @@ def suspicious(
     return False, look.steps
 
 
-def _copied(argument: Any) -> Any:
+def _copy_writable(argument: Any) -> Any:
     """Return an argument of a kernel with its arrays replaced by copies where a UDF could write to
     them.
     """
     if isinstance(argument, tuple):
-        return tuple(map(_copied, argument))
+        return tuple(map(_copy_writable, argument))
     if isinstance(argument, np.ndarray) and argument.flags.writeable:
-        return Copied(argument)
+        return CopyOnRead(argument)
     return argument
 
 
-class Looked:
+class SampledKernel:
     """A kernel whose first call that has anything to do is looked at; `checked` makes the kernel
     that runs instead when the call is suspicious, and at each call when one of the `indices` is.
 
@@ -145,7 +145,7 @@ class Looked:
         kernel: Kernel,
         checked: Callable[[], Kernel],
         source: str,
-        injected: dict[str, Injected],
+        injected: dict[str, InjectedGlobal],
         indices: Callable[[], bool],
     ) -> None:
         self._kernel, self.checked, self._source, self._injected = (
@@ -172,7 +172,7 @@ class Looked:
         except MemoryError:
             raise
         except Exception as error:
-            raise raised(error, self._udfs) from error
+            raise udf_error(error, self._udfs) from error
 
     def is_wrong(self, arguments: Sequence[Any]) -> bool:
         """Look at a call, unless such a one has been looked at; return whether it is suspicious."""
@@ -182,7 +182,7 @@ class Looked:
             return False
         mark = _mark(self._kernel.__module__, arguments)
         wrong, steps = (
-            (False, 1) if mark.exists() else suspicious(self._source, self._injected, arguments)
+            (False, 1) if mark.exists() else look_at_call(self._source, self._injected, arguments)
         )
         self.pending = 0 if steps else self.pending - 1
         if steps and not wrong:
@@ -193,17 +193,17 @@ class Looked:
 
 def _mark(name: str, arguments: Sequence[Any]) -> Path:
     """Return the file that says that kernel `name` has been looked at with such arguments."""
-    told = repr([_told(each) for each in arguments if isinstance(each, tuple | np.ndarray)])
+    told = repr([_sizes_of(each) for each in arguments if isinstance(each, tuple | np.ndarray)])
     return (
         cache_folder()
         / f"{name}_{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}.looked"
     )
 
 
-def _told(argument: Any) -> Any:
+def _sizes_of(argument: Any) -> Any:
     """Return the part of an argument that an index may depend on: the sizes of arrays, and
     parameters, which come in a tuple.
     """
     if isinstance(argument, tuple):
-        return [_told(each) for each in argument]
+        return [_sizes_of(each) for each in argument]
     return argument.shape if isinstance(argument, np.ndarray) else argument

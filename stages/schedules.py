@@ -12,10 +12,10 @@ from tux.program.stage import Cluster, Stage
 from tux.stages.calling import CallingStage
 from tux.stages.calls import Call
 from tux.stages.minibatch import MiniBatch
-from tux.stages.plan import Plan
+from tux.stages.plan import ThreadPlan
 
 
-class Scheduled(NamedTuple):
+class ScheduledStage(NamedTuple):
     """A stage, in `depth` others, how its UDFs are called, and the plans of its kernels: see
     `CallingStage.plans`.
     """
@@ -23,7 +23,7 @@ class Scheduled(NamedTuple):
     depth: int
     stage: Stage
     calls: list[Call]
-    plans: dict[str, Plan]
+    plans: dict[str, ThreadPlan]
 
 
 def schedules(
@@ -35,21 +35,21 @@ def schedules(
     *,
     fused: bool = False,
     racing: bool = False,
-) -> Iterator[Scheduled]:
+) -> Iterator[ScheduledStage]:
     """Yield each stage, then those inside it. `role`: the end that the mini-batch around `stages`
     enumerates; `fused`: it is one kernel.
     """
     for stage in stages:
-        calls, plans = list[Call](), dict[str, Plan]()
-        with stage.blamed():
+        calls, plans = list[Call](), dict[str, ThreadPlan]()
+        with stage.locate_errors():
             is_fused = False
             if isinstance(stage, MiniBatch) and stage.is_fused(program, workers):
-                is_fused, plans = True, {"": Plan(why=stage.why_one_thread(program))}
+                is_fused, plans = True, {"": ThreadPlan(why=stage.one_thread_reason(program))}
             elif isinstance(stage, CallingStage):
                 calls = stage.calls(program, role)
                 plans = {} if fused else stage.plans(program, role, racing=racing)
             inner = stage.inner_role(program, role)
-        yield Scheduled(depth, stage, calls, plans)
+        yield ScheduledStage(depth, stage, calls, plans)
         yield from schedules(
             program, stage.inside, workers, inner, depth + 1, fused=is_fused, racing=racing
         )
@@ -68,7 +68,7 @@ def has_shares(program: Program) -> bool:
     )
 
 
-def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[str]:
+def serial_reasons(program: Program, cluster: Cluster, *, racing: bool = False) -> list[str]:
     """Return one line for each stage of an epoch that stays on one thread; `racing`: the user lets
     threads race.
     """
@@ -77,11 +77,11 @@ def serial(program: Program, cluster: Cluster, *, racing: bool = False) -> list[
     for each in schedules(program, stages, cluster.workers, racing=racing):
         for plan in each.plans.values():
             if not plan.threads:
-                out[f"{_short(each.stage)} runs on one thread: {plan.why}"] = None
+                out[f"{_short_label(each.stage)} runs on one thread: {plan.why}"] = None
     return [*out]
 
 
-def _short(stage: Stage) -> str:
+def _short_label(stage: Stage) -> str:
     """Return the short name of a stage in a line: of the stages inside, only the first."""
     if not stage.inside:
         return stage.label

@@ -15,15 +15,15 @@ from tux.base.random import key
 from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.params import WORKERS
-from tux.rows.table import RowSpec, Table
-from tux.rows.turns import HI, LO, WIDTH, fresh
+from tux.rows.table import RowSpec, RowTable
+from tux.rows.turns import HI, LO, WIDTH, new_turns
 from tux.stages.attributes import attributes
 from tux.stages.bind import Udf, call, parameters, place
-from tux.stages.compile import Injected, Kernel, build
+from tux.stages.compile import InjectedGlobal, Kernel, build
 from tux.stages.lanes import Lanes
-from tux.stages.plan import Plan
+from tux.stages.plan import ThreadPlan
 from tux.stages.random_sources import refuse_unseeded
-from tux.stages.sample import Looked
+from tux.stages.sample import SampledKernel
 from tux.stages.shared_kernel import SharedKernel
 from tux.stages.stage_indices import StageIndices
 from tux.stages.texts import refuse_texts
@@ -46,7 +46,7 @@ class Scope:
         worker: Worker,
         access: str,
         stage: str,
-        plan: Plan | None = None,
+        plan: ThreadPlan | None = None,
         *,
         at_home: bool = False,
         prefix: str = "",
@@ -58,9 +58,9 @@ class Scope:
             at_home,
             prefix,
         )
-        self.plan = plan or Plan()
+        self.plan = plan or ThreadPlan()
         self.arguments: dict[str, Any] = {}
-        self.injected: dict[str, Injected] = {}
+        self.injected: dict[str, InjectedGlobal] = {}
         self.before: list[str] = []
         self.inside: list[str] = []  # for each item
         self.scratch: set[str] = set()  # arguments of which each thread has its own
@@ -74,24 +74,24 @@ class Scope:
         """Return whether the UDFs may ask for an attribute of this name."""
         return self.used is None or name in self.used
 
-    def _seen(self, table: Table, called: str) -> tuple[RowSpec, tuple[Any, ...]]:
+    def _visible_fields(self, table: RowTable, called: str) -> tuple[RowSpec, tuple[Any, ...]]:
         claim = self.plan.claims.get(called or table.name)
-        return table.seen(self.access, self.used, ids=self.uses(ID), claim=claim)
+        return table.visible_fields(self.access, self.used, ids=self.uses(ID), claim=claim)
 
-    def table(self, table: Table, called: str = "", kind: str = "row") -> str:
+    def table(self, table: RowTable, called: str = "", kind: str = "row") -> str:
         """Return the argument that holds the arrays of `table`, whose rows are `called` so, or like
         the table.
         """
         name = f"{self.prefix}{called or table.name}"
-        spec, self.arguments[f"{name}_arrays"] = self._seen(table, called)
-        self.injected[f"{name}_{kind}"] = Injected(kind, (spec,))
+        spec, self.arguments[f"{name}_arrays"] = self._visible_fields(table, called)
+        self.injected[f"{name}_{kind}"] = InjectedGlobal(kind, (spec,))
         return f"{name}_arrays"
 
-    def row(self, table: Table, index: str, called: str = "") -> str:
+    def row(self, table: RowTable, index: str, called: str = "") -> str:
         """Return the expression of row `index` of `table`."""
         return f"{self.prefix}{called or table.name}_row({self.table(table, called)}, {index})"
 
-    def entries(self, table: Table, field: str) -> str:
+    def entries(self, table: RowTable, field: str) -> str:
         """Return the argument that says how many entries a field has along its first dimension. It
         is no constant, as the kernel would be compiled anew for another number.
         """
@@ -99,22 +99,24 @@ class Scope:
         self.arguments[name] = table.arrays[field].shape[1]
         return name
 
-    def edges(self, edges: Table, role: str, other: Table, span: str) -> str:
+    def edges(self, edges: RowTable, role: str, other: RowTable, span: str) -> str:
         """Return the expression of a slice of edges, `span` being "ends, index, lo, hi" of the
         layout; the other end is called `role`.
         """
-        of_edge, of_other = self._seen(edges, "")[0], self._seen(other, role)[0]
-        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (of_edge, role, of_other))
+        of_edge, of_other = self._visible_fields(edges, "")[0], self._visible_fields(other, role)[0]
+        self.injected[f"{self.prefix}edges_of"] = InjectedGlobal("edges", (of_edge, role, of_other))
         arrays = f"{self.table(edges)}, {self.table(other, role)}"
         return f"{self.prefix}edges_of({arrays}, {span})"
 
-    def generated(self, other: Table, rows: str, span: str) -> str:
+    def edges_without_fields(self, other: RowTable, rows: str, span: str) -> str:
         """Return the expression of a slice of edges without fields; the argument `rows` holds the
         arrays of the other end.
         """
         none = RowSpec("generated", (), "none")
-        rows_of = other.seen(self.access, ids=self.uses(ID))[0]
-        self.injected[f"{self.prefix}edges_of"] = Injected("edges", (none, other.name, rows_of))
+        rows_of = other.visible_fields(self.access, ids=self.uses(ID))[0]
+        self.injected[f"{self.prefix}edges_of"] = InjectedGlobal(
+            "edges", (none, other.name, rows_of)
+        )
         return f"{self.prefix}edges_of((), {rows}, {span})"
 
     def common(self) -> dict[str, Callable[[], str]]:
@@ -130,11 +132,11 @@ class Scope:
         return f"{self.prefix}topology"
 
     @property
-    def tau(self) -> Table:
+    def tau(self) -> RowTable:
         """The context that the UDFs see."""
         return self.worker.server.tau if self.at_home else self.worker.tables["tau"]
 
-    def vertices(self, name: str) -> Table:
+    def vertices(self, name: str) -> RowTable:
         """Return the rows of a vertex type that the UDFs see."""
         return self.worker.server.tables[name] if self.at_home else self.worker.tables[name]
 
@@ -150,7 +152,7 @@ class Scope:
     def _parameters(self) -> str:
         values = self.values | ({WORKERS: self.worker.workers} if self.uses(WORKERS) else {})
         self.arguments[f"{self.prefix}values"] = tuple(values.values())
-        self.injected[f"{self.prefix}parameters"] = Injected("parameters", (tuple(values),))
+        self.injected[f"{self.prefix}parameters"] = InjectedGlobal("parameters", (tuple(values),))
         self._once(f"{self.prefix}p = {self.prefix}parameters({self.prefix}values)")
         return f"{self.prefix}p"
 
@@ -187,7 +189,7 @@ class Scope:
             _refuse_lists(udf, named)
         self.used = None if self.used is None or named is None else self.used | named
         name = f"{self.prefix}udf_{len(self.injected)}"
-        self.injected[name] = Injected("udf", (udf,))
+        self.injected[name] = InjectedGlobal("udf", (udf,))
         line = call(udf, name, self.stage, {**rows, **self.common()})
         seed_stream = f"seed_stream({self.prefix}state, {self.prefix}key, {ids()})"
         return [seed_stream, line] if "rng" in parameters(udf, self.stage) else [line]
@@ -206,7 +208,7 @@ class Scope:
         if own is not None:
             self.arguments["tau_arrays"] = own.one
         none = Items(np.zeros((1, WIDTH), np.int64))
-        shared = {"turns": fresh(0, 0), "runs": none.runs, "items": none.array}
+        shared = {"turns": new_turns(0, 0), "runs": none.runs, "items": none.array}
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
         body = [
@@ -219,18 +221,20 @@ class Scope:
             "        if not begin(turns, items, item):",
             "            return",
             f"        lo, hi = items[item, {LO}], items[item, {HI}]",
-            *indented(indented([*self.inside, *loop])),
+            *indent_lines(indent_lines([*self.inside, *loop])),
             "        finish(turns, items, item)",
             "    end_run(turns, run)",
         ]
-        built = compiled(self.worker, self.stage, names, examples, body, self.injected, self.tau)
+        built = compile_kernel(
+            self.worker, self.stage, names, examples, body, self.injected, self.tau
+        )
         return SharedKernel(
             self.worker, built, self.purpose, self.plan, self.arguments, self.scratch, own
         )
 
     def _context(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the names and arrays of the context's fields that the kernel gets."""
-        spec, arrays = self._seen(self.tau, "")
+        spec, arrays = self._visible_fields(self.tau, "")
         return spec.names, arrays
 
 
@@ -246,29 +250,29 @@ def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
         )
 
 
-def indented(lines: Sequence[str]) -> list[str]:
+def indent_lines(lines: Sequence[str]) -> list[str]:
     """Indent `lines` one level deeper."""
     return [f"    {line}" for line in lines]
 
 
-def compiled(
+def compile_kernel(
     worker: Worker,
     title: str,
     names: Sequence[str],
     examples: tuple[Any, ...],
     lines: Sequence[str],
-    injected: dict[str, Injected],
-    tau: Table,
-) -> Kernel | Looked:
+    injected: dict[str, InjectedGlobal],
+    tau: RowTable,
+) -> Kernel | SampledKernel:
     """Compile ``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the
     context that its UDFs see.
     """
     body = "\n".join(f"    {line}" for line in lines)
     source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
-    with worker.timed("compile"):
+    with worker.timing("compile"):
         kernel = build(source, injected, examples, jit=worker.jit, check=worker.check)
     if worker.check or not worker.jit:
         return kernel
     checked = partial(build, source, injected, examples, jit=True, check=True)
     udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
-    return Looked(kernel, checked, source, injected, StageIndices(worker, udfs, tau))
+    return SampledKernel(kernel, checked, source, injected, StageIndices(worker, udfs, tau))

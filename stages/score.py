@@ -15,9 +15,9 @@ from tux.program.program import Program
 from tux.program.stage import Batch, Stage
 from tux.protocol.block import Block
 from tux.protocol.steps import Step
-from tux.stages.bind import Udf, named, names_role, parameters
+from tux.stages.bind import Udf, names_role, parameters, udf_names
 from tux.stages.loops import EdgeLoops, Loop, Names
-from tux.stages.plan import Plan
+from tux.stages.plan import ThreadPlan
 from tux.stages.tickets import Items, even_items
 
 
@@ -88,9 +88,9 @@ class Score(Stage):
                     f"{what} of a Score are {pair!r}",
                     do='name a field of each end, e.g. factors=("p", "q")',
                 )
-        self.label = f"Score({named(f)}{f', over={over}' if over else ''})"
+        self.label = f"Score({udf_names(f)}{f', over={over}' if over else ''})"
 
-    def enumerated(self, program: Program) -> str:
+    def enumerated_role(self, program: Program) -> str:
         """Return the name in UDFs of the end that a per-vertex UDF is called for; empty: the UDF is
         called per edge.
 
@@ -142,8 +142,8 @@ class Score(Stage):
     def prepare(self, worker: Worker, batch: Batch | None = None) -> ScoreStep:
         """Compile the loop."""
         edges, declared = worker.graph.held_out, worker.program.edge
-        role, width = self.enumerated(worker.program), self._width(worker.program)
-        plan = Plan("vertices")  # a UDF may change nothing but what it is asked for
+        role, width = self.enumerated_role(worker.program), self._width(worker.program)
+        plan = ThreadPlan("vertices")  # a UDF may change nothing but what it is asked for
         if not role:
             scores = np.empty(len(edges))
             loops = EdgeLoops(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tux.rows.turns import FAILED, STRIDE, fresh
+from tux.rows.turns import FAILED, STRIDE, new_turns
 from tux.stages.lanes import Lanes
-from tux.stages.plan import Plan
-from tux.stages.sample import Looked
+from tux.stages.plan import ThreadPlan
+from tux.stages.sample import SampledKernel
 from tux.stages.tickets import Items
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ class SharedKernel:
     def __init__(
         self,
         worker: Worker,
-        built: Callable[..., None] | Looked,
+        built: Callable[..., None] | SampledKernel,
         purpose: np.uint64,
-        plan: Plan,
+        plan: ThreadPlan,
         arguments: Mapping[str, Any],
         scratch: set[str],
         lanes: Lanes | None,
     ) -> None:
         self._worker, self._built, self._purpose, self._plan = worker, built, purpose, plan
         self._arguments, self._scratch = dict(arguments), scratch
-        self._lanes = lanes if lanes is not None and lanes.written else None
+        self._lanes = lanes if lanes is not None and lanes.has_copies else None
         self._bound: dict[tuple[int, bool], tuple[Any, ...]] = {}
         self._rate = 1.0  # seconds for an edge or a row: those of the last call
 
@@ -57,14 +57,14 @@ class SharedKernel:
 
     def _run(self, items: Items, varying: tuple[Any, ...], key: np.uint64) -> None:
         lanes = self._lanes if self._plan.lanes and len(items.array) > 1 else None
-        turns = fresh(items.tickets, self._plan.lanes if lanes is not None else 0)
+        turns = new_turns(items.tickets, self._plan.lanes if lanes is not None else 0)
         if lanes is not None:
             lanes.start()
         size, runs = items.size, len(items.runs) - 1
         shared = turns, items.runs, items.array, *varying, key
-        kernel, threads = self._built, self._threads(size, runs)
-        if isinstance(kernel, Looked):
-            suspicious = kernel.is_wrong((*shared, *self._own(0, laned=lanes is not None)))
+        kernel, threads = self._built, self._thread_count(size, runs)
+        if isinstance(kernel, SampledKernel):
+            suspicious = kernel.is_wrong((*shared, *self._arguments_of(0, laned=lanes is not None)))
             kernel, threads = (kernel.checked(), 1) if suspicious else (kernel.run, threads)
         call = partial(self._call, kernel, shared, lanes is not None)
         start = time.perf_counter()
@@ -81,10 +81,10 @@ class SharedKernel:
         if lanes is not None:
             lanes.fold()
 
-    def _threads(self, size: int, runs: int) -> int:
+    def _thread_count(self, size: int, runs: int) -> int:
         """Return how many threads share so many edges or rows. This decides times, not results."""
         threads = self._worker.threads
-        able = self._worker.jit and self._plan.threads and threads.here()
+        able = self._worker.jit and self._plan.threads and threads.is_owner_thread()
         if not able or size * self._rate < ALONE_SECONDS:
             return 1
         return min(threads.count, runs)
@@ -96,26 +96,26 @@ class SharedKernel:
         laned: bool,  # noqa: FBT001  bound by position for all threads
         thread: int,
     ) -> None:
-        kernel(*shared, *self._own(thread, laned=laned))
+        kernel(*shared, *self._arguments_of(thread, laned=laned))
 
-    def _own(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
+    def _arguments_of(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
         """Return the bound arguments of one thread, which are made once."""
         if (thread, laned) not in self._bound:
-            self._bound[thread, laned] = self._of_thread(thread, laned=laned)
+            self._bound[thread, laned] = self._make_arguments(thread, laned=laned)
         return self._bound[thread, laned]
 
-    def _of_thread(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
+    def _make_arguments(self, thread: int, *, laned: bool) -> tuple[Any, ...]:
         """Make the arguments of one thread."""
         own = dict(self._arguments)
         if laned:
             assert self._lanes is not None
             own["tau_arrays"] = self._lanes.apart
         if thread:
-            own |= {name: _apart(own[name]) for name in self._scratch}
+            own |= {name: _zeros_apart(own[name]) for name in self._scratch}
         return tuple(own.values())
 
 
-def _apart(array: np.ndarray) -> np.ndarray:
+def _zeros_apart(array: np.ndarray) -> np.ndarray:
     """Return zeros like a small array, on cache lines of their own."""
     room = np.zeros(array.size + 128 // array.itemsize, array.dtype)
     start = 64 // array.itemsize

@@ -22,17 +22,17 @@ from numba.core import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import lower_builtin, type_callable
 
-from tux.stages.source import compiled, definition
+from tux.stages.source import compile_like, definition
 
 _SIGNED = "_tux_signed"
 
 
-def signed(x: Any) -> Any:
+def to_signed(x: Any) -> Any:
     """Return an unsigned number of at most 32 bits as a signed one; anything else as it is."""
     return int(x) if isinstance(x, np.uint8 | np.uint16 | np.uint32) else x
 
 
-@type_callable(signed)
+@type_callable(to_signed)
 def _type_of(context):  # type: ignore[no-untyped-def]
     def typer(x):  # type: ignore[no-untyped-def]
         kind = types.unliteral(x)
@@ -42,13 +42,13 @@ def _type_of(context):  # type: ignore[no-untyped-def]
     return typer
 
 
-@lower_builtin(signed, types.Any)
+@lower_builtin(to_signed, types.Any)
 def _lower(context, builder, sig, args):  # type: ignore[no-untyped-def]
     value = context.cast(builder, args[0], sig.args[0], sig.return_type)
     return impl_ret_borrowed(context, builder, sig.return_type, value)
 
 
-FUNCTIONS = {_SIGNED: signed}
+FUNCTIONS = {_SIGNED: to_signed}
 """The names under which rewritten UDFs find them."""
 
 
@@ -63,7 +63,7 @@ def has_unsigned(arguments: Any) -> bool:
     )
 
 
-def with_signed(function: python_types.FunctionType) -> python_types.CodeType | None:
+def sign_differences(function: python_types.FunctionType) -> python_types.CodeType | None:
     """Return the code of a function with signed differences; None where it has none, or its source
     is not to be had.
     """
@@ -73,7 +73,9 @@ def with_signed(function: python_types.FunctionType) -> python_types.CodeType | 
     differences = Differences()
     differences.visit(found)
     return (
-        compiled(ast.fix_missing_locations(found), function.__code__) if differences.any else None
+        compile_like(ast.fix_missing_locations(found), function.__code__)
+        if differences.any
+        else None
     )
 
 
@@ -82,7 +84,7 @@ class Differences(ast.NodeTransformer):
 
     any = False
 
-    def _signed(self, node: ast.expr) -> ast.expr:
+    def _call_signed(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Constant):
             return node
         self.any = True
@@ -92,14 +94,14 @@ class Differences(ast.NodeTransformer):
         """Rewrite -x and ~x."""
         self.generic_visit(node)
         if isinstance(node.op, ast.USub | ast.Invert):
-            node.operand = self._signed(node.operand)
+            node.operand = self._call_signed(node.operand)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
         """Rewrite x - y."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Sub):
-            node.left, node.right = self._signed(node.left), self._signed(node.right)
+            node.left, node.right = self._call_signed(node.left), self._call_signed(node.right)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:  # noqa: N802
@@ -107,7 +109,7 @@ class Differences(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.op, ast.Sub) or not isinstance(node.target, ast.Name):
             return node
-        node.value = self._signed(node.value)
+        node.value = self._call_signed(node.value)
         name = ast.Name(node.target.id, ast.Load())
-        first = ast.Assign([ast.Name(node.target.id, ast.Store())], self._signed(name))
+        first = ast.Assign([ast.Name(node.target.id, ast.Store())], self._call_signed(name))
         return [ast.copy_location(first, node), node]

@@ -9,7 +9,7 @@ from functools import partial
 
 from tux.stages.rewrite import Rewriter
 from tux.stages.signed import Differences
-from tux.stages.source import compiled, definition
+from tux.stages.source import compile_like, definition
 from tux.stages.written import Origin, origin
 
 
@@ -23,7 +23,7 @@ class Site:
     text: str
     stage: str = ""
 
-    def told(self, what: str) -> str:
+    def message(self, what: str) -> str:
         """Return the message `what`, after the name of the stage if the function is not the
         user's.
         """
@@ -48,7 +48,7 @@ class Sites:
         self.found.append(site)
         return len(self.found) - 1
 
-    def rewritten(self, function: types.FunctionType) -> types.CodeType | None:
+    def rewrite(self, function: types.FunctionType) -> types.CodeType | None:
         """Return the code of `function` with checks; None where its source is not to be had, or is
         not what is running.
         """
@@ -65,4 +65,4 @@ class Sites:
         ast.fix_missing_locations(found)
         if not self.ticks:
             self.sources.append(ast.unparse(found))
-        return compiled(found, code)
+        return compile_like(found, code)

@@ -8,7 +8,7 @@ import linecache
 import types
 from collections.abc import Iterator
 
-from tux.base.syntax import parsed
+from tux.base.syntax import parse_source
 
 _FUTURE = 0x1FF0000  # flags of a code object that say from which future its source is
 
@@ -21,15 +21,15 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
         lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
         inside = lines[0][:1].isspace()
         # not dedented, as this would change strings of several lines
-        tree = parsed("if True:\n" * inside + "".join(lines))
+        tree = parse_source("if True:\n" * inside + "".join(lines))
     except (OSError, SyntaxError, IndexError):
         return None
     body = tree.body[0].body if inside and isinstance(tree.body[0], ast.If) else tree.body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
         return None
     ast.increment_lineno(tree, code.co_firstlineno - 1 - inside)
-    found = _bare(body[0])
-    again = compiled(found, code)
+    found = _strip_declaration(body[0])
+    again = compile_like(found, code)
     # code begins in the line of the first decorator
     heads = {code.co_firstlineno, found.lineno}
     if again is None or _outline(again, heads) != _outline(code, heads):
@@ -37,7 +37,7 @@ def definition(code: types.CodeType) -> ast.FunctionDef | None:
     return found
 
 
-def compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeType | None:
+def compile_like(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeType | None:
     """Compile a function that closes over the same variables as `like`."""
     body: list[ast.stmt] = [definition]
     if like.co_freevars:
@@ -51,10 +51,10 @@ def compiled(definition: ast.FunctionDef, like: types.CodeType) -> types.CodeTyp
         ]
     module = ast.fix_missing_locations(ast.Module(body, []))
     code = compile(module, like.co_filename, "exec", like.co_flags & _FUTURE, dont_inherit=True)
-    return next((each for each in _nested(code) if each.co_name == definition.name), None)
+    return next((each for each in _nested_codes(code) if each.co_name == definition.name), None)
 
 
-def _bare(definition: ast.FunctionDef) -> ast.FunctionDef:
+def _strip_declaration(definition: ast.FunctionDef) -> ast.FunctionDef:
     """Strip from a function the parts that its code does not depend on."""
     definition.decorator_list, definition.returns = [], None
     arguments = definition.args
@@ -78,8 +78,8 @@ def _outline(code: types.CodeType, heads: set[int]) -> tuple[object, ...]:
     )
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def _nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             yield const
-            yield from _nested(const)
+            yield from _nested_codes(const)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tux.engine.worker import Worker
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 from tux.stages.fingerprint import global_loads
 from tux.stages.source import definition
 
@@ -40,20 +40,20 @@ class StageIndices:
     Called, it tells whether one of them is out of bounds now. That takes microseconds.
     """
 
-    def __init__(self, worker: Worker, udfs: Iterable[Any], tau: Table) -> None:
+    def __init__(self, worker: Worker, udfs: Iterable[Any], tau: RowTable) -> None:
         self._tau, self._parameters = tau.arrays, worker.parameters
         edge = {
-            n: f.sized(worker.program.parameters) for n, f in worker.program.edge.fields.items()
+            n: f.resolve(worker.program.parameters) for n, f in worker.program.edge.fields.items()
         }
         self._lengths: dict[tuple[str, int], int] = {}
         for declared in (edge, *(table.declared for table in worker.tables.values())):
             for name, field in declared.items():
-                for axis, length in enumerate(() if field.ragged else field.lengths):
+                for axis, length in enumerate(() if field.is_ragged else field.lengths):
                     known = self._lengths.get((name, axis), length)
                     self._lengths[name, axis] = min(known, length)
         self._found = {
             (ast.dump(index), length): (number, length)
-            for function in _reached(udfs)
+            for function in _reachable_functions(udfs)
             for index, length in self._indices(function)
             if (number := self._number(index)) is not None
         }
@@ -70,7 +70,7 @@ class StageIndices:
         tree = definition(code) if "tau" in code.co_varnames[: code.co_argcount] else None
         if tree is None:
             return
-        bound = _Bound(tree)
+        bound = _SingleBindings(tree)
         for node in ast.walk(tree):
             if not isinstance(node, ast.Subscript):
                 continue
@@ -130,7 +130,7 @@ def _is_outside(number: Number, length: int) -> bool:
         return False
 
 
-class _Bound(ast.NodeTransformer):
+class _SingleBindings(ast.NodeTransformer):
     """The local names of a function that are bound once, each with the expression it is bound
     to.
     """
@@ -165,7 +165,7 @@ def _names_tau(index: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "tau" for node in ast.walk(index))
 
 
-def _reached(udfs: Iterable[Any]) -> Iterator[types.FunctionType]:
+def _reachable_functions(udfs: Iterable[Any]) -> Iterator[types.FunctionType]:
     """Yield the plain functions among `udfs`, and all those that they call."""
     pending, seen = list(udfs), set[int]()
     while pending:

@@ -37,7 +37,7 @@ def suspects(program: Program) -> list[Suspect]:
     return [*_sets_delta(program, calls), *_reads_mirror(program, calls)]
 
 
-def changed_in_place(program: Program) -> list[str]:
+def order_dependent_fields(program: Program) -> list[str]:
     """Return the shared fields of vertices, as "type.field", whose values depend on the order of
     changes: Exchanges, or uses of generated edges, change them and read them; or take means of
     changes.

@@ -42,7 +42,7 @@ MAX_ITEMS = 256
 """Items of vertices in a list."""
 
 
-def needs(numbers: np.ndarray) -> np.ndarray:
+def count_earlier(numbers: np.ndarray) -> np.ndarray:
     """Return (n,) int64: how many earlier entries of `numbers` (n,) are equal to each."""
     order = np.argsort(numbers, kind="stable")
     inside = numbers[order]
@@ -71,7 +71,7 @@ def with_tickets(
         if numbers is not None and len(numbers):
             lowest = int(numbers.min())
             items[:, place] = TICKETS + used + numbers - lowest
-            items[:, need] = needs(numbers)
+            items[:, need] = count_earlier(numbers)
             used += int(numbers.max()) - lowest + 1
     return items, used
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.protocol.payloads import Rows
 
 
@@ -29,8 +29,8 @@ class TouchedMasters(NamedTuple):
         """Find the masters that each worker's contribution is about, in blocks of these
         `numbers`.
         """
-        union = united(sent)
-        found = [places(rows.down(worker, numbers), union) for worker in range(len(sent))]
+        union = unite_sorted(sent)
+        found = [find_places(rows.down(worker, numbers), union) for worker in range(len(sent))]
         own = rows.up(rank, numbers)[found[rank][0]]
         return TouchedMasters(union, [which for _, which in found], own)
 
@@ -40,22 +40,22 @@ class TouchedMasters(NamedTuple):
         return len(self.rows) + len(self.own) + sum(map(len, self.held))
 
 
-def united(lists: Sequence[np.ndarray]) -> np.ndarray:
+def unite_sorted(lists: Sequence[np.ndarray]) -> np.ndarray:
     """Return the numbers (u,) int32 that some of the ascending `lists` have, ascending."""
     lists = [each.astype(np.int32, copy=False) for each in lists]
     while len(lists) > 1:
-        lists = [_both(*lists[i : i + 2]) for i in range(0, len(lists), 2)]
+        lists = [_merge_pair(*lists[i : i + 2]) for i in range(0, len(lists), 2)]
     return lists[0]
 
 
-def _both(a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
+def _merge_pair(a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
     if b is None:
         return a
     out = np.empty(len(a) + len(b), np.int32)
     return out[: _merge(a, b, out)].copy()
 
 
-def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find those of ascending `rows` that an ascending route has: return their places in it, and
     their places in `rows`, both int32.
     """
@@ -64,7 +64,7 @@ def places(route: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return at[:count], which[:count]
 
 
-@compiled
+@cached_njit
 def _merge(a, b, out):  # type: ignore[no-untyped-def]
     """Write the numbers of ascending `a` and `b` to `out`, each once. Return how many they are."""
     i = j = count = 0
@@ -85,7 +85,7 @@ def _merge(a, b, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
+@cached_njit
 def _find(route, rows, at, which):  # type: ignore[no-untyped-def]
     """Find each of ascending `rows` in the ascending `route`: write its place there to `at`, and
     its place in `rows` to `which`. Return how many are found.

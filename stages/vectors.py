@@ -34,16 +34,16 @@ from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
 from tux.program.fields import Reduction
 from tux.program.program import Program
-from tux.program.stage import Added, Batch, Stage
+from tux.program.stage import Batch, Stage, TotalAddition
 from tux.protocol.steps import Step
 from tux.stages.apply import Apply
 from tux.stages.bind import Udf
 from tux.stages.calls import Call
 from tux.stages.globalsync import GlobalSync
 from tux.stages.operands import Operand, field, scalar, split
-from tux.stages.plan import Plan
-from tux.stages.scope import indented
-from tux.stages.written import Origin, written
+from tux.stages.plan import ThreadPlan
+from tux.stages.scope import indent_lines
+from tux.stages.written import Origin, write_udf
 
 
 class Zip(Apply):
@@ -58,7 +58,7 @@ class Zip(Apply):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Prepare it as an Apply whose clock starts in order."""
-        return in_order(super().prepare(worker, batch))
+        return mark_in_order(super().prepare(worker, batch))
 
 
 class ColumnOperator(Apply):
@@ -75,11 +75,11 @@ class ColumnOperator(Apply):
         given = ", ".join(str(each) for each in (over, to, x) if each is not None)
         number = "" if by is None else f", by={by}"
         self.label = f"{type(self).__name__}({given}{number})"
-        with self.blamed():
+        with self.locate_errors():
             for text in [to] if x is None else [to, x]:
                 split(text, self.label)
 
-    def made(self, program: Program) -> Apply:
+    def expand(self, program: Program) -> Apply:
         """Return the Apply that it stands for. Raise ProgramError where it does not fit the
         program.
         """
@@ -103,7 +103,7 @@ class ColumnOperator(Apply):
         name = to.name.removeprefix("v.")
         for each in used:
             if each.name.startswith("v.") and each.lengths != to.lengths:
-                raise _unlike(self.label, to, each)
+                raise _lengths_error(self.label, to, each)
         floats = any(each.dtype.kind == "f" for each in used) or "/=" in self.line
         if to.dtype.kind == "b" and (floats or not self.any_type):
             raise ProgramError(
@@ -117,15 +117,15 @@ class ColumnOperator(Apply):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Prepare the Apply that it stands for."""
-        return in_order(self.made(worker.program).prepare(worker, batch))
+        return mark_in_order(self.expand(worker.program).prepare(worker, batch))
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """Return the calls of the Apply that it stands for."""
-        return self.made(program).calls(program, role)
+        return self.expand(program).calls(program, role)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plans of the Apply that it stands for."""
-        return self.made(program).plans(program, role, racing=racing)
+        return self.expand(program).plans(program, role, racing=racing)
 
 
 class Copy(ColumnOperator):
@@ -211,18 +211,18 @@ class RowOperator(GlobalSync):
         super().__init__(over=over)
         self.fields, self.into = fields, into
         self.label = f"{type(self).__name__}({', '.join(map(str, (over, *fields)))}, into={into})"
-        with self.blamed():
+        with self.locate_errors():
             for text in fields:
                 split(text, self.label)
 
-    def made(self, program: Program) -> GlobalSync:
+    def expand(self, program: Program) -> GlobalSync:
         """Return the GlobalSync that it stands for. Raise ProgramError where it does not fit the
         program.
         """
         found = [field(program, self.over, text, self.label) for text in self.fields]
         for each in found[1:]:
             if each.lengths != found[0].lengths:
-                raise _unlike(self.label, found[0], each)
+                raise _lengths_error(self.label, found[0], each)
         into, total, result = self.into, self._total(program), self.result
 
         def line(indices: list[str]) -> str:
@@ -251,19 +251,19 @@ class RowOperator(GlobalSync):
 
     def prepare(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Prepare the GlobalSync that it stands for."""
-        return in_order(self.made(worker.program).prepare(worker, batch))
+        return mark_in_order(self.expand(worker.program).prepare(worker, batch))
 
     def calls(self, program: Program, role: str) -> list[Call]:
         """Return the calls of the GlobalSync that it stands for."""
-        return self.made(program).calls(program, role)
+        return self.expand(program).calls(program, role)
 
-    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, Plan]:
+    def plans(self, program: Program, role: str, *, racing: bool = False) -> dict[str, ThreadPlan]:
         """Return the plans of the GlobalSync that it stands for."""
-        return self.made(program).plans(program, role, racing=racing)
+        return self.expand(program).plans(program, role, racing=racing)
 
     def totals_after(
-        self, program: Program, before: dict[str, Added], role: str = ""
-    ) -> dict[str, Added]:
+        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+    ) -> dict[str, TotalAddition]:
         """Return `before`: it gathers its own total and takes it, and others stay."""
         return before
 
@@ -305,7 +305,7 @@ class Nnz(RowOperator):
         super().__init__(over, x, into=into)
 
 
-def in_order(step: Step) -> Step:
+def mark_in_order(step: Step) -> Step:
     """Return the step of an operator, marked so that at any slack it sees what all operators before
     it have done.
     """
@@ -321,7 +321,7 @@ def loops(first: Operand, line: Callable[[list[str]], str]) -> list[str]:
     indices = [f"k{d}" for d in range(len(first.lengths))]
     lines = [line(indices)]
     for d, index in reversed([*enumerate(indices, skipped)]):
-        lines = [f"for {index} in range({first.name}.shape[{d}]):", *indented(lines)]
+        lines = [f"for {index} in range({first.name}.shape[{d}]):", *indent_lines(lines)]
     return lines
 
 
@@ -330,10 +330,10 @@ def _udf(stage: Stage, lines: list[str], used: Sequence[Operand], *, tau: bool =
     text = " ".join(f"{each.name} {each.first}" for each in used)
     parameters = ["v", *["tau"] * (tau or "tau." in text), *["p"] * ("p." in text)]
     made_for = Origin(stage.label, stage.where)
-    return written(type(stage).__name__.lower(), made_for, parameters, lines)
+    return write_udf(type(stage).__name__.lower(), made_for, parameters, lines)
 
 
-def _unlike(label: str, one: Operand, other: Operand) -> ProgramError:
+def _lengths_error(label: str, one: Operand, other: Operand) -> ProgramError:
     names = [each.name.removeprefix("v.") for each in (one, other)]
     shapes = [list(each.lengths) or "one number" for each in (one, other)]
     return ProgramError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tux.engine.worker import Worker
 from tux.graph.layout import Layout
-from tux.graph.local import Edges
+from tux.graph.local import LocalEdges
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 
@@ -22,7 +22,7 @@ class Walk:
     """
 
     role: str
-    edges: Edges
+    edges: LocalEdges
     layout: Layout
     tiled: bool
     n_train: int
@@ -30,7 +30,7 @@ class Walk:
     row_bytes: tuple[int, int] = (0, 0)
 
     @staticmethod
-    def by_tile(worker: Worker, edges: Edges, role: str, batch: Batch | None) -> Walk:
+    def by_tile(worker: Worker, edges: LocalEdges, role: str, batch: Batch | None) -> Walk:
         """Lay out edges in tiles; a block is what lies between two neighbouring cuts of the
         mini-batch.
         """
@@ -53,7 +53,7 @@ class Walk:
 
     @staticmethod
     def by_vertex(
-        worker: Worker, edges: Edges, role: str, *, along_edges: bool, parts: int = 1
+        worker: Worker, edges: LocalEdges, role: str, *, along_edges: bool, parts: int = 1
     ) -> Walk:
         """Lay out edges grouped by vertex, and by so many `parts` of the other end, or the vertices
         alone; of held-out edges, those of vertices that only the test has too.

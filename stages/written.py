@@ -36,7 +36,7 @@ def origin(file: str) -> Origin | None:
     return _ORIGINS.get(file)
 
 
-def written(
+def write_udf(
     name: str, made_for: Origin, parameters: Sequence[str], lines: Sequence[str]
 ) -> types.FunctionType:
     """Write the function ``def name(*parameters)`` with the body `lines`. In messages, the stage

@@ -115,12 +115,12 @@ def all_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     run = Threads.run
 
-    def counted(self: Threads, work: Work, stop: Callable[[], None]) -> None:
+    def note_count(self: Threads, work: Work, stop: Callable[[], None]) -> None:
         counts.append(self.count)
         run(self, work, stop)
 
     monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", 0.0)
-    monkeypatch.setattr(Threads, "run", counted)
+    monkeypatch.setattr(Threads, "run", note_count)
     return counts
 
 

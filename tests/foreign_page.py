@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
-from support.foreign.foreign_apps import APPS, App
+from support.foreign.foreign_apps import APPS, AppWithData
 from support.foreign.foreign_inputs import FORMS, GIVEN, MEMORY, Form
 from support.foreign.foreign_outputs import OUTPUTS, Output
 
@@ -76,7 +76,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
-def cells(of: Callable[[App], str]) -> list[str]:
+def cells(of: Callable[[AppWithData], str]) -> list[str]:
     """Return a cell for each column of apps. ValueError if apps that share one differ."""
     found: list[str] = []
     for name, app in APPS.items():
@@ -87,24 +87,24 @@ def cells(of: Callable[[App], str]) -> list[str]:
     return found
 
 
-def read(form: Form) -> Callable[[App], str]:
+def reading_cells(form: Form) -> Callable[[AppWithData], str]:
     """Return a function that writes the cell of an app: yes if the app reads `form`, else no and
     why.
     """
 
-    def cell(app: App) -> str:
+    def cell(app: AppWithData) -> str:
         refusal = form.refusal(app)
         return f"no: {refusal.why}" if refusal else "yes"
 
     return cell
 
 
-def written(output: Output) -> Callable[[App], str]:
+def output_cells(output: Output) -> Callable[[AppWithData], str]:
     """Return a function that writes the cell of an app: yes if the app has `output`, else no and
     why.
     """
 
-    def cell(app: App) -> str:
+    def cell(app: AppWithData) -> str:
         if app.name in output.apps:
             return "yes"
         return f"no: {output.why}" if output.ask else "–"
@@ -121,12 +121,12 @@ def ids(form: Form) -> str:
 def page() -> str:
     """Return the text of the page."""
     titles = [title for name in APPS if (title := TOGETHER.get(name, name))]
-    lines = [[name, *cells(read(form)), ids(form)] for name, form in FORMS.items()]
+    lines = [[name, *cells(reading_cells(form)), ids(form)] for name, form in FORMS.items()]
     memory = table(["in memory", *titles, "ids"], islice(lines, MEMORY))
     files = table(["in a file", *titles, "ids"], islice(lines, MEMORY, None))
     out = table(
         ["output", "read by", *titles],
-        ([*key, *cells(written(output))] for key, output in OUTPUTS.items()),
+        ([*key, *cells(output_cells(output))] for key, output in OUTPUTS.items()),
     )
     parts = [HEAD, memory, files, IDS, OUT, out, END]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

@@ -11,19 +11,19 @@ from collections import defaultdict
 from support.mutants.mutants import MUTANTS
 from support.mutants.mutation import CAUGHT
 from support.programs.probe import Simulation
-from support.programs.probe_scenario import SLACKS, Scenario
+from support.programs.probe_scenario import SLACKS, ProbeScenario
 
 MOST = 100  # seeds that a mutant may survive
 
 
-def caught(name, seeds):
+def catch_mutant(name, seeds):
     """Return the first seed that catches a mutant, as (how many seeds that took, what it was); None
     if none does.
     """
     for seed in range(seeds):
         try:
             with MUTANTS[name]():
-                Simulation(Scenario.drawn(seed)).run().check()
+                Simulation(ProbeScenario.draw_scenario(seed)).run().check()
         except CAUGHT as error:
             return seed + 1, f"{type(error).__name__}: {error}"
     return None
@@ -33,7 +33,7 @@ def main(seeds):
     """Print what was run. Return whether all is as it should be."""
     start, alarms, stalest = time.perf_counter(), [], defaultdict(int)
     for seed in range(seeds):
-        scenario = Scenario.drawn(seed)
+        scenario = ProbeScenario.draw_scenario(seed)
         try:
             stalest[scenario.slack] = max(
                 stalest[scenario.slack], Simulation(scenario).run().check()
@@ -49,7 +49,7 @@ def main(seeds):
     )
     survivors = 0
     for name in MUTANTS:
-        catch = caught(name, MOST)
+        catch = catch_mutant(name, MOST)
         survivors += catch is None
         print(
             f"{name:46}"

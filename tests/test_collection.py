@@ -16,7 +16,7 @@ LIMIT = 300.0  # seconds after which a collection counts as hung
 LONGEST = 400
 
 
-def collected(environment):
+def collect_tests(environment):
     """Return the ids of all tests, as a process with some environment collects them."""
     command = [
         sys.executable,
@@ -65,9 +65,9 @@ def test_ids_depend_on_nothing_but_the_source(tmp_path, request):
     }
     here = [item.nodeid for item in request.session.items]
     if len(here) < 1000:  # some files are run alone, and say nothing about the others
-        here = collected({**plain, "PYTHONHASHSEED": "1"})
+        here = collect_tests({**plain, "PYTHONHASHSEED": "1"})
         time.sleep(1.0)  # the resolution of the time stamps in files; no event is waited for
-    there = collected(other)
+    there = collect_tests(other)
     assert sorted(set(here) - set(there)) == []
     chosen = set(here)  # those of the markers and files that were asked for
     again = [each for each in there if each in chosen]

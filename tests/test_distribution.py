@@ -17,7 +17,7 @@ PACKED = ("tux", "partition", "stages", "apps")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def build_packages(tmp_path_factory):
     """Build the wheel and the sdist of a copy of the checkout, and return their folder."""
     folder = tmp_path_factory.mktemp("built")
     copy = folder / "tux source"
@@ -54,15 +54,15 @@ def test_every_package_is_listed():
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_each_module_once(built):
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+def test_the_wheel_holds_each_module_once(build_packages):
+    with zipfile.ZipFile(next(build_packages.glob("*.whl"))) as wheel:
         names = [name for name in wheel.namelist() if name.endswith(".py")]
     assert sorted(names) == sources()
 
 
 @pytest.mark.slow
-def test_the_sdist_holds_each_module_once(built):
-    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+def test_the_sdist_holds_each_module_once(build_packages):
+    with tarfile.open(next(build_packages.glob("*.tar.gz"))) as sdist:
         names = [name.partition("/")[2] for name in sdist.getnames() if name.endswith(".py")]
     counts = Counter(
         name if name.startswith("tux/") else f"tux/{name}"
@@ -73,21 +73,21 @@ def test_the_sdist_holds_each_module_once(built):
 
 
 @pytest.mark.slow
-def test_the_page_of_watch_is_in_both(built):
+def test_the_page_of_watch_is_in_both(build_packages):
     page = {path.name for path in (ROOT / "tux" / "watch" / "static").iterdir()}
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+    with zipfile.ZipFile(next(build_packages.glob("*.whl"))) as wheel:
         packed = {name for name in wheel.namelist() if "/static/" in name}
     assert packed >= {f"tux/watch/static/{name}" for name in page}
-    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+    with tarfile.open(next(build_packages.glob("*.tar.gz"))) as sdist:
         sent = {name.rpartition("/")[2] for name in sdist.getnames() if "/static/" in name}
     assert sent >= page and {"index.html", "uPlot-LICENSE.txt"} <= page
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_works_in_an_empty_folder(built, tmp_path):
+def test_an_installed_wheel_works_in_an_empty_folder(build_packages, tmp_path):
     place, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+    with zipfile.ZipFile(next(build_packages.glob("*.whl"))) as wheel:
         wheel.extractall(place)
     environment = os.environ | {"PYTHONPATH": str(place)}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from support.programs.shown import shown
+from support.programs.shown import write_shown_program
 
 import tux
 from tux.arrays.arrow import read_parquet
@@ -34,7 +34,7 @@ def prose(text):
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def quoted(text):
+def quoted_words(text):
     """Return the words between back quotes in a page, outside its blocks of code."""
     return re.findall(r"`([^`\s]+)`", prose(text))
 
@@ -47,7 +47,7 @@ def anchors(text):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_paths_exist(page):
-    for name in quoted(PAGES[page]):
+    for name in quoted_words(PAGES[page]):
         if "NAME" not in name and re.fullmatch(
             rf"({'|'.join(map(re.escape, TOPS))})/[\w./-]*", name
         ):
@@ -56,7 +56,7 @@ def test_paths_exist(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_python_names_exist(page):
-    for name in quoted(PAGES[page]):
+    for name in quoted_words(PAGES[page]):
         if re.fullmatch(r"tux\.[\w.]+", name):
             pkgutil.resolve_name(name)
 
@@ -75,8 +75,10 @@ def test_answers_name_what_their_files_define():
     rows = PAGES["CONTRIBUTING.md"].split("## Where is what")[1].split("\n## ")[0].splitlines()
     names = set()
     for row in rows:
-        code = "".join((ROOT / name).read_text() for name in quoted(row) if name.endswith(".py"))
-        for name in quoted(row) if row.startswith("|") else ():
+        code = "".join(
+            (ROOT / name).read_text() for name in quoted_words(row) if name.endswith(".py")
+        )
+        for name in quoted_words(row) if row.startswith("|") else ():
             if re.fullmatch(r"[A-Za-z]+(\.[a-z_]+)?", name):
                 names.add(name)
                 for part, kind in zip(name.split("."), ("class|def", "def"), strict=False):
@@ -98,7 +100,7 @@ def test_lines_are_short(page):
 def test_the_page_of_an_app_names_its_files(app):
     page = f"apps/{app}/README.md"
     files = {path.name for path in (ROOT / "apps" / app).glob("*.py")} - {"__init__.py"}
-    assert {name for name in quoted(PAGES[page]) if re.fullmatch(r"\w+\.py", name)} == files
+    assert {name for name in quoted_words(PAGES[page]) if re.fullmatch(r"\w+\.py", name)} == files
 
 
 def test_each_dependency_has_a_reason():
@@ -129,7 +131,7 @@ def test_pages_and_examples_use_public_names_alone():
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
 def test_pages_name_public_names_alone(page):
-    for name in quoted(PAGES[page]):
+    for name in quoted_words(PAGES[page]):
         if found := re.fullmatch(r"tux\.(\w+)[.\w]*(\(.*)?", name):
             assert found[1] in tux._MODULES, f"{page} names {name}"
 
@@ -139,7 +141,7 @@ def ranks(folder):
     return dict(zip(page["id"].tolist(), page["rank"].tolist(), strict=True))
 
 
-def agrees(found, graph):
+def check_ranks(found, graph):
     expected = nx.pagerank(graph, tol=1e-14, max_iter=1000)
     assert found.keys() == expected.keys()
     assert max(abs(found[v] - expected[v]) for v in expected) < 1e-8
@@ -154,7 +156,9 @@ def test_pagerank_of_a_drawn_graph(tmp_path, how):
     links = tmp_path / "links.txt"
     links.write_text("a b\nb c\nc a\nc d\n")
     assert main(["run", PROGRAM, str(links), "--out", str(tmp_path / "out"), *how]) == 0
-    agrees(ranks(tmp_path / "out"), nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
+    check_ranks(
+        ranks(tmp_path / "out"), nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+    )
     changes = [record["change"] for record in read_metrics(tmp_path / "out")]
     assert changes[-1] < 1e-10 <= changes[-2] and len(changes) < 200
 
@@ -164,7 +168,7 @@ def test_the_program_with_generated_edges(tmp_path):
     a --> b --> c    on a circle, a walk of 4 from any page visits it twice and the others once
     ^-----------/
     """
-    program, links = shown("Visits", tmp_path), tmp_path / "links.txt"
+    program, links = write_shown_program("Visits", tmp_path), tmp_path / "links.txt"
     links.write_text("a b\nb c\nc a\n")
     flags = ["--length", "4", "--check", "--out", str(tmp_path / "out")]
     assert main(["run", str(program), str(links), *flags]) == 0
@@ -175,7 +179,7 @@ def test_the_program_with_generated_edges(tmp_path):
 def test_pagerank_of_a_real_graph(tmp_path, real_data):
     links = real_data / "graphs" / "wiki-Vote.txt.gz"
     assert main(["run", PROGRAM, str(links), "--out", str(tmp_path / "out")]) == 0
-    agrees(ranks(tmp_path / "out"), to_networkx(read_edges(links, ("page", "page"), {})))
+    check_ranks(ranks(tmp_path / "out"), to_networkx(read_edges(links, ("page", "page"), {})))
 
 
 @pytest.mark.slow

@@ -51,8 +51,6 @@ FILES = {
     for path in sorted((ROOT / folder).rglob("*.py"))
     if not any(parent.is_symlink() for parent in path.parents)
 }
-SIZES = {"MOST", "LEAST", "FEW", "PATIENCE", "SHORT", "LONG", "WIDE"}
-"""Words that name no unit, and so no constant alone."""
 ENGINE = [name for name in FILES if name.split("/")[0] not in ("tests", "bench", "fuzz", "faults")]
 MODULES = {
     ("" if name.startswith(("tux/", "bench/", "fuzz/", "faults/")) else "tux.")
@@ -188,7 +186,7 @@ def imports_of(name):
     return [*imports(tree_of(name))]
 
 
-def called(name):
+def called_names(name):
     """Return the names of the functions that a file calls directly."""
     return {
         node.func.id
@@ -280,7 +278,7 @@ def test_heavy_libraries_have_one_door(library):
 def test_nothing_unsafe(name):
     tops = {dotted.split(".")[0] for dotted in imports_of(name)}
     assert not tops & {"pickle", "marshal", "cloudpickle", "dill", "shelve"}
-    assert name == COMPILER or not called(name) & {"eval", "exec"}
+    assert name == COMPILER or not called_names(name) & {"eval", "exec"}
     assert not any(
         isinstance(node, ast.keyword) and node.arg == "allow_pickle" for node in nodes_of(name)
     )
@@ -307,7 +305,7 @@ def test_text_files_have_an_encoding(name):
 
 @of_each(FILES)
 def test_nothing_printed_or_swallowed(name):
-    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called(name)
+    assert name in COMMAND_LINE or name not in ENGINE or "print" not in called_names(name)
     for node in nodes_of(name):
         if isinstance(node, ast.ExceptHandler) and (
             node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException")
@@ -328,20 +326,6 @@ def test_sizes(name):
             assert length <= 60 or f"{name}::{node.name}" in LARGER, (
                 f"{name}: {node.name} has {length} lines"
             )
-
-
-@of_each([name for name in FILES if not name.startswith("tests/")])
-def test_constants_name_a_unit_or_an_object(name):
-    """MAX_VERTICES and CLIENT_SECONDS say more than MOST and PATIENCE do."""
-    for node in tree_of(name).body:
-        if isinstance(node, ast.Assign):
-            stored = {
-                each.id
-                for target in node.targets
-                for each in ast.walk(target)
-                if isinstance(each, ast.Name)
-            }
-            assert not stored & SIZES, f"{name}:{node.lineno}: {stored & SIZES}"
 
 
 def test_exceptions_are_still_needed():

@@ -11,7 +11,7 @@ from support.pages.page_blocks import (
     PROGRAMS,
     RUN,
     SHOWN,
-    Command,
+    PageCommand,
     commands,
     fences,
     missing,
@@ -64,8 +64,14 @@ def test_each_block_has_a_language(page):
 
 def test_commands_and_what_they_show():
     text = "$ tux a \\\n    --b\nepoch 1\n...\n$ tux c  # why\n"
-    assert commands(text) == [Command("tux a --b", ["epoch 1", "..."]), Command("tux c  # why", [])]
-    assert commands("# note\ntux a\n\ntux b\n") == [Command("tux a", []), Command("tux b", [])]
+    assert commands(text) == [
+        PageCommand("tux a --b", ["epoch 1", "..."]),
+        PageCommand("tux c  # why", []),
+    ]
+    assert commands("# note\ntux a\n\ntux b\n") == [
+        PageCommand("tux a", []),
+        PageCommand("tux b", []),
+    ]
 
 
 def test_shapes_of_lines():

@@ -13,20 +13,20 @@ ROOT = Path(__file__).parents[1]
 PAGES = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
 
 
-def listed(menu):
+def pages_in_menu(menu):
     """Yield the pages that a menu of mkdocs.yml names."""
     if isinstance(menu, str):
         yield menu
     else:
         for each in menu.values() if isinstance(menu, dict) else menu:
-            yield from listed(each)
+            yield from pages_in_menu(each)
 
 
 def test_each_page_is_in_the_menu():
     """Pages of other folders are added by docs/pages_of_site.py."""
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
     apps = {f"apps/{path.parent.name}.md" for path in ROOT.glob("apps/*/README.md")}
-    assert set(listed(menu)) == PAGES | apps | {"index.md", "contributing.md"}
+    assert set(pages_in_menu(menu)) == PAGES | apps | {"index.md", "contributing.md"}
 
 
 @pytest.mark.slow

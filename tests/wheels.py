@@ -26,7 +26,7 @@ SMOKE = Path(__file__).parent / "wheel_smoke.py"
 SHOWN = ("numpy", "numba", "llvmlite", "networkx", "pyarrow", "msgspec", "pyzmq", "rich")
 
 
-def called(command: list[str], cwd: Path, **how) -> str:
+def run_command(command: list[str], cwd: Path, **how) -> str:
     """Run a command that must succeed, and return its standard output."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, **how)
     if done.returncode:
@@ -40,45 +40,45 @@ def build(folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as room:
         copy = Path(room, "checkout")
         shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(*LEFT))
-        called([sys.executable, "-c", PACK.format("sdist", str(folder))], copy)
+        run_command([sys.executable, "-c", PACK.format("sdist", str(folder))], copy)
         (packed,) = folder.glob("*.tar.gz")
         shutil.unpack_archive(packed, room, filter="data")
         source = Path(room, packed.name.removesuffix(".tar.gz"))
-        called([sys.executable, "-c", PACK.format("wheel", str(folder))], source)
+        run_command([sys.executable, "-c", PACK.format("wheel", str(folder))], source)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
-def installed(place: Path, wheel: Path, python: str, resolution: str) -> str:
+def install_wheel(place: Path, wheel: Path, python: str, resolution: str) -> str:
     """Make an environment with the wheel and its dependencies, from wheels alone; return its
     python. The smallest versions are those that pyproject.toml names, where they have a wheel.
     """
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (place.parent / "wanted.txt").write_text("\n".join(wanted["dependencies"]), encoding="utf-8")
-    called(["uv", "venv", "--quiet", "--python", python, str(place)], place.parent)
+    run_command(["uv", "venv", "--quiet", "--python", python, str(place)], place.parent)
     own = str(place / "bin" / "python")
     how = ["--quiet", "--python", own, "--resolution", resolution, "--only-binary", ":all:"]
-    called(["uv", "pip", "install", *how, "-r", "wanted.txt", str(wheel)], place.parent)
+    run_command(["uv", "pip", "install", *how, "-r", "wanted.txt", str(wheel)], place.parent)
     return own
 
 
 def versions(python: str, cwd: Path) -> list[str]:
     """Return the versions of what is shown in the table."""
     ask = f"from importlib.metadata import version; print(*map(version, {SHOWN}))"
-    return called([python, "-c", ask], cwd).split()
+    return run_command([python, "-c", ask], cwd).split()
 
 
-def tried(wheel: Path, python: str, resolution: str, room: Path) -> tuple[list[str], str]:
+def try_wheel(wheel: Path, python: str, resolution: str, room: Path) -> tuple[list[str], str]:
     """Try the wheel. Return a row of the table, which names what is installed and what came of it,
     and the report of an error.
     """
     head = [python, resolution]
     try:
-        own = installed(room / "environment", wheel, python, resolution)
+        own = install_wheel(room / "environment", wheel, python, resolution)
         head += versions(own, room)
         (room / "empty").mkdir()
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(room), "TUX_CACHE_DIR": str(room / "k")}
-        called([own, str(SMOKE)], room / "empty", env=environment, timeout=1800)
+        run_command([own, str(SMOKE)], room / "empty", env=environment, timeout=1800)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return [*head, *["-"] * (2 + len(SHOWN) - len(head)), "fails"], str(error)
     return [*head, "works"], ""
@@ -102,7 +102,7 @@ def main() -> int:
             for resolution in args.resolution.split(","):
                 room = Path(folder, re.sub(r"\W", "-", f"{python} {resolution}"))
                 room.mkdir()
-                row, error = tried(wheel, python, resolution, room)
+                row, error = try_wheel(wheel, python, resolution, room)
                 rows.append(row)
                 errors += [f"{python}, {resolution}:\n{error}"] if error else []
                 print(" ".join(row), flush=True)

@@ -236,9 +236,9 @@ __all__ = [name for name, module in _MODULES.items() if module not in _ESTIMATOR
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'tux' has no attribute {name!r}")
-    from tux.base.signals import ctrl_c_held
+    from tux.base.signals import hold_ctrl_c
 
-    with ctrl_c_held():  # what is half imported would fail in the next cell of a notebook
+    with hold_ctrl_c():  # what is half imported would fail in the next cell of a notebook
         module = import_module(_MODULES[name])
     found = globals()[name] = module if name in _PACKAGES else getattr(module, name)
     return found

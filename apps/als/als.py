@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tux.apps.als import conjugate, normal
-from tux.apps.als.quality import gram_of, judged, rate
+from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.base.errors import UsageError
 from tux.base.random import normal as drawn
 from tux.program.fields import data, delta, master, metric, shared, total, value
@@ -14,12 +14,12 @@ from tux.program.types import Context, Edge, Vertex
 from tux.stages import Apply, Barrier, Exchange, GlobalSync, Score
 
 
-def squares(p):
+def gram_shape(p):
     """Return the size of a matrix that implicit feedback needs."""
     return (p.rank, p.rank) if p.implicit else (0, 0)
 
 
-def beginning(p):
+def first_factors(p):
     """Return the distribution of the first factors of items: of the size that they will have, so
     that ratings with a mean are soon fitted; without a mean, small ones, which lead to a smaller
     error on other ratings.
@@ -37,19 +37,19 @@ def count(user, edges, tau):
     tau.loss += sum
 
 
-def see(item, edges):
+def count_ratings(item, edges):
     """Count an item's ratings on this worker."""
     item.seen += len(edges)
 
 
-def know(item):
+def copy_count(item):
     """Copy the number of an item's ratings on all workers. Without one its factors are 0."""
     item.n = item.seen
     if item.n == 0:
         item.f[:] = 0
 
 
-def centre(tau, p):
+def set_offset(tau, p):
     """Set the constant that is subtracted from ratings: their mean, or 0."""
     tau.mean = 0.0 if p.implicit else tau.loss / tau.edges
     tau.offset = tau.mean if p.center else 0.0
@@ -70,24 +70,24 @@ class ALS(Program):
     input = Ratings()
     user = Vertex(whole=True, f=shared("f4", "rank"), n=shared("f4"))
     item = Vertex(
-        f=shared("f4", "rank", init=beginning),
+        f=shared("f4", "rank", init=first_factors),
         n=value("f4"),
         seen=delta("i4"),
         here=delta("i4"),
-        got=delta("f4", conjugate.gathered),
-        d=value("f4", conjugate.gathered, kept=False),
-        r=master("f4", conjugate.gathered, kept=False),
+        got=delta("f4", conjugate.numbers_per_item),
+        d=value("f4", conjugate.numbers_per_item, kept=False),
+        r=master("f4", conjugate.numbers_per_item, kept=False),
         square=master("f8", kept=False),
-        a=delta("f8", normal.of_matrix),
-        b=delta("f8", normal.of_side),
+        a=delta("f8", normal.matrix_entries),
+        b=delta("f8", normal.side_entries),
     )
     rating = Edge("user", "item", value=data("f4"))
     tau = Context(
         **{name: metric() for name in ("objective", "train_rmse", "test_rmse")},
         mean=value("f8"),
         offset=value("f8"),
-        gram=value("f4", squares, kept=False),
-        products=total("f8", squares),
+        gram=value("f4", gram_shape, kept=False),
+        products=total("f8", gram_shape),
         **{name: total() for name in ("edges", "loss", "norms")},
     )
 
@@ -102,8 +102,8 @@ class ALS(Program):
             self.monitor = "objective"
 
     def setup(self):
-        counts = Exchange(count), Exchange(see, over="item", split=True)
-        return [*counts, Apply("item", know), GlobalSync(centre)]
+        counts = Exchange(count), Exchange(count_ratings, over="item", split=True)
+        return [*counts, Apply("item", copy_count), GlobalSync(set_offset)]
 
     def stages(self, cluster):
         return [*self._half("user", "item", cluster), *self._half("item", "user", cluster)]
@@ -113,7 +113,7 @@ class ALS(Program):
         return [Barrier(), *gram_of(self, other), *solver.STAGES[end](cluster)]
 
     def evaluate(self, cluster):
-        return judged(self, held_out=cluster.has_test)
+        return quality_stages(self, held_out=cluster.has_test)
 
     def predict(self):
         return Score(rate, factors=("f", "f"), offset="offset")

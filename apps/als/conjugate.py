@@ -15,7 +15,7 @@ from tux.apps.als.steps import advance, begin, solving
 from tux.stages import Apply, Barrier, Exchange, Repeat
 
 
-def gathered(p):
+def numbers_per_item(p):
     """Return how many numbers conjugate gradients need of an item."""
     return p.rank if p.steps else 0
 
@@ -23,7 +23,7 @@ def gathered(p):
 pull_items, pull_users = pulling(item_of), pulling(user_of)
 
 
-def lead(item, edges, tau, p):
+def gather_residual(item, edges, tau, p):
     """Add up this worker's part of b - A x."""
     got = np.zeros(p.rank, np.float32)
     pull_users(edges, item.f, np.float32(1), got, tau, p)
@@ -31,7 +31,7 @@ def lead(item, edges, tau, p):
     item.here += 1
 
 
-def set_out(item, tau, p):
+def set_direction(item, tau, p):
     """Set the first direction, of an item that is on several workers."""
     item.square = 0
     if not item.here:
@@ -41,7 +41,7 @@ def set_out(item, tau, p):
     item.square = begin(item.f, item.n, item.r, item.d, tau, p)
 
 
-def follow(item, edges, tau, p):
+def gather_product(item, edges, tau, p):
     """Add up this worker's part of -A d."""
     got = np.zeros(p.rank, np.float32)
     pull_users(edges, item.d, np.float32(0), got, tau, p)
@@ -54,12 +54,15 @@ def step(item, tau, p):
     item.square = advance(item.f, item.n, item.r, item.d, got, item.square, tau, p)
 
 
-def several():
+def cut_item_stages():
     """Return the stages of items that have edges on several workers."""
-    beginning = Exchange(lead, over="item", split=True, cut=True), Apply("item", set_out)
-    following = Exchange(follow, over="item", split=True, cut=True), Apply("item", step)
+    beginning = (
+        Exchange(gather_residual, over="item", split=True, cut=True),
+        Apply("item", set_direction),
+    )
+    following = Exchange(gather_product, over="item", split=True, cut=True), Apply("item", step)
     return [*beginning, Repeat(Barrier(), *following, times="steps")]
 
 
-STAGES = ends(solving, (pull_items, pull_users), several)
+STAGES = ends(solving, (pull_items, pull_users), cut_item_stages)
 """The stages that solve an end."""

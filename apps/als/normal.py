@@ -22,12 +22,12 @@ BLOCK = 32
 """Edges that are added to A at a time."""
 
 
-def of_matrix(p):
+def matrix_entries(p):
     """Return the number of entries of A that an item gathers."""
     return 0 if p.steps else p.rank * (p.rank + 1) // 2
 
 
-def of_side(p):
+def side_entries(p):
     """Return the number of entries of b that an item gathers."""
     return 0 if p.steps else p.rank
 
@@ -104,10 +104,10 @@ def solve_gathered(item, tau, p):
         solve(item.a.copy(), item.b.copy(), item.n, item.f, tau, p)
 
 
-def several():
+def cut_item_stages():
     """Return the stages of items that have edges on several workers."""
     return [Exchange(gather, over="item", split=True, cut=True), Apply("item", solve_gathered)]
 
 
-STAGES = ends(solving, (add_items, add_users), several)
+STAGES = ends(solving, (add_items, add_users), cut_item_stages)
 """The stages that solve an end."""

@@ -73,7 +73,7 @@ def report_test(tau):
     tau.test_rmse = np.sqrt(tau.loss / tau.edges) if tau.edges else np.nan
 
 
-def judged(program, *, held_out):
+def quality_stages(program, *, held_out):
     """Return the stages that measure all this, the test error only if there are `held_out`
     ratings.
     """

@@ -15,12 +15,20 @@ import numpy as np
 
 from tux.apps.blockpg.context import SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
-from tux.apps.blockpg.logistic import attempt, follow, keep, measure, pass_on, wake, weigh
-from tux.apps.blockpg.passes import accepted, decide, settle, settled
-from tux.apps.blockpg.penalties import lower
-from tux.apps.blockpg.quality import JUDGED, judged, probability
-from tux.apps.blockpg.span import ALL, KEPT, choose, displaced, reach
-from tux.apps.blockpg.start import crowding, damped, started
+from tux.apps.blockpg.logistic import (
+    attempt,
+    follow_weights,
+    keep_margin,
+    measure,
+    pass_on,
+    wake,
+    weigh_sample,
+)
+from tux.apps.blockpg.passes import accepting, close_pass, decide, settle_weight
+from tux.apps.blockpg.penalties import lower_penalty
+from tux.apps.blockpg.quality import JUDGED, probability, quality_stages
+from tux.apps.blockpg.span import ALL, KEPT, add_displacement, add_trial_penalties, choose
+from tux.apps.blockpg.start import beginning, crowding, start_path
 from tux.apps.blockpg.weights import SparseReport
 from tux.program.fields import data, delta, master, mirror, value
 from tux.program.input import Samples
@@ -110,35 +118,35 @@ class BlockPG(Program):
     def setup(self, cluster):
         blocks = self._together(cluster)
         stages = [
-            Exchange(None, enter=weigh),
-            GlobalSync(damped(crowding(blocks, cluster.slack))),
-            Exchange(None, enter=follow),
-            Exchange(None, enter=keep),
+            Exchange(None, enter=weigh_sample),
+            GlobalSync(beginning(crowding(blocks, cluster.slack))),
+            Exchange(None, enter=follow_weights),
+            Exchange(None, enter=keep_margin),
         ]
         if blocks or self.path > 1:
             wakes = Apply("feature", wake)
             stages += [Exchange(gather, split=True), wakes, Exchange(pass_on, split=True)]
-        return [*stages, GlobalSync(started)]
+        return [*stages, GlobalSync(start_path)]
 
     def stages(self, cluster):
         return [
-            *([GlobalSync(lower)] if self.path > 1 else []),
+            *([GlobalSync(lower_penalty)] if self.path > 1 else []),
             *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
             Exchange(None, enter=measure),
-            GlobalSync(decide, aggregate=displaced),
-            GlobalSync(choose, aggregate=reach),
+            GlobalSync(decide, aggregate=add_displacement),
+            GlobalSync(choose, aggregate=add_trial_penalties),
             Exchange(None, enter=attempt),
-            GlobalSync(accepted(crowding(self._together(cluster), cluster.slack))),
-            Apply("feature", settle, gather=False),
-            Exchange(None, enter=follow),
+            GlobalSync(accepting(crowding(self._together(cluster), cluster.slack))),
+            Apply("feature", settle_weight, gather=False),
+            Exchange(None, enter=follow_weights),
             Exchange(pass_on, split=True),
-            Exchange(None, enter=keep),
-            GlobalSync(settled),
+            Exchange(None, enter=keep_margin),
+            GlobalSync(close_pass),
         ]
 
     def evaluate(self, cluster):
-        return judged(held_out=cluster.has_test)
+        return quality_stages(held_out=cluster.has_test)
 
     def converged(self, metrics):
         gap = metrics.get("duality_gap", np.inf) if self.gap > 0 else np.inf

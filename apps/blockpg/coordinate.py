@@ -9,7 +9,7 @@ import numpy as np
 from tux.stages import Apply, Exchange, MiniBatch
 
 
-def look(feature, edges, tau):
+def add_resting_slope(feature, edges, tau):
     """Compute the slope of the loss along a feature at rest, before a full pass."""
     if feature.active or not tau.full:
         return
@@ -19,7 +19,7 @@ def look(feature, edges, tau):
     feature.g += g
 
 
-def rouse(feature, tau):
+def wake_by_slope(feature, tau):
     """Wake a feature at rest if its slope exceeds the penalty."""
     if tau.full and not feature.active:
         feature.active = feature.w != 0 or abs(feature.g) > tau.l1
@@ -87,5 +87,5 @@ def sweep(blocks, *, groups):
     steps = Exchange(gather, split=True), Apply("feature", step), Exchange(scatter, split=True)
     if blocks or groups:
         return [MiniBatch(*steps, blocks=blocks, vertices=0 if blocks else 1, keep_groups=groups)]
-    looks = Exchange(look, split=True), Apply("feature", rouse)
+    looks = Exchange(add_resting_slope, split=True), Apply("feature", wake_by_slope)
     return [*looks, MiniBatch(*steps, vertices=1, awake="active")]

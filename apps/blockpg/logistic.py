@@ -15,7 +15,7 @@ import math
 from tux.apps.blockpg.span import ALL, KEPT
 
 
-def renew(sample, tau):
+def renew_model(sample, tau):
     """Compute the model anew from m. u is h made stiff, has a floor, and is more where many
     features move.
     """
@@ -30,7 +30,7 @@ def renew(sample, tau):
     tau.loss += sample.c * (math.log1p(e) - min(z, 0.0))
 
 
-def weigh(sample, tau, p):
+def weigh_sample(sample, tau, p):
     """Compute the weight of a sample before the first pass, as classes have weights too; add up the
     weights of each class; find the heaviest sample.
     """
@@ -44,7 +44,7 @@ def measure(sample, tau, p):
     """Add up the loss after a pass, and its slopes and curvatures along the last displacements of m
     and along a constant.
     """
-    renew(sample, tau)
+    renew_model(sample, tau)
     sample.moved[tau.at], sample.moved[KEPT] = sample.m - sample.before, p.fit_intercept
     for a in range(ALL):
         tau.slopes[a] += sample.r * sample.moved[a]
@@ -61,7 +61,7 @@ def attempt(sample, tau):
     tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
 
 
-def follow(sample, tau):
+def follow_weights(sample, tau):
     """Move a sample's m with the weights, or back; where m is made anew, it starts with the
     intercept.
     """
@@ -77,7 +77,7 @@ def follow(sample, tau):
         sample.m = tau.b
 
 
-def keep(sample, tau):
+def keep_margin(sample, tau):
     """Keep m, from which the next pass starts. A step that was taken is part of the last
     displacement, as m now is.
     """
@@ -85,16 +85,16 @@ def keep(sample, tau):
         sample.moved[tau.at] = sample.m - sample.before
     sample.before = sample.m
     if tau.changed:
-        renew(sample, tau)
+        renew_model(sample, tau)
 
 
 def pass_on(feature, edges, tau):
     """Use the masters' weights, and pass them on to samples."""
     feature.used = feature.w
-    spread(feature, edges, tau)
+    add_to_margins(feature, edges, tau)
 
 
-def spread(feature, edges, tau):
+def add_to_margins(feature, edges, tau):
     """Add the feature's part to the margins m of its samples where these are made anew, and count
     in `near` how many features of a sample will move.
     """

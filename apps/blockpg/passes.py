@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.blockpg.rounding import after_pass, after_search, lowers
+from tux.apps.blockpg.rounding import after_pass, after_search, is_lower
 from tux.apps.blockpg.span import KEPT, direction
 
 SLOW = 1e-3  # a pass that lowers F by a smaller share is followed by a search
@@ -52,7 +52,7 @@ def decide(tau, p):
     )
 
 
-def accepted(crowd):
+def accepting(crowd):
     """Return a UDF that calls `accept` before a pass whose steps are damped by `crowd`. A run that
     is resumed on another number of workers has another `crowd` than it began with.
     """
@@ -70,7 +70,7 @@ def accept(tau, p):
     the next pass is.
     """
     trial = tau.loss + tau.trial_penalty
-    tau.taken = bool(tau.x.any() and lowers(trial, tau))
+    tau.taken = bool(tau.x.any() and is_lower(trial, tau))
     if tau.taken:
         tau.F, tau.penalty = trial, tau.trial_penalty
     tau.undone = bool(tau.rose and not tau.F <= tau.last)
@@ -99,7 +99,7 @@ def accept(tau, p):
     tau.before, tau.top = tau.b, tau.heaviest / 4 * tau.stiff
 
 
-def settle(feature, tau):
+def settle_weight(feature, tau):
     """Move a feature's weight where the search has led, or back."""
     if feature.rests >= KEPT:
         return
@@ -114,7 +114,7 @@ def settle(feature, tau):
     feature.before = feature.w
 
 
-def settled(tau, p):
+def close_pass(tau, p):
     """Set F to its present value, and, where m was made anew, its change; move on to the place of
     the next displacement.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def lower(tau, p):
+def lower_penalty(tau, p):
     """Go on to the next penalty of a path, with the weights of the last one, if the last pass has
     ended the run of that one.
     """

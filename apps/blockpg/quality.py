@@ -42,7 +42,7 @@ def add(feature, edges):
             edge.sample.dual += edge.value * feature.w
 
 
-def exact(sample, tau):
+def compute_exact(sample, tau):
     """Add up the loss, and compute r in double precision, with its sums by sign."""
     z = sample.label * sample.dual
     tau.loss += sample.c * (math.log1p(math.exp(-abs(z))) - min(z, 0.0))
@@ -51,14 +51,14 @@ def exact(sample, tau):
     tau.down += max(-sample.dual, 0.0)
 
 
-def balance(tau, p):
+def set_shares(tau, p):
     """Set the shares of the slopes of either sign at which they sum to 0, with an intercept."""
     tau.objective, tau.share_up, tau.share_down = tau.loss, 1.0, 1.0
     if p.fit_intercept and tau.up > 0 and tau.down > 0:
         tau.share_up, tau.share_down = min(1.0, tau.down / tau.up), min(1.0, tau.up / tau.down)
 
 
-def balanced(sample, tau):
+def balance_dual(sample, tau):
     """Scale a sample's dual variable by the share of its class."""
     sample.dual *= tau.share_up if sample.dual > 0 else tau.share_down
 
@@ -69,7 +69,7 @@ def slope(feature, edges):
         feature.g += edge.value * edge.sample.dual
 
 
-def exceed(feature, tau, p):
+def add_excess(feature, tau, p):
     """Add up by how much slopes exceed l1, and the feature's part of the penalties."""
     tau.absolute += abs(feature.w)
     tau.square += feature.w * feature.w
@@ -77,21 +77,21 @@ def exceed(feature, tau, p):
     tau.excess += max(0.0, abs(feature.g) - tau.l1) ** 2
 
 
-def scaled(tau, p):
+def set_scale(tau, p):
     """Finish F, and set the share t; with l2 it is 1, as the l2 penalty takes the excess."""
     tau.objective += tau.l1 * tau.absolute + p.l2 / 2 * tau.square
     tau.scale = 1.0 if p.l2 > 0 or tau.worst <= tau.l1 else tau.l1 / tau.worst
     tau.duality_gap = tau.excess / (2 * p.l2) if p.l2 > 0 else 0.0
 
 
-def conjugate(sample, tau):
+def add_dual(sample, tau):
     """Add a sample's part to the dual objective."""
     if sample.c > 0:
         a = min(max(tau.scale * abs(sample.dual) / sample.c, 1e-300), 1 - 1e-16)
         tau.dual -= sample.c * (a * math.log(a) + (1 - a) * math.log1p(-a))
 
 
-def subtract(tau, p):
+def set_gap(tau, p):
     """Set the gap; none is known without a penalty."""
     tau.duality_gap = (
         tau.objective - tau.dual + tau.duality_gap if tau.l1 > 0 or p.l2 > 0 else np.nan
@@ -124,20 +124,20 @@ def report(tau):
     tau.test_auc = area(tau.ranks)
 
 
-def judged(held_out):
+def quality_stages(held_out):
     """Return the stages that measure all this; held-out samples only if there are any."""
     held = Exchange(judge, over="sample", held_out=True), GlobalSync(report)
     return [
         Exchange(None, enter=start),
         Exchange(add, split=True),
-        Exchange(None, enter=exact),
-        GlobalSync(balance),
-        Exchange(None, enter=balanced),
+        Exchange(None, enter=compute_exact),
+        GlobalSync(set_shares),
+        Exchange(None, enter=balance_dual),
         Exchange(slope, split=True),
-        Apply("feature", exceed),
-        GlobalSync(scaled),
-        Exchange(None, enter=conjugate),
-        GlobalSync(subtract),
+        Apply("feature", add_excess),
+        GlobalSync(set_scale),
+        Exchange(None, enter=add_dual),
+        GlobalSync(set_gap),
         *(held if held_out else ()),
     ]
 

@@ -28,16 +28,16 @@ def after_pass(tau):
     tau.last_error, tau.error, tau.errors[tau.at] = tau.error, tau.error + 1, 1.0
 
 
-def of_search(tau):
+def search_error(tau):
     """Return the error s that the step x brings."""
     return float(np.abs(tau.x[: len(tau.errors)]) @ tau.errors)
 
 
-def lowers(trial, tau):
+def is_lower(trial, tau):
     """Return whether the loss and penalty `trial` at the end of the step x are less than F by more
     than rounding.
     """
-    return trial < tau.F * (1 - EPSILON * of_search(tau))
+    return trial < tau.F * (1 - EPSILON * search_error(tau))
 
 
 def after_search(tau, p):
@@ -47,7 +47,7 @@ def after_search(tau, p):
     if tau.undone:
         tau.error, tau.errors[:] = tau.last_error, 0
     elif tau.taken:
-        step = of_search(tau)
+        step = search_error(tau)
         tau.error, tau.errors[tau.at] = tau.error + step, tau.errors[tau.at] + step
     tau.anew = bool(tau.error > LIMIT or tau.change <= p.tol)
     if tau.anew:

@@ -16,7 +16,7 @@ SHARES = (1.0, 0.5, 0.25, 0.125)  # of the model's minimiser that are tried
 RIDGE, REACH = 1e-8, 10.0  # of the scaled problem; the largest coefficient
 
 
-def displaced(feature, tau, p):
+def add_displacement(feature, tau, p):
     """Note how far the last pass has moved the feature's weight. Add up its part of the penalties,
     and of their slopes along its last displacements; these are 0 where all of them and the weight
     are 0.
@@ -38,7 +38,7 @@ def displaced(feature, tau, p):
                 tau.norms[a, b] += feature.moved[a] * feature.moved[b]
 
 
-def whole(half):
+def symmetric(half):
     """Return the symmetric matrix of which `half` has the sums on and above the diagonal."""
     return half + half.T - np.diag(np.diag(half))
 
@@ -46,9 +46,9 @@ def whole(half):
 def direction(tau, p):
     """Return the minimiser of the smooth model, bounded."""
     with np.errstate(all="ignore"):  # a pass may have gone beyond all numbers
-        tau.model[:], tau.model_slopes[:] = whole(tau.curves), tau.slopes
+        tau.model[:], tau.model_slopes[:] = symmetric(tau.curves), tau.slopes
         x, curves, slopes = np.zeros(ALL), tau.model.copy(), tau.slopes.copy()
-        curves[:KEPT, :KEPT] += p.l2 * whole(tau.norms)
+        curves[:KEPT, :KEPT] += p.l2 * symmetric(tau.norms)
         slopes[:KEPT] += p.l2 * tau.pulls + tau.l1 * tau.signs
     live = np.diag(curves) > 0
     if live.any() and np.isfinite(curves).all():
@@ -59,7 +59,7 @@ def direction(tau, p):
     return x
 
 
-def reach(feature, tau):
+def add_trial_penalties(feature, tau):
     """Add up a feature's part of the penalties at each share of the way."""
     if feature.rests >= KEPT:
         return

@@ -14,7 +14,7 @@ def crowding(blocks, slack):
     return CROWD * (slack + 1) / blocks if blocks else 0.0
 
 
-def damped(crowd):
+def beginning(crowd):
     """Return a UDF that sets the intercept and all else that follows from the weights of the
     samples; steps are damped by `crowd`.
     """
@@ -37,7 +37,7 @@ def damped(crowd):
     return begin
 
 
-def started(tau, p):
+def start_path(tau, p):
     """Set F, and the first penalty: along a path, the least one at which no weight moves."""
     tau.F, tau.mark, tau.largest = tau.loss, np.inf, max(tau.steepest, p.l1)
     tau.l1 = tau.largest if p.path > 1 else p.l1

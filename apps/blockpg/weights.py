@@ -116,10 +116,10 @@ def classes(negative: str, positive: str) -> list[Any]:
     """Return the labels of the two classes, as whole numbers or else as numbers if both are, and
     else as text.
     """
-    return typed([negative or CLASSES[0], positive or CLASSES[1]])
+    return parse_labels([negative or CLASSES[0], positive or CLASSES[1]])
 
 
-def typed(names: Sequence[str]) -> list[Any]:
+def parse_labels(names: Sequence[str]) -> list[Any]:
     """Return the labels as whole numbers if all are, else as numbers if all are, and else as
     text.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tux.apps.deepwalk.embedding import Embedding, EmbeddingInput
 from tux.apps.deepwalk.skipgram import fill, learn, table
-from tux.apps.deepwalk.walking import Walking, chosen
+from tux.apps.deepwalk.walking import WalkProgram, choose_step
 from tux.base.random import uniform
 from tux.program.fields import shared
 from tux.program.params import param
@@ -23,7 +23,7 @@ BLOCKS = 5
 TOKENS = 400_000
 
 
-def small(p):
+def small_vectors(p):
     """Return the distribution of the first vectors: so close to 0 that all products are small."""
     return uniform(-0.5 / p.dimensions, 0.5 / p.dimensions)
 
@@ -56,7 +56,7 @@ class DeepWalkInput(EmbeddingInput):
         return type(program)(**{**program.parameters, "batch_size": most})
 
 
-class DeepWalk(Walking, Embedding):
+class DeepWalk(WalkProgram, Embedding):
     """Vectors of a graph's vertices, from random walks."""
 
     dimensions: int = param(128, "length of a vertex's vector", low=1)
@@ -76,14 +76,14 @@ class DeepWalk(Walking, Embedding):
     input = DeepWalkInput(labels=True)
     node = Vertex(
         remote=True,
-        u=shared("dimensions", init=small, combine="sqrt_mean"),
+        u=shared("dimensions", init=small_vectors, combine="sqrt_mean"),
         c=shared("dimensions", combine="sqrt_mean"),
     )
     link = Edge("node", "node")
 
     def stages(self, cluster):
         walks = Generate(
-            with_negatives(chosen(self)),
+            with_negatives(choose_step(self)),
             learn,
             "node",
             rounds=self.num_walks,

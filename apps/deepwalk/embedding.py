@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tux.apps.deepwalk.scoring import hold_out, judged
+from tux.apps.deepwalk.scoring import hold_out, score_embedding
 from tux.apps.deepwalk.walking import WalkInput
 from tux.arrays.ids import Ids
 from tux.io.vertex_labels import read_vertex_labels
-from tux.io.word2vec import arrays
+from tux.io.word2vec import export_arrays
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.report import Report
@@ -54,7 +54,7 @@ class EmbeddingReport(Report):
             src, dst = truth.held_out.src, truth.held_out.dst
             trained = (src < len(vectors)) & (dst < len(vectors))
             held = src[trained], dst[trained]
-        return judged(
+        return score_embedding(
             vectors, labels, held, ends, truth.seed, shuffles=truth.repeats, progress=truth.progress
         )
 
@@ -72,4 +72,4 @@ class Embedding(Program):
 
 def vectors_of(program, model):
     """Return ids and vectors."""
-    return arrays(model.ids["node"], model.fields["node"]["u"])
+    return export_arrays(model.ids["node"], model.fields["node"]["u"])

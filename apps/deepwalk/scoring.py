@@ -21,7 +21,7 @@ PIECE = 1 << 17  # pairs scored at a time
 ROUNDS = 50  # of drawing pairs that no edge joins: a graph may have few
 
 
-class HeldOut(NamedTuple):
+class HeldOutEdges(NamedTuple):
     """A graph's edges cut in two. An edge in the other direction, or repeated, goes with the
     edge; a self-loop is kept.
     """
@@ -33,7 +33,7 @@ class HeldOut(NamedTuple):
 
 def hold_out(
     src: np.ndarray, dst: np.ndarray, n: int, seed: int = 0, share: float = 0.1, spare: bool = True
-) -> HeldOut:
+) -> HeldOutEdges:
     """Hold out a random `share` of the joined pairs of n vertices, edges being (m,) indices; the
     same by seed, in whatever order they are.
 
@@ -50,7 +50,7 @@ def hold_out(
             np.minimum.at(first, end, np.arange(len(pairs)))
         free[first[first < len(pairs)]] = False
     held = np.sort(pairs[free][: round(share * len(pairs))])
-    return HeldOut(loop | ~_among(keys, held), *np.divmod(held, max(n, 1)))
+    return HeldOutEdges(loop | ~_among(keys, held), *np.divmod(held, max(n, 1)))
 
 
 def apart(
@@ -76,7 +76,7 @@ def apart(
     return low, high
 
 
-def judged(
+def score_embedding(
     embedding: np.ndarray,
     labels: VertexLabels | None,
     held_out: tuple[np.ndarray, np.ndarray] | None,

@@ -49,7 +49,7 @@ def first_order(path, start, at, bounds, ends, sums, rng):
     ]
 
 
-def back(bounds, ends, sums, v, u, extra, most):
+def share_back(bounds, ends, sums, v, u, extra, most):
     """Return the share of draws at v that go straight back to u, `extra` being what 1/p has above
     `most`, the largest other bias.
     """
@@ -69,8 +69,8 @@ def second_order(path, start, at, bounds, ends, sums, p, q, rng):
 
         1/p  if x is t,    1  if t leads to x,    1/q  otherwise,
 
-    as a share of the largest, or all is drawn again. Where 1/p is above both others, `back` draws
-    what it has more: else most would fail.
+    as a share of the largest, or all is drawn again. Where 1/p is above both others, `share_back`
+    draws what it has more: else most would fail.
     """
     if at < 2:
         return first_order(path, start, at, bounds, ends, sums, rng)
@@ -80,7 +80,7 @@ def second_order(path, start, at, bounds, ends, sums, p, q, rng):
     first, last = bounds[v], bounds[v + 1]
     most = max(1.0, 1 / q)
     least, extra = min(1.0, 1 / p, 1 / q), max(0.0, 1 / p - most)
-    straight = back(bounds, ends, sums, v, t, extra, most) if extra > 0.0 else 0.0
+    straight = share_back(bounds, ends, sums, v, t, extra, most) if extra > 0.0 else 0.0
     while True:
         x = t
         if straight > 0.0 and rng.uniform() < straight:

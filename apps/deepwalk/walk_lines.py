@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tux.base.errors import DataError
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 BLANK, NEWLINE = 32, 10
 
@@ -39,7 +39,7 @@ class Lines:
         return _lines(lists, self._letters, self._bounds)
 
 
-@compiled
+@cached_njit
 def _lines(lists, letters, bounds):
     """Write the lines; `letters` holds the ids one after the other, cut at `bounds` (n + 1,)."""
     size = 0

@@ -22,7 +22,7 @@ class WalkInput(Graph):
         return "directed" if program.directed else "undirected"
 
 
-class Walking(Program):
+class WalkProgram(Program):
     """A program that walks from every vertex of type `node`, along edges `link`."""
 
     num_walks: int = param(10, "walks from each vertex in an epoch", low=1, former="walks")
@@ -52,12 +52,12 @@ def uniform(start, path, at, topology, p, rng):
     first_order(path, start, at, topology.bounds, topology.ends, topology.ends[:0], rng)
 
 
-def weighted(start, path, at, topology, p, rng):
+def step_by_weight(start, path, at, topology, p, rng):
     """Step to a neighbour, with a probability in proportion to the weight of the edge."""
     first_order(path, start, at, topology.bounds, topology.ends, topology.sums, rng)
 
 
-def biased(start, path, at, topology, p, rng):
+def step_by_bias(start, path, at, topology, p, rng):
     """Step to a neighbour, with the probabilities that p and q give."""
     second_order(
         path,
@@ -72,7 +72,7 @@ def biased(start, path, at, topology, p, rng):
     )
 
 
-def biased_by_weight(start, path, at, topology, p, rng):
+def step_by_both(start, path, at, topology, p, rng):
     """Step to a neighbour, with the probabilities that weights, p and q give."""
     second_order(
         path,
@@ -87,8 +87,8 @@ def biased_by_weight(start, path, at, topology, p, rng):
     )
 
 
-def chosen(program):
+def choose_step(program):
     """Return the UDF of the step that a program's parameters `weighted`, `p` and `q` ask for."""
     if program.p == program.q == 1:
-        return weighted if program.weighted else uniform
-    return biased_by_weight if program.weighted else biased
+        return step_by_weight if program.weighted else uniform
+    return step_by_both if program.weighted else step_by_bias

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tux.apps.deepwalk.walk_lines import Lines, check_words
-from tux.apps.deepwalk.walking import Walking, WalkInput, chosen
-from tux.arrays.arrow import Coded, parquet_writer
+from tux.apps.deepwalk.walking import WalkInput, WalkProgram, choose_step
+from tux.arrays.arrow import CodedColumn, parquet_writer
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
 from tux.program.fields import metric, total
@@ -80,13 +80,14 @@ class WalkReport(Report):
                 write(
                     {
                         "walk": Lists(
-                            bounds, ids[numbers] if ids.dtype.kind in "iu" else Coded(numbers, ids)
+                            bounds,
+                            ids[numbers] if ids.dtype.kind in "iu" else CodedColumn(numbers, ids),
                         )
                     }
                 )
 
 
-class Walks(Walking):
+class Walks(WalkProgram):
     """Random walks from every vertex."""
 
     format: str = param(
@@ -103,6 +104,6 @@ class Walks(Walking):
 
     def stages(self):
         walks = Generate(
-            counting(chosen(self)), None, "node", rounds=self.num_walks, path="walk_length"
+            counting(choose_step(self)), None, "node", rounds=self.num_walks, path="walk_length"
         )
         return [MiniBatch(walks, vertices=max(1, AT_ONCE // self.walk_length)), GlobalSync(report)]

@@ -14,7 +14,7 @@ VERSION = [2, 1, 0]  # of XGBoost, which later ones read too
 NONE = 2147483647  # XGBoost's parent of a root
 
 
-def grown(model):
+def count_trees(model):
     """Return how many trees a model has."""
     return int(model.fields["tau"]["tree"][0])
 
@@ -22,7 +22,7 @@ def grown(model):
 def by_node(program, model, name):
     """Return a field of all nodes, (trees, nodes)."""
     held = np.asarray(model.fields["tau"][name])[0].reshape(program.max_iter, -1)
-    return held[: grown(model)]
+    return held[: count_trees(model)]
 
 
 def trees(program, model):
@@ -56,7 +56,7 @@ def xgboost(program, model):
     base = float(model.fields["tau"]["base"][0])
     start = 1 / (1 + np.exp(-base)) if loss.of_classes else base
     fields = trees(program, model)
-    made = [_tree(t, fields, column, width) for t in range(grown(model))]
+    made = [_tree(t, fields, column, width) for t in range(count_trees(model))]
     parameters = {"num_parallel_tree": "1", "num_trees": str(len(made))}
     booster = {
         "model": {

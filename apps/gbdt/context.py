@@ -21,43 +21,47 @@ def nodes(p):
     return 2 ** (p.max_depth + 1)
 
 
-def widest(p):
+def last_level_nodes(p):
     """Return the number of nodes of the last level."""
     return 2**p.max_depth
 
 
-def split(p):
+def split_nodes(p):
     """Return the number of nodes of the last level that is split."""
     return 2 ** (p.max_depth - 1)
 
 
-def forest(p):
+def forest_shape(p):
     """Return the shape of an array with a number for each node of each tree."""
     return p.max_iter, nodes(p)
 
 
 PER_NODE = {
-    "sums": value("i8", 2, widest, kept=False),  # of g and of h
-    "fit": value("f8", widest, kept=False),
-    "open": value("b1", widest, kept=False),
-    "best": argmax(split),
-    "feature_of": value("i4", split, kept=False),
-    "bin_of": value("i4", split, kept=False),
-    "left": value("b1", split, kept=False),
-    "child": value("i4", widest, kept=False),  # of samples that go as the missing do, and of others
-    "moved": total("i8", 2, split),  # the sums of samples that go another way than the missing do
-    "low": total("f4", split, combine="max"),  # of values that go left
-    "high": total("f4", split, combine="min"),  # and right
+    "sums": value("i8", 2, last_level_nodes, kept=False),  # of g and of h
+    "fit": value("f8", last_level_nodes, kept=False),
+    "open": value("b1", last_level_nodes, kept=False),
+    "best": argmax(split_nodes),
+    "feature_of": value("i4", split_nodes, kept=False),
+    "bin_of": value("i4", split_nodes, kept=False),
+    "left": value("b1", split_nodes, kept=False),
+    "child": value(
+        "i4", last_level_nodes, kept=False
+    ),  # of samples that go as the missing do, and of others
+    "moved": total(
+        "i8", 2, split_nodes
+    ),  # the sums of samples that go another way than the missing do
+    "low": total("f4", split_nodes, combine="max"),  # of values that go left
+    "high": total("f4", split_nodes, combine="min"),  # and right
 }
 """What is known of the nodes of a level, from 0."""
 
 FOREST = {
-    "feature": value("i4", forest, init=-1),  # -1: a leaf
-    "cut": value("f4", forest),
-    "default_left": value("b1", forest),
-    "weight": value("f4", forest),
-    "gain": value("f4", forest),
-    "cover": value("f4", forest),
+    "feature": value("i4", forest_shape, init=-1),  # -1: a leaf
+    "cut": value("f4", forest_shape),
+    "default_left": value("b1", forest_shape),
+    "weight": value("f4", forest_shape),
+    "gain": value("f4", forest_shape),
+    "cover": value("f4", forest_shape),
 }
 
 OF_A_TREE = {

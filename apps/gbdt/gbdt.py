@@ -16,7 +16,7 @@ from tux.apps.gbdt import growing, moves, splits, start
 from tux.apps.gbdt.bins import into_bins
 from tux.apps.gbdt.context import FOREST, OF_A_TREE, PER_NODE, BoostedSamples
 from tux.apps.gbdt.losses import LOSSES
-from tux.apps.gbdt.quality import JUDGED, judged, prediction, probability
+from tux.apps.gbdt.quality import JUDGED, prediction, probability, quality_stages
 from tux.apps.gbdt.trees import TreeReport
 from tux.program.fields import data, delta, metric, mirror, value
 from tux.program.params import param
@@ -97,12 +97,12 @@ class GBDT(Program):
         loss = LOSSES[self.loss]
         return [
             Exchange(None, enter=start.weigh, over="sample"),
-            GlobalSync(growing.units),
+            GlobalSync(growing.set_units),
             Exchange(None, enter=start.count, over="sample", once=True),
             GlobalSync(start.beginning(loss)),
             Exchange(into_bins, over="feature"),
             Exchange(None, enter=start.starting(loss), over="sample"),
-            GlobalSync(growing.units),
+            GlobalSync(growing.set_units),
         ]
 
     def stages(self):
@@ -115,22 +115,22 @@ class GBDT(Program):
             Exchange(None, enter=growing.quantise, over="sample"),
             *drawn,
             Exchange(None, enter=growing.gather, over="sample", once=True),
-            GlobalSync(growing.plant),
+            GlobalSync(growing.plant_tree),
             Repeat(
                 Exchange(None, enter=growing.follow, over="sample"),
                 Exchange(splits.offer, over="feature"),
                 GlobalSync(moves.choose),
-                Exchange(moves.move, over="feature", split=8),
+                Exchange(moves.move_samples, over="feature", split=8),
                 Apply("sample", moves.settle),
                 GlobalSync(growing.divide),
-                until=growing.grown,
+                until=growing.is_grown,
             ),
             Exchange(None, enter=growing.climbing(LOSSES[self.loss]), over="sample"),
             GlobalSync(growing.finish),
         ]
 
     def evaluate(self, cluster):
-        return judged(LOSSES[self.loss], held_out=cluster.has_test)
+        return quality_stages(LOSSES[self.loss], held_out=cluster.has_test)
 
     def converged(self, metrics):
         return metrics["trees"] >= self.max_iter

@@ -47,16 +47,16 @@ def gather(sample, tau):
     tau.all_h += int(sample.state[1])
 
 
-def plant(tau, p):
+def plant_tree(tau, p):
     """Begin a tree of one node."""
     tau.nodes, tau.grown = 1, False
     tau.sums[0, 0], tau.sums[1, 0] = tau.all_g, tau.all_h
     tau.least_h = max(1, math.ceil(p.min_child_weight * tau.per_h))
     tau.least_gain = max(p.min_gain, SMALLEST_GAIN)
-    weigh(tau, p)
+    weigh_nodes(tau, p)
 
 
-def weigh(tau, p):
+def weigh_nodes(tau, p):
     """Compute the weights that the nodes of a new level have as leaves, and which of them may be
     split.
     """
@@ -73,17 +73,17 @@ def divide(tau, p):
     """Make the splits part of the tree, and their children the nodes of the next level."""
     n = tau.nodes
     split, left = tau.feature_of[:n] >= 0, tau.left[:n]
-    tau.cut[tau.tree, n : 2 * n] = np.where(split, between(tau.low[:n], tau.high[:n]), 0)
+    tau.cut[tau.tree, n : 2 * n] = np.where(split, cuts_between(tau.low[:n], tau.high[:n]), 0)
     sums, gone = tau.sums, tau.moved[:, :n]
     kept = sums[:, :n] - gone
     sums[:, : 2 * n : 2] = np.where(split, np.where(left, kept, gone), 0)
     sums[:, 1 : 2 * n : 2] = np.where(split, np.where(left, gone, kept), 0)
     tau.nodes = 2 * n
-    weigh(tau, p)
+    weigh_nodes(tau, p)
     tau.grown = bool(2 * n == 2**p.max_depth or not split.any())
 
 
-def between(low, high):
+def cuts_between(low, high):
     """Return the cuts in single precision: values below go left. Where one side has no values, all
     that are there go to the other.
     """
@@ -94,7 +94,7 @@ def between(low, high):
     return np.where(high == largest, largest, np.where(low == -largest, -largest, middle))
 
 
-def grown(tau):
+def is_grown(tau):
     """Return whether the tree is whole."""
     return bool(tau.grown)
 
@@ -127,10 +127,10 @@ def finish(tau, p):
     t = tau.tree
     tau.leaves = 1 + np.count_nonzero(tau.feature[t] >= 0)
     tau.tree = tau.trees = t + 1
-    units(tau)
+    set_units(tau)
 
 
-def units(tau):
+def set_units(tau):
     """Set the units in which the derivatives at the present scores are counted."""
     tau.unit_g, tau.unit_h = unit(tau.most_g), unit(tau.most_h)
     tau.per_g, tau.per_h = 1 / tau.unit_g, 1 / tau.unit_h

@@ -32,7 +32,7 @@ def log_odds(mean):
     return math.log((1 + mean) / (1 - mean))
 
 
-def squared(y, m):
+def squared_slopes(y, m):
     """Return (g, h) of the squared loss."""
     return m - y, 1.0
 
@@ -56,5 +56,5 @@ class Loss(NamedTuple):
 
 LOSSES = {
     "logistic": Loss(logistic, logistic_loss, log_odds, True, "binary:logistic"),
-    "squared": Loss(squared, squared_loss, float, False, "reg:squarederror"),
+    "squared": Loss(squared_slopes, squared_loss, float, False, "reg:squarederror"),
 }

@@ -30,16 +30,16 @@ def choose(tau):
     tau.gain[tau.tree, level] = np.where(split, np.minimum(tau.best.values[:n], MAX_FLOAT32), 0)
 
 
-def move(feature, edges, tau):
+def move_samples(feature, edges, tau):
     """Mark the samples of a feature that has won if they go another way than those without an
     entry; add up the sums that go with them.
     """
     if tau.mask[feature.id & MASK]:
-        carry(feature, edges, tau)
+        move_winners(feature, edges, tau)
 
 
-def carry(feature, edges, tau):
-    """Do the work of `move` for a feature that may have won."""
+def move_winners(feature, edges, tau):
+    """Do the work of `move_samples` for a feature that may have won."""
     nodes = tau.nodes
     cut, found = np.full(nodes + 1, -1), False
     for node in range(nodes):

@@ -20,7 +20,7 @@ JUDGED = {
 }
 
 
-def found(edges, feature):
+def find_entry(edges, feature):
     """Return the place of a feature's entry among those of a sample, -1 if it has none."""
     for i in range(len(edges)):
         if edges[i].feature.id == feature:
@@ -32,7 +32,7 @@ def leaf(tree, edges, tau):
     """Return the node of a tree in which a sample ends."""
     node = 1
     while tau.feature[tree, node] >= 0:
-        at = found(edges, tau.feature[tree, node])
+        at = find_entry(edges, tau.feature[tree, node])
         if at < 0:
             left = tau.default_left[tree, node]
         else:
@@ -71,7 +71,7 @@ def losing(loss):
     return lose
 
 
-def valued(tau):
+def set_objective(tau):
     """Set the objective."""
     tau.objective = tau.loss
 
@@ -115,11 +115,14 @@ def reporting(loss):
     return report
 
 
-def judged(loss, *, held_out):
+def quality_stages(loss, *, held_out):
     """Return the stages that measure all this, with the metrics of held-out samples only if there
     are any.
     """
-    stages = [Exchange(None, enter=losing(loss), over="sample", once=True), GlobalSync(valued)]
+    stages = [
+        Exchange(None, enter=losing(loss), over="sample", once=True),
+        GlobalSync(set_objective),
+    ]
     if held_out:
         judge = Exchange(judging(loss), over="sample", held_out=True)
         stages += [judge, GlobalSync(reporting(loss))]

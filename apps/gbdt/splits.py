@@ -30,13 +30,13 @@ def offer(feature, edges, tau, p):
     have too small a sum of h in all nodes rests until the next tree.
     """
     if feature.rests <= tau.tree and feature.bins > 0:  # most rest, and this is a short function
-        look(feature, edges, tau, p)
+        offer_best(feature, edges, tau, p)
 
 
-def look(feature, edges, tau, p):
+def offer_best(feature, edges, tau, p):
     """Do the work of `offer` for a feature that does not rest."""
     nodes, bins = tau.nodes, feature.bins
-    if nodes == 1 and len(edges) < FIRST_ASKED_ENTRIES and heaviness(edges) < tau.least_h:
+    if nodes == 1 and len(edges) < FIRST_ASKED_ENTRIES and sum_of_h(edges) < tau.least_h:
         feature.rests = tau.tree + 1
         return
     sums = histograms(edges, nodes, bins)
@@ -82,7 +82,7 @@ def histograms(edges, nodes, bins):
     return sums
 
 
-def heaviness(edges):
+def sum_of_h(edges):
     """Return the sum of h of all entries."""
     h = 0
     for edge in edges:

@@ -37,7 +37,7 @@ def count(sample, tau):
     tau.labels[1] += math.floor((label - whole) * FINE)
 
 
-def joined(sums, unit):
+def join_sums(sums, unit):
     """Return the number that two sums of whole numbers stand for: one in units, one in finer
     units.
     """
@@ -50,10 +50,10 @@ def beginning(loss):
     """
 
     def begin(tau):
-        weights = joined(tau.weights, tau.unit_h)
+        weights = join_sums(tau.weights, tau.unit_h)
         if not weights > 0:
             raise DataError("the weights of the samples add up to 0", do="give some of them weight")
-        mean = joined(tau.labels, tau.unit_g) / weights
+        mean = join_sums(tau.labels, tau.unit_g) / weights
         if loss.of_classes and abs(mean) >= 1:
             raise DataError(
                 "the samples of one class have all the weight",

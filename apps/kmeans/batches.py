@@ -7,7 +7,7 @@ from tux.apps.kmeans.nearest import least
 from tux.apps.kmeans.passes import distances
 
 
-def hold(feature, p):
+def start_sums(feature, p):
     """Set the sums to those of the first centers, as if each were a sample of its own."""
     for k in range(p.n_clusters):
         feature.sums[k] = feature.s[k]
@@ -26,7 +26,7 @@ def add(sample, edges):
         edge.feature.sums[sample.cluster] += edge.value
 
 
-def grow(tau):
+def grow_clusters(tau):
     """Add the changes of a mini-batch: sums and sizes are then those of all samples so far."""
     tau.square[:] += tau.grown
     tau.size[:] += tau.joined

@@ -13,7 +13,7 @@ from tux.program.params import param
 from tux.program.program import Program
 
 
-def of_sample(field, kept, passing):
+def sample_fields(field, kept, passing):
     """Return the fields of a sample: `field` is their kind; `kept` and `passing` are the arguments
     for those that stay in the model and for those that do not.
     """

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tux.apps.kmeans.lloyd import place
-from tux.apps.kmeans.start import choose, gain, stands
+from tux.apps.kmeans.start import choose, is_candidate, note_candidate
 
 
 def measure(sample, edges, tau):
@@ -16,7 +16,7 @@ def measure(sample, edges, tau):
     tau.spread += square
 
 
-def counted(tau):
+def set_count(tau):
     """Set the number of samples."""
     tau.n, tau.variance, tau.farthest = tau.samples, tau.spread, -1
 
@@ -27,19 +27,19 @@ def mean(feature, tau):
     tau.features += 1
 
 
-def varied(tau):
+def set_variance(tau):
     """Set the mean variance of a feature."""
     tau.variance = (tau.variance / tau.n - tau.mean_square) / tau.features
 
 
 def show(sample, edges, tau):
     """Write a candidate's entries to its features."""
-    if stands(sample, tau):
+    if is_candidate(sample, tau):
         for edge in edges:
             edge.feature.shown[sample.group] += edge.value
 
 
-def see(feature, tau):
+def take_coordinates(feature, tau):
     """Copy the coordinate of the last center from the best of its candidates; then take over those
     of the new candidates.
     """
@@ -55,7 +55,7 @@ def adopt(feature, tau):
     feature.s[tau.at] = feature.trial[tau.best] * np.float32(tau.found)
 
 
-def shown(tau):
+def set_candidate_squares(tau):
     """Copy the squares of the candidates from the total."""
     tau.trial_square[:] = tau.shown_square
 
@@ -67,10 +67,10 @@ def weigh(sample, edges, tau):
         for t in range(len(dots)):
             dots[t] += edge.value * edge.feature.trial[t]
     for t in range(len(dots)):
-        gain(sample, t, sample.square + tau.trial_square[t] - 2 * dots[t], tau)
+        note_candidate(sample, t, sample.square + tau.trial_square[t] - 2 * dots[t], tau)
 
 
-def chosen(tau):
+def add_center(tau):
     """Make the best candidate the next center, and set its square."""
     choose(tau)
     tau.square[tau.at] = tau.trial_square[tau.best] if tau.found else 0.0
@@ -78,7 +78,7 @@ def chosen(tau):
     place(tau)
 
 
-def drawn(tau):
+def set_random_candidates(tau):
     """Take the candidates of a random start from the draws; each is a cluster of one sample."""
     tau.lowest[: len(tau.lots)] = tau.lots
     tau.size[:] = np.isfinite(tau.lots)
@@ -86,7 +86,7 @@ def drawn(tau):
 
 def show_all(sample, edges, tau):
     """Write a candidate's entries to its features, where there is a candidate for each center."""
-    if stands(sample, tau):
+    if is_candidate(sample, tau):
         for edge in edges:
             edge.feature.sums[sample.group] += edge.value
 
@@ -98,7 +98,7 @@ def adopt_all(feature, tau, p):
         tau.grown[k] += np.float64(feature.s[k]) ** 2
 
 
-def placed(tau):
+def set_random_centers(tau):
     """Set the squares of random centers."""
     tau.square[:] = tau.grown
     place(tau)

@@ -8,11 +8,11 @@ Sculley, "Web-scale k-means clustering", WWW 2010. For points without zeros: kme
 from __future__ import annotations
 
 from tux.apps.kmeans import first, start
-from tux.apps.kmeans.batches import add, grow, hold, join
-from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
+from tux.apps.kmeans.batches import add, grow_clusters, join, start_sums
+from tux.apps.kmeans.clusters import CONTEXT, Clusters, sample_fields
 from tux.apps.kmeans.lloyd import judge, judge_anew
 from tux.apps.kmeans.nearest import forget, relocate
-from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek, tested
+from tux.apps.kmeans.passes import assign, centre, gather, move, nearest, seek, set_test_inertia
 from tux.program.fields import data, delta, mirror, shared, total, value
 from tux.program.input import Bags
 from tux.program.types import Context, Edge, Vertex
@@ -23,7 +23,7 @@ class SparseKMeans(Clusters):
     """Clusters of sparse samples, by Lloyd's algorithm or mini-batches."""
 
     input = Bags()
-    sample = Vertex(whole=True, **of_sample(mirror, {"kept": True}, {}))
+    sample = Vertex(whole=True, **sample_fields(mirror, {"kept": True}, {}))
     feature = Vertex(
         s=value("f4", "n_clusters"),
         sums=shared("f8", "n_clusters", kept=False),
@@ -43,9 +43,9 @@ class SparseKMeans(Clusters):
         known = [
             Exchange(None, enter=start.begin),
             Exchange(first.measure, over="sample", split=8),
-            GlobalSync(first.counted),
+            GlobalSync(first.set_count),
             Apply("feature", first.mean),
-            GlobalSync(first.varied),
+            GlobalSync(first.set_variance),
         ]
         begin = (
             self._random()
@@ -53,27 +53,27 @@ class SparseKMeans(Clusters):
             else [self._greedy(), Apply("feature", first.adopt)]
         )
         if self.batch_size:
-            return [*known, *begin, Apply("feature", hold)]
+            return [*known, *begin, Apply("feature", start_sums)]
         return [*known, *begin, Exchange(assign, over="sample"), GlobalSync(judge)]
 
     def _random(self):
         return [
             Exchange(None, enter=start.draw_alike),
-            GlobalSync(first.drawn),
+            GlobalSync(first.set_random_candidates),
             Exchange(first.show_all, over="sample", split=8),
             Apply("feature", first.adopt_all),
-            GlobalSync(first.placed),
+            GlobalSync(first.set_random_centers),
         ]
 
     def _greedy(self):
         return Repeat(
             Exchange(None, enter=start.draw),
-            GlobalSync(start.called),
+            GlobalSync(start.set_lowest),
             Exchange(first.show, over="sample", split=8),
-            Apply("feature", first.see),
-            GlobalSync(first.shown),
+            Apply("feature", first.take_coordinates),
+            GlobalSync(first.set_candidate_squares),
             Exchange(first.weigh, over="sample"),
-            GlobalSync(first.chosen),
+            GlobalSync(first.add_center),
             times="n_clusters",
         )
 
@@ -82,7 +82,7 @@ class SparseKMeans(Clusters):
             Exchange(join, over="sample"),
             Exchange(add, over="sample", split=8),
             Apply("feature", move),
-            GlobalSync(grow),
+            GlobalSync(grow_clusters),
             vertices=self.batch_size,
         )
         anew = Exchange(None, enter=forget), Exchange(assign, over="sample")
@@ -101,7 +101,7 @@ class SparseKMeans(Clusters):
         ]
 
     def evaluate(self, cluster):
-        held = Exchange(seek, over="sample", held_out=True), GlobalSync(tested)
+        held = Exchange(seek, over="sample", held_out=True), GlobalSync(set_test_inertia)
         return [*held] if cluster.has_test else []
 
     def predict(self):

@@ -7,10 +7,19 @@ Samples have no edges, and the centers are in the context.
 from __future__ import annotations
 
 from tux.apps.kmeans import point_first, start
-from tux.apps.kmeans.clusters import CONTEXT, Clusters, of_sample
+from tux.apps.kmeans.clusters import CONTEXT, Clusters, sample_fields
 from tux.apps.kmeans.lloyd import judge_anew
 from tux.apps.kmeans.nearest import forget
-from tux.apps.kmeans.point_passes import assign, centre, ended, grow, hold, join, nearest, relocate
+from tux.apps.kmeans.point_passes import (
+    assign,
+    centre,
+    end_pass,
+    grow_clusters,
+    join,
+    nearest,
+    relocate,
+    start_sums,
+)
 from tux.program.fields import data, total, value
 from tux.program.input import Points
 from tux.program.params import param
@@ -23,7 +32,7 @@ class PointKMeans(Clusters):
 
     dims: int = param(0, "numbers of a point; 0: as many as the table has", low=0)
     input = Points()
-    sample = Vertex(x=data("f8", "dims"), **of_sample(value, {}, {"kept": False}))
+    sample = Vertex(x=data("f8", "dims"), **sample_fields(value, {}, {"kept": False}))
     tau = Context(
         center=value("f8", "n_clusters", "dims"),
         sums=value("f8", "n_clusters", "dims", kept=False),
@@ -40,39 +49,49 @@ class PointKMeans(Clusters):
         known = [
             Apply("sample", start.begin),
             Apply("sample", point_first.measure),
-            GlobalSync(point_first.counted),
-            Apply("sample", point_first.spread),
-            GlobalSync(point_first.varied),
+            GlobalSync(point_first.set_mean),
+            Apply("sample", point_first.add_square),
+            GlobalSync(point_first.set_variance),
         ]
         first = self._random() if self.init == "random" else [self._greedy()]
         if self.batch_size:
-            return [*known, *first, GlobalSync(hold)]
-        return [*known, *first, Apply("sample", assign), GlobalSync(ended)]
+            return [*known, *first, GlobalSync(start_sums)]
+        return [*known, *first, Apply("sample", assign), GlobalSync(end_pass)]
 
     def _random(self):
-        candidates = Apply("sample", start.draw_alike), GlobalSync(point_first.placed)
-        return [*candidates, Apply("sample", point_first.show_all), GlobalSync(point_first.taken)]
+        candidates = (
+            Apply("sample", start.draw_alike),
+            GlobalSync(point_first.set_random_candidates),
+        )
+        return [
+            *candidates,
+            Apply("sample", point_first.show_all),
+            GlobalSync(point_first.set_random_centers),
+        ]
 
     def _greedy(self):
         return Repeat(
             Apply("sample", start.draw),
-            GlobalSync(start.called),
+            GlobalSync(start.set_lowest),
             Apply("sample", point_first.show),
-            GlobalSync(point_first.shown),
+            GlobalSync(point_first.set_candidates),
             Apply("sample", point_first.weigh),
-            GlobalSync(point_first.chosen),
+            GlobalSync(point_first.add_center),
             times="n_clusters",
         )
 
     def stages(self):
         if self.batch_size:
             part = MiniBatch(
-                Apply("sample", join), GlobalSync(grow), vertices=self.batch_size, over="src"
+                Apply("sample", join),
+                GlobalSync(grow_clusters),
+                vertices=self.batch_size,
+                over="src",
             )
             anew = Apply("sample", forget), Apply("sample", assign)
             return [part, *anew, GlobalSync(judge_anew)]
         moved = Apply("sample", relocate), GlobalSync(centre)
-        return [*moved, Apply("sample", assign), GlobalSync(ended)]
+        return [*moved, Apply("sample", assign), GlobalSync(end_pass)]
 
     def predict(self):
         return Score(nearest, over="src", name="cluster", whole=True)

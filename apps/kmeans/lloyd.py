@@ -15,7 +15,7 @@ def place(tau):
     tau.share[:] = np.where(some, -2 / size, 0.0)
 
 
-def drifts(tau, square, crossed):
+def center_drifts(tau, square, crossed):
     """Return how far each center has moved, squared, (clusters,): its squared sums are now
     `square`, and the products of its old and new sums `crossed`.
     """
@@ -28,10 +28,10 @@ def drifts(tau, square, crossed):
 def shift(tau, drift):
     """Set how far the centers have moved, from the squares of these distances, (clusters,)."""
     tau.shift = drift.sum() / tau.variance if tau.variance > 0 else drift.sum()
-    tau.retreat[:] = others(np.sqrt(drift))
+    tau.retreat[:] = drift_of_others(np.sqrt(drift))
 
 
-def others(drift):
+def drift_of_others(drift):
     """Return for each center how far the others have moved: the largest of their distances."""
     order = np.argsort(drift)
     most = np.full(len(drift), drift[order[-1]])

@@ -49,7 +49,7 @@ def may_stay(sample, own, tau):
     return sample.below > 0 and own < sample.below * sample.below
 
 
-def enter(sample, cluster, own, tau, p):
+def enter_cluster(sample, cluster, own, tau, p):
     """Put the sample into a cluster, at a squared distance from its center."""
     tau.squares += own
     tau.far.add(own, sample.id * np.int64(p.n_clusters) + cluster)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tux.apps.kmeans import lloyd
 from tux.apps.kmeans.lloyd import place
-from tux.apps.kmeans.nearest import enter, least, may_stay, settle
+from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
 
 
 def distances(edges, square, tau, p):
@@ -46,11 +46,11 @@ def assign(sample, edges, tau, p):
     if sample.held >= 0:
         own = distance(edges, sample.square, sample.held, tau)
         if may_stay(sample, own, tau):
-            enter(sample, sample.held, own, tau, p)
+            enter_cluster(sample, sample.held, own, tau, p)
             return
     near = distances(edges, sample.square, tau, p)
     cluster = settle(sample, near, tau)
-    enter(sample, cluster, distance(edges, sample.square, cluster, tau), tau, p)
+    enter_cluster(sample, cluster, distance(edges, sample.square, cluster, tau), tau, p)
 
 
 def gather(sample, edges):
@@ -79,12 +79,12 @@ def move(feature, tau, p):
 def centre(tau):
     """Move the centers."""
     square = tau.square + tau.grown
-    lloyd.shift(tau, lloyd.drifts(tau, square, tau.square + tau.crossed))
+    lloyd.shift(tau, lloyd.center_drifts(tau, square, tau.square + tau.crossed))
     tau.square[:], tau.size[:] = square, tau.members
     place(tau)
 
 
-def squared(edges):
+def square_of(edges):
     """Return the squared length of a sample."""
     square = 0.0
     for edge in edges:
@@ -94,16 +94,16 @@ def squared(edges):
 
 def seek(sample, edges, tau, p):
     """Add up the squared distance of a held-out sample to its nearest center."""
-    square = squared(edges)
+    square = square_of(edges)
     near = distances(edges, square, tau, p)
     tau.test_squares += distance(edges, square, least(near), tau)
 
 
-def tested(tau):
+def set_test_inertia(tau):
     """Set the inertia of held-out samples."""
     tau.test_inertia = tau.test_squares
 
 
 def nearest(sample, edges, tau, p):
     """Return the cluster of a new sample."""
-    return least(distances(edges, squared(edges), tau, p))
+    return least(distances(edges, square_of(edges), tau, p))

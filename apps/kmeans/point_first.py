@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tux.apps.kmeans.point_passes import distance, turn
-from tux.apps.kmeans.start import choose, gain, stands
+from tux.apps.kmeans.point_passes import distance, set_across
+from tux.apps.kmeans.start import choose, is_candidate, note_candidate
 
 
 def measure(sample, tau, p):
@@ -12,30 +12,30 @@ def measure(sample, tau, p):
         tau.whole[j] += sample.x[j]
 
 
-def counted(tau):
+def set_mean(tau):
     """Set the mean and the number of the samples."""
     tau.middle[:], tau.n, tau.farthest = tau.whole / tau.samples, tau.samples, -1
 
 
-def spread(sample, tau, p):
+def add_square(sample, tau, p):
     """Compute the squared distance of a sample from the mean, and add it up."""
     sample.square = distance(sample.x, tau.middle, p)
     tau.spread += sample.square
 
 
-def varied(tau, p):
+def set_variance(tau, p):
     """Set the mean variance of a feature."""
     tau.variance = tau.spread / (tau.n * p.dims)
 
 
 def show(sample, tau, p):
     """Write a candidate's coordinates to the context."""
-    if stands(sample, tau):
+    if is_candidate(sample, tau):
         for j in range(p.dims):
             tau.shown[sample.group, j] += sample.x[j]
 
 
-def shown(tau):
+def set_candidates(tau):
     """Copy the coordinates of the candidates from the total."""
     tau.trial[:] = tau.shown
 
@@ -43,18 +43,18 @@ def shown(tau):
 def weigh(sample, tau, p):
     """Compute the squared distances of a sample to the candidates."""
     for t in range(len(sample.tried)):
-        gain(sample, t, distance(sample.x, tau.trial[t], p), tau)
+        note_candidate(sample, t, distance(sample.x, tau.trial[t], p), tau)
 
 
-def chosen(tau, p):
+def add_center(tau, p):
     """Make the best candidate the next center; behind the last one, prepare inner products."""
     choose(tau)
     tau.center[tau.at], tau.size[tau.at] = tau.trial[tau.best], tau.found
     if tau.chosen == p.n_clusters:
-        turn(tau)
+        set_across(tau)
 
 
-def placed(tau):
+def set_random_candidates(tau):
     """Take the candidates of a random start from the draws."""
     tau.lowest[: len(tau.lots)] = tau.lots
 
@@ -63,12 +63,12 @@ def show_all(sample, tau, p):
     """Write a candidate's coordinates to the context, where there is a candidate for each
     center.
     """
-    if stands(sample, tau):
+    if is_candidate(sample, tau):
         for j in range(p.dims):
             tau.gained[sample.group, j] += sample.x[j]
 
 
-def taken(tau):
+def set_random_centers(tau):
     """Make the candidates of a random start the centers."""
     tau.center[:], tau.size[:] = tau.gained, np.isfinite(tau.lowest[: len(tau.size)])
-    turn(tau)
+    set_across(tau)

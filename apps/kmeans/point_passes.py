@@ -8,17 +8,22 @@ with several centers.
 import numpy as np
 
 from tux.apps.kmeans.lloyd import judge, shift
-from tux.apps.kmeans.nearest import enter, least, may_stay, settle
+from tux.apps.kmeans.nearest import enter_cluster, least, may_stay, settle
 
 
-def less(x, mean, j):
+def less_mean(x, mean, j):
     """Return feature j, less its mean."""
     return np.float32(x[j] - mean[j])
 
 
-def four(x, mean, j):
+def four_less_mean(x, mean, j):
     """Return four features from j on, less their means."""
-    return less(x, mean, j), less(x, mean, j + 1), less(x, mean, j + 2), less(x, mean, j + 3)
+    return (
+        less_mean(x, mean, j),
+        less_mean(x, mean, j + 1),
+        less_mean(x, mean, j + 2),
+        less_mean(x, mean, j + 3),
+    )
 
 
 def distances(x, square, tau, p):
@@ -29,15 +34,15 @@ def distances(x, square, tau, p):
         near[k] = whole + tau.norm[k]
     j = 0
     while j + 8 <= p.dims:
-        a0, a1, a2, a3 = four(x, mean, j)
-        a4, a5, a6, a7 = four(x, mean, j + 4)
+        a0, a1, a2, a3 = four_less_mean(x, mean, j)
+        a4, a5, a6, a7 = four_less_mean(x, mean, j + 4)
         for k in range(len(near)):
             near[k] += (a0 * c[j, k] + a1 * c[j + 1, k] + a2 * c[j + 2, k] + a3 * c[j + 3, k]) + (
                 a4 * c[j + 4, k] + a5 * c[j + 5, k] + a6 * c[j + 6, k] + a7 * c[j + 7, k]
             )
         j += 8
     while j < p.dims:
-        a0 = less(x, mean, j)
+        a0 = less_mean(x, mean, j)
         for k in range(len(near)):
             near[k] += a0 * c[j, k]
         j += 1
@@ -60,11 +65,11 @@ def assign(sample, tau, p):
     if sample.held >= 0:
         own = distance(sample.x, tau.center[sample.held], p)
         if may_stay(sample, own, tau):
-            enter(sample, sample.held, own, tau, p)
+            enter_cluster(sample, sample.held, own, tau, p)
             return
     near = distances(sample.x, sample.square, tau, p)
     cluster = settle(sample, near, tau)
-    enter(sample, cluster, distance(sample.x, tau.center[cluster], p), tau, p)
+    enter_cluster(sample, cluster, distance(sample.x, tau.center[cluster], p), tau, p)
     transfer(sample, tau, p)
 
 
@@ -93,23 +98,23 @@ def centre(tau):
     drift = ((tau.center - before) ** 2).sum(axis=1)
     shift(tau, np.where(there, np.where(tau.size > 0, drift, np.inf), 0.0))
     tau.size[:] = tau.members
-    turn(tau)
+    set_across(tau)
 
 
-def turn(tau):
+def set_across(tau):
     """Set the centers in the form that inner products read."""
     away = (tau.center - tau.middle) * (tau.size > 0)[:, None]
     tau.across[:] = -2 * away.T
     tau.norm[:] = np.where(tau.size > 0, (away**2).sum(axis=1), np.inf)
 
 
-def ended(tau, p):
+def end_pass(tau, p):
     """Add the changes of a pass to the sums of clusters, and set the inertia."""
     tau.sums[:] += tau.gained
     judge(tau, p)
 
 
-def hold(tau):
+def start_sums(tau):
     """Set the sums to those of the first centers, as if each were a sample of its own."""
     tau.sums[:] = tau.center
 
@@ -122,12 +127,12 @@ def join(sample, tau, p):
         tau.gained[sample.cluster, j] += sample.x[j]
 
 
-def grow(tau):
+def grow_clusters(tau):
     """Move the centers by a mini-batch: to the means of all samples so far."""
     tau.sums[:] += tau.gained
     tau.size[:] += tau.joined
     tau.center[:] = tau.sums / np.maximum(tau.size, 1)[:, None]
-    turn(tau)
+    set_across(tau)
 
 
 def nearest(src, edges, tau, p):

@@ -21,7 +21,7 @@ class ClusterReport(Report):
         rows = np.argsort(-size, kind="stable")
         return {
             "clusters": {
-                "features": [told(center[k], names) for k in rows],
+                "features": [describe_center(center[k], names) for k in rows],
                 "samples": size[rows],
                 "cluster": rows,
             }
@@ -29,10 +29,10 @@ class ClusterReport(Report):
 
     def exports(self):
         """Return the form of export: the centers, with the names of their coordinates."""
-        return {"centers": exported}
+        return {"centers": center_arrays}
 
 
-def told(center: np.ndarray, names: np.ndarray) -> str:
+def describe_center(center: np.ndarray, names: np.ndarray) -> str:
     """Return the largest coordinates of a center, with their names, as a line of text."""
     largest = np.argsort(-center, kind="stable")[:TOP]
     return " ".join(f"{names[j]}:{center[j]:.3g}" for j in largest if center[j] > 0) or "0"
@@ -57,7 +57,7 @@ def sizes(program, model) -> np.ndarray:
     return np.bincount(model.fields["sample"]["cluster"].ravel(), minlength=program.n_clusters)
 
 
-def exported(program, model) -> dict[str, np.ndarray]:
+def center_arrays(program, model) -> dict[str, np.ndarray]:
     """Return the arrays `center` (clusters, features), `feature` (features,) and `size`
     (clusters,).
     """

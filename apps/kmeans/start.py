@@ -44,19 +44,19 @@ def draw_alike(sample, tau, p, rng):
     tau.lots[sample.group] = min(tau.lots[sample.group], sample.number)
 
 
-def stands(sample, tau):
+def is_candidate(sample, tau):
     """Return whether a sample is a candidate."""
     return sample.number == tau.lowest[sample.group] and sample.number < np.inf
 
 
-def called(tau):
+def set_lowest(tau):
     """Copy the lowest number of each group from the total: the sample that drew it is the
     candidate.
     """
     tau.lowest[: len(tau.drawn)] = tau.drawn
 
 
-def gain(sample, t, square, tau):
+def note_candidate(sample, t, square, tau):
     """Set a candidate's squared distance; add up the inertia if it were a center."""
     sample.tried[t] = max(square, 0.0)
     tau.left[t] += min(sample.least, sample.tried[t])

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tux.arrays.integers import distinct
+from tux.arrays.integers import distinct_integers
 
 
 def npmi(
@@ -45,7 +45,7 @@ def npmi(
             continue
         for bit, held in enumerate(mine):
             marks[held] |= 1 << bit  # `held` has no document twice
-        either = distinct(np.concatenate(mine))
+        either = distinct_integers(np.concatenate(mine))
         has = (marks[either, None] >> np.arange(len(mine)) & 1).astype(np.float64)
         marks[either] = 0
         out[k] = _mean(has.T @ has, present)
@@ -64,8 +64,8 @@ def _documents(
     for document, word in edges:
         present[document] = True
         here = place[word]
-        keys.append(distinct(here[here >= 0] * documents + document[here >= 0]))
-    pairs = distinct(np.concatenate(keys))
+        keys.append(distinct_integers(here[here >= 0] * documents + document[here >= 0]))
+    pairs = distinct_integers(np.concatenate(keys))
     bounds = np.searchsorted(pairs, np.arange(len(chosen) + 1) * documents)
     return int(present.sum()), [
         pairs[lo:hi] % documents for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.priors import scaled
+from tux.apps.lda.priors import scale_by_alpha
 
 GROUP = 32  # topics whose q are summed, so that drawing among all looks at sums first
 
 
-def room(p):
+def make_room(p):
     """Return arrays for a word's q (K,), for their sums by group, and for the shares of a
     document's topics (K,). They are one allocation, as a word may occur only a few times.
     """
@@ -35,15 +35,15 @@ def weigh(word, q, sums, tau, p, lean=None):
         q[k] = weight(word, k, tau)
     whole, full = np.float32(0), p.topics // GROUP
     for g in range(full):
-        sums[g] = added(q, lean, g * GROUP, GROUP)
+        sums[g] = sum_part(q, lean, g * GROUP, GROUP)
         whole += sums[g]
     if full < len(sums):
-        sums[full] = added(q, lean, full * GROUP, p.topics - full * GROUP)
+        sums[full] = sum_part(q, lean, full * GROUP, p.topics - full * GROUP)
         whole += sums[full]
     return whole
 
 
-def added(q, lean, first, n):
+def sum_part(q, lean, first, n):
     """Return the sum of the n numbers q_k from `first` on. With a constant n it is vector code.
 
     It is gathered in a local variable: where sums are stored in the loop, its code, and so the
@@ -51,7 +51,7 @@ def added(q, lean, first, n):
     """
     part = np.float32(0)
     for k in range(n):
-        part += scaled(q[first + k], lean, first + k)
+        part += scale_by_alpha(q[first + k], lean, first + k)
     return part
 
 
@@ -80,8 +80,8 @@ def draw(document, q, sums, shares, whole, old, own, alpha, p, rng, lean=None):
         u -= sums[g]
         g += 1
     k = g * GROUP
-    while k < min((g + 1) * GROUP, p.topics) - 1 and u >= scaled(q[k], lean, k):
-        u, k = u - scaled(q[k], lean, k), k + 1
+    while k < min((g + 1) * GROUP, p.topics) - 1 and u >= scale_by_alpha(q[k], lean, k):
+        u, k = u - scale_by_alpha(q[k], lean, k), k + 1
     return np.int64(k), -1, place
 
 
@@ -93,6 +93,6 @@ def count(word, q, sums, k, step, tau, lean=None):
     word.n[k] += step
     tau.n[k] += step
     q[k] = weight(word, k, tau)
-    change = scaled(q[k] - before, lean, k)
+    change = scale_by_alpha(q[k] - before, lean, k)
     sums[k // GROUP] += change
     return change

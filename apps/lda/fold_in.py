@@ -62,7 +62,7 @@ def infer(edges, out, tau, p):
     settle(edges, 1, out, scale, tau, p)
 
 
-def complete(edges, tau, p):
+def score_completion(edges, tau, p):
     """Add up the log-likelihood of every other word of a held-out document, given the rest."""
     if len(edges) > 1:
         scale, theta = np.empty(p.topics, np.float32), np.empty(p.topics, np.float32)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.apps.lda.conditional import count, draw, room, weigh
+from tux.apps.lda.conditional import count, draw, make_room, weigh
 from tux.apps.lda.topic_lists import add, move
 from tux.apps.lda.topics import Corpus, Topics
 from tux.apps.lda.warplda import WarpLDA
@@ -36,7 +36,7 @@ MANY, EACH = 1_000_000, 5_000
 
 def begin(word, edges, tau, p, rng):
     """Give each occurrence of a word its first topic, given those that have one already."""
-    q, sums, shares = room(p)
+    q, sums, shares = make_room(p)
     whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
         none = np.float32(0)
@@ -51,14 +51,14 @@ def sample(word, edges, tau, p, rng):
     resample(word, edges, tau, p, rng, None)
 
 
-def sample_unevenly(word, edges, tau, p, rng):
+def sample_by_alpha(word, edges, tau, p, rng):
     """Draw topics as `sample` does, where topics differ in alpha."""
     resample(word, edges, tau, p, rng, tau.lean)
 
 
 def resample(word, edges, tau, p, rng, lean):
     """`sample` with the topics' `lean`, or None."""
-    q, sums, shares = room(p)
+    q, sums, shares = make_room(p)
     whole, alpha = weigh(word, q, sums, tau, p, lean), tau.alpha_mean
     for edge in edges:
         old = np.int64(edge.topic)
@@ -99,5 +99,5 @@ class LDA(Topics):
         return self.initial(begin, cluster)
 
     def stages(self, cluster):
-        f = sample_unevenly if self.asymmetric else sample
+        f = sample_by_alpha if self.asymmetric else sample
         return [self.sweep(f, "rotated", cluster, self.shares()), *self.optimised()]

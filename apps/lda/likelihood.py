@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from tux.apps.lda.priors import PRIORS, spread
+from tux.apps.lda.priors import PRIORS, follow_alpha
 from tux.program.fields import metric, total, value
 
 _TOTALS = {name: total() for name in ("words", "likelihood", "tokens", "told", "asked")}
@@ -32,11 +32,11 @@ def occurs(word, tau):
     tau.words += word.seen > 0
 
 
-def known(tau, p):
+def set_priors(tau, p):
     """Set V, V beta, and the priors that are given."""
     tau.alpha[:], tau.beta = p.alpha, p.beta
     tau.V, tau.smooth = tau.words, tau.words * tau.beta
-    spread(tau)
+    follow_alpha(tau)
 
 
 def likely_topics(document, tau):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.priors import scaled, unevenly
+from tux.apps.lda.priors import place_unevenly, scale_by_alpha
 
 # of an occurrence, side by side: its topic, the one proposed, the one that its word has counted
 TOPIC, PROPOSED, COUNTED = 0, 1, 2
@@ -28,13 +28,13 @@ def walk(edges, bag, n, prior, tau, p, rng, lean=None, upto=None):
         x = rng.uniform() * whole
         y = x if x < size else (x - size) * inverse
         if upto is not None and x >= size:
-            y = unevenly(y, lean, upto)
+            y = place_unevenly(y, lean, upto)
         k = np.int64(y)
         u, j = y - k, min(k, size - 1)
         copied = np.int64(bag[j] if len(bag) else edges[j].z[TOPIC])
         s, t = np.int64(edge.z[TOPIC]), np.int64(edge.z[PROPOSED])
-        stay = (n[s] - 1 + scaled(prior, lean, s)) * (tau.n[t] + tau.smooth)
-        move = (n[t] + scaled(prior, lean, t)) * (tau.n[s] - 1 + tau.smooth)
+        stay = (n[s] - 1 + scale_by_alpha(prior, lean, s)) * (tau.n[t] + tau.smooth)
+        move = (n[t] + scale_by_alpha(prior, lean, t)) * (tau.n[s] - 1 + tau.smooth)
         if s != t and u * stay < move:
             n[s] -= 1
             n[t] += 1

@@ -41,20 +41,20 @@ PRIORS = {
 """Fields of the context."""
 
 
-def scaled(x, lean, k):
+def scale_by_alpha(x, lean, k):
     """Return `x` times the ratio of alpha_k to the mean alpha; `x` itself if all are alike (`lean`
     is None), a branch that is chosen when this is compiled.
     """
     return x if lean is None else x * lean[k]
 
 
-def unevenly(y, lean, upto):
+def place_unevenly(y, lean, upto):
     """Return where `y`, from 0 to K, falls if topic k takes `lean` of k: from k to k + 1."""
     low = min(np.searchsorted(upto, y, "right"), len(upto) - 1)
     return low + min(max((y - upto[low]) / lean[low] + 1, 0.0), 1 - 2.0**-24)
 
 
-def spread(tau):
+def follow_alpha(tau):
     """Set all that follows from tau.alpha: its sum, its mean, and the ratios to the mean."""
     alpha = tau.alpha.astype(np.float64)
     tau.alpha_sum, tau.alpha_mean = alpha.sum(), alpha.mean()
@@ -77,7 +77,7 @@ def digamma(x):
     return math.log(x) - 0.5 / x - series - below
 
 
-def rise(prior, times):
+def digamma_rise(prior, times):
     """Return psi(prior + times) - psi(prior)."""
     return digamma(np.float64(prior) + times) - digamma(np.float64(prior))
 
@@ -88,9 +88,9 @@ def weigh_topics(document, tau):
         length = 0.0
         for i in range(document.size):
             k, times = document.topics[i], np.float64(document.times[i])
-            tau.alpha_up[k] += rise(tau.alpha[k], times)
+            tau.alpha_up[k] += digamma_rise(tau.alpha[k], times)
             length += times
-        tau.alpha_down += rise(tau.alpha_sum, length)
+        tau.alpha_down += digamma_rise(tau.alpha_sum, length)
 
 
 def weigh_words(word, tau, p):
@@ -98,10 +98,10 @@ def weigh_words(word, tau, p):
     if tau.due:
         for k in range(p.topics):
             if word.n[k] > 0:
-                tau.beta_up += rise(tau.beta, np.float64(word.n[k]))
+                tau.beta_up += digamma_rise(tau.beta, np.float64(word.n[k]))
 
 
-def counted(tau, p):
+def count_epoch(tau, p):
     """Count an epoch, and set whether the priors are due."""
     tau.passes += 1
     tau.due = tau.passes % p.optimise == 0
@@ -110,17 +110,19 @@ def counted(tau, p):
 def step(tau, p):
     """Make a step of the fixed point, of alpha and of beta; none without documents or words."""
     smooth = float(tau.V) * float(tau.beta)
-    beta_down = tau.V * sum(rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
+    beta_down = (
+        tau.V * sum(digamma_rise(smooth, float(n)) for n in tau.n) if tau.due and tau.V else 0.0
+    )
     if tau.alpha_down > 0:
         up = tau.alpha_up if p.asymmetric else tau.alpha_up.mean()
         tau.alpha[:] = np.maximum(MIN_PRIOR, tau.alpha * up / tau.alpha_down)
-        spread(tau)
+        follow_alpha(tau)
     if beta_down > 0:
         tau.beta = max(MIN_PRIOR, tau.beta * tau.beta_up / beta_down)
         tau.smooth = tau.V * tau.beta
 
 
-def optimised(program, *before):
+def prior_stages(program, *before):
     """Return the stages that estimate the priors at the end of an epoch, if the program's
     `optimise` asks for it. The stages `before` come first, where documents do not list their
     topics.
@@ -131,4 +133,4 @@ def optimised(program, *before):
         [Exchange(None, enter=weigh_topics), GlobalSync(step, aggregate=weigh_words)]
         for _ in range(STEPS)
     ]
-    return [GlobalSync(counted), *before, *(stage for each in steps for stage in each)]
+    return [GlobalSync(count_epoch), *before, *(stage for each in steps for stage in each)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tux.apps.lda.fold_in import complete, infer, perplexity
+from tux.apps.lda.fold_in import infer, perplexity, score_completion
 from tux.apps.lda.likelihood import (
     CONTEXT,
-    known,
     likely_topics,
     likely_words,
     occurs,
     report,
+    set_priors,
     tally,
 )
-from tux.apps.lda.priors import optimised
+from tux.apps.lda.priors import prior_stages
 from tux.apps.lda.report import TopicReport
 from tux.base.errors import DataError, UsageError
 from tux.program.fields import Field, mirror, shared
@@ -25,7 +25,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Score
 SHARES = 800  # topics in all the shares of a word
 
 
-def listed(dtype: str) -> Field:
+def list_field(dtype: str) -> Field:
     """Return a field that is a list, part of the model; the document's `size` is its length."""
     return mirror(dtype, "edges", kept=True, length="size")
 
@@ -78,11 +78,13 @@ class Topics(Program):
     epochs = 100
     input = Corpus()
     report = TopicReport()
-    document = Vertex(whole=True, topics=listed("u2"), times=listed("f4"), size=mirror("i4"))
+    document = Vertex(
+        whole=True, topics=list_field("u2"), times=list_field("f4"), size=mirror("i4")
+    )
     word = Vertex(n=shared("topics", "i4"), seen=shared("i4"))
     tau = Context(n=shared("topics", "i4"), **CONTEXT)
 
-    optimised = optimised
+    optimised = prior_stages
 
     def shares(self):
         """Return into how many shares of the documents a word may be cut, which threads draw side
@@ -105,7 +107,7 @@ class Topics(Program):
         return [
             Exchange(tally, split=self.shares()),
             Apply("word"),
-            GlobalSync(known, aggregate=occurs),
+            GlobalSync(set_priors, aggregate=occurs),
             self.sweep(begin, "pipelined", cluster, self.shares()),
         ]
 
@@ -113,7 +115,7 @@ class Topics(Program):
         """Return the stages that make `loglik_per_token` and, of held-out documents,
         `test_perplexity`.
         """
-        held = Exchange(complete, over="document", held_out=True), GlobalSync(perplexity)
+        held = Exchange(score_completion, over="document", held_out=True), GlobalSync(perplexity)
         return [
             Exchange(None, enter=likely_topics),
             GlobalSync(report, aggregate=likely_words),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.apps.lda.conditional import count, draw, room, weigh
+from tux.apps.lda.conditional import count, draw, make_room, weigh
 from tux.apps.lda.metropolis import COUNTED, PROPOSED, TOPIC, walk
 from tux.apps.lda.topic_lists import add
 from tux.apps.lda.topics import Topics
@@ -34,7 +34,7 @@ SPREAD = 64
 
 def begin(word, edges, tau, p, rng):
     """Give each occurrence of a word its first topic, given those that have one already."""
-    q, sums, shares = room(p)
+    q, sums, shares = make_room(p)
     whole, alpha = weigh(word, q, sums, tau, p), tau.alpha_mean
     for edge in edges:
         none = np.float32(0)
@@ -60,7 +60,7 @@ def by_document(document, edges, tau, p, rng):
     walk(edges, np.empty(0, np.uint16), topics_of(edges, p), tau.alpha_mean, tau, p, rng)
 
 
-def by_document_unevenly(document, edges, tau, p, rng):
+def by_document_and_alpha(document, edges, tau, p, rng):
     """Take a document's turn where topics differ in alpha."""
     walk(
         edges,
@@ -78,7 +78,7 @@ def by_document_unevenly(document, edges, tau, p, rng):
 def by_word(word, edges, tau, p, rng):
     """Take a word's turn. Count first what documents have changed."""
     cut = len(edges) < word.seen
-    occurrences = read(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
+    occurrences = count_occurrences(word, p) if cut or p.topics <= SPREAD * len(edges) else 0
     for edge in edges:
         if edge.z[COUNTED] != edge.z[TOPIC]:
             word.n[edge.z[COUNTED]] -= 1
@@ -88,7 +88,7 @@ def by_word(word, edges, tau, p, rng):
     walk(edges, bag, word.n, tau.beta, tau, p, rng)
 
 
-def read(word, p):
+def count_occurrences(word, p):
     """Return how often a word occurs. The number is known, but adding up the counts brings them
     into the cache in one sweep.
     """
@@ -132,7 +132,7 @@ class WarpLDA(Topics):
         return self.initial(begin, cluster)
 
     def stages(self, cluster):
-        turn = by_document_unevenly if self.asymmetric else by_document
+        turn = by_document_and_alpha if self.asymmetric else by_document
         return [
             Exchange(turn, lanes=True),
             GlobalSync(),

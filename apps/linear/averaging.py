@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import math
 
-from tux.apps.linear.copies import OF, averaged, counted
-from tux.apps.linear.smoothness import keep, square
-from tux.apps.linear.updates import shrunk
+from tux.apps.linear.copies import OF, count_stages, mean_stage
+from tux.apps.linear.smoothness import keep_norm, square
+from tux.apps.linear.updates import shrink
 from tux.program.fields import shared, value
 from tux.stages import Exchange, GlobalSync
 
@@ -42,7 +42,7 @@ CONTEXT = {
 
 def begin(tau, p):
     """Set the rate."""
-    keep(tau, p)
+    keep_norm(tau, p)
     tau.copy_of_b = tau.b
     curvature = tau.bend * tau.mean_square
     tau.rate = (p.learning_rate or FIRST) * math.sqrt(p.workers) / max(curvature, 1e-300)
@@ -64,7 +64,7 @@ def descending(loss, rule, *, intercept):
         for edge in edges:
             w, longer = read(edge.feature)
             size = s * longer
-            write(edge.feature, shrunk(w - size * d * edge.value, size * edge.feature.part[0], tau))
+            write(edge.feature, shrink(w - size * d * edge.value, size * edge.feature.part[0], tau))
         tau.copy_of_b -= one * s * d
         tau.visited += 1
 
@@ -80,13 +80,13 @@ def finish(tau, p):
     tau.elsewhere = tau.visited * (1 - 1 / p.workers)
 
 
-def prepared(program, loss):
+def start_stages(program, loss):
     """Return the stages before the first epoch."""
-    return [*counted(program.average), Exchange(square, over="sample"), GlobalSync(begin)]
+    return [*count_stages(program.average), Exchange(square, over="sample"), GlobalSync(begin)]
 
 
 def epoch(program, loss):
     """Return the stages of an epoch."""
     descend = descending(loss, program.average, intercept=program.fit_intercept)
-    means = averaged(program.average), GlobalSync(finish)
+    means = mean_stage(program.average), GlobalSync(finish)
     return [Exchange(descend, over="sample"), *means]

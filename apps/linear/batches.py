@@ -24,7 +24,7 @@ def check_batch(batch):
         )
 
 
-def said(program, samples):
+def describe_batches(program, samples):
     """Return a sentence about the size of the mini-batches of so many samples."""
     size = round(samples_in(sizes(program), samples))
     return f"mini-batches of {size:,} of {plural(samples, 'sample')}"

@@ -16,7 +16,7 @@ def lose(sample, edges, tau):
     tau.judged += sample.c * slopes(sample.m, int(sample.label))
 
 
-def penalised(feature, tau):
+def add_penalty(feature, tau):
     """Add a feature's part to the sums for the penalties."""
     for k in range(len(feature.w)):
         tau.abs_sum += abs(feature.w[k])

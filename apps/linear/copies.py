@@ -57,32 +57,32 @@ def count_own(sample, feature):
     feature.own[0] += 1
 
 
-def divide(feature):
+def set_part(feature):
     """Set the share of the feature's penalty that each entry has."""
     feature.part[0] = 1 / max(feature.gathered, 1.0)
 
 
-def hold(feature):
+def count_holders(feature):
     """Count the workers that have entries of the feature."""
     feature.gathered += 1
 
 
-def spread(feature):
+def set_even(feature):
     """Set how many entries each worker would have if all had the same number."""
     feature.even[0] = 1 / (feature.part[0] * max(feature.gathered, 1.0))
 
 
-def read(feature):
+def read_copy(feature):
     """Return (copy of the weight, how many times as long its steps are)."""
     return feature.copy[0], 1.0
 
 
-def write(feature, w):
+def write_copy(feature, w):
     """Write a new copy."""
     feature.copy[0] = w
 
 
-def keep(feature):
+def keep_mean(feature):
     """Set the weight to the mean of the copies."""
     feature.w = feature.copy[0]
 
@@ -102,17 +102,17 @@ def keep_counted(feature):
     feature.w = feature.counted_copy[0]
 
 
-OF = {"workers": (read, write), "entries": (read_counted, write_counted)}
+OF = {"workers": (read_copy, write_copy), "entries": (read_counted, write_counted)}
 
 
-def counted(rule):
+def count_stages(rule):
     """Return the stages that count entries, before the first epoch."""
     if rule == "workers":
-        return [Exchange(count), Apply("feature", divide)]
-    holders = Exchange(None, enter=hold, over="feature", split=True)
-    return [Exchange(count_own), Apply("feature", divide), holders, Apply("feature", spread)]
+        return [Exchange(count), Apply("feature", set_part)]
+    holders = Exchange(None, enter=count_holders, over="feature", split=True)
+    return [Exchange(count_own), Apply("feature", set_part), holders, Apply("feature", set_even)]
 
 
-def averaged(rule):
+def mean_stage(rule):
     """Return the stage that sets weights to the means of their copies."""
-    return Apply("feature", keep if rule == "workers" else keep_counted)
+    return Apply("feature", keep_mean if rule == "workers" else keep_counted)

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from tux.apps.linear.path import along, started
-from tux.apps.linear.two_loops import direct
-from tux.apps.linear.wolfe import begin_search, found, search, start_search
+from tux.apps.linear.path import path_stages, start_path
+from tux.apps.linear.two_loops import set_coefficients
+from tux.apps.linear.wolfe import begin_search, is_over, search_step, start_search
 from tux.stages import Barrier, Exchange, GlobalSync, Repeat, Zip
 
 UNIT = -0.25  # of a weight: the power of the curvature along it
@@ -123,12 +123,12 @@ NARROW = SimpleNamespace(curve=curve, gather=gather, projecting=projecting, tria
 """The functions of samples with one margin."""
 
 
-def prepared(program, loss):
+def start_stages(program, loss):
     """Return the stages before the first iteration: units of weights, and F and its slopes at w =
     0.
     """
     of = loss.wide or NARROW
-    begin = started if program.path > 1 else start_search
+    begin = start_path if program.path > 1 else start_search
     units = Exchange(of.curve, split=True), Zip("feature", scale, gather=True, each="w")
     return [*units, Exchange(None, enter=of.trials(loss.f)), GlobalSync(begin)]
 
@@ -140,11 +140,11 @@ def epoch(program, loss):
         Barrier(),
         Exchange(of.gather, split=True),
         Zip("feature", differentiate, gather=True, each="w"),
-        GlobalSync(direct),
+        GlobalSync(set_coefficients),
         Zip("feature", combine, each="w"),
         Exchange(of.projecting(loss.curvature)),
         GlobalSync(begin_search),
-        Repeat(Exchange(None, enter=of.trials(loss.f)), GlobalSync(search), until=found),
+        Repeat(Exchange(None, enter=of.trials(loss.f)), GlobalSync(search_step), until=is_over),
         Zip("feature", move, each="w"),
     ]
-    return along(program, stages)
+    return path_stages(program, stages)

@@ -12,13 +12,13 @@ so its updates need no message (the co-located vectors of PS2: Zhang et al., SIG
 from __future__ import annotations
 
 from tux.apps.blockpg.quality import probability
-from tux.apps.blockpg.weights import typed
+from tux.apps.blockpg.weights import parse_labels
 from tux.apps.linear import averaging, copies, lbfgs, start, stochastic, two_loops, widths
 from tux.apps.linear.class_quality import probabilities
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.path import PATH, is_optimal
 from tux.apps.linear.penalties import PENALTIES, check
-from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, judged, response
+from tux.apps.linear.quality import JUDGED, LIKELIHOODS, MEAN_LOSS, quality_stages, response
 from tux.apps.linear.samples import LinearSamples
 from tux.apps.linear.start import beginning
 from tux.apps.linear.updates import UPDATES
@@ -133,7 +133,7 @@ class Linear(Program):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])
 
     def evaluate(self, cluster):
-        return judged(self, LOSSES[self.loss], held_out=cluster.has_test)
+        return quality_stages(self, LOSSES[self.loss], held_out=cluster.has_test)
 
     def converged(self, metrics):
         gradient, change = (metrics.get(name, 1.0) for name in ("gradient", "change"))
@@ -144,7 +144,7 @@ class Linear(Program):
         if self.loss == "logistic":
             return Score(probability, over="sample", name="probability")
         if self.loss == "softmax":
-            labels = typed(class_names(self.classes))
+            labels = parse_labels(class_names(self.classes))
             return Score(probabilities, "sample", labels=labels, name="probability")
         name = "margin" if LOSSES[self.loss].of_classes else "prediction"
         return Score(response, over="sample", name=name)

@@ -48,7 +48,7 @@ def squared_hinge(y, m, width):
     return z * z, -2 * y * z
 
 
-def squared(y, m, width):
+def squared_loss(y, m, width):
     """Return (loss, slope) of the squared loss."""
     e = m - y
     return e * e / 2, e
@@ -62,27 +62,27 @@ def huber(y, m, width):
     return width * (abs(e) - width / 2), width if e > 0 else -width
 
 
-def of_logistic(slope, width):
+def curvature_of_logistic(slope, width):
     """Return the curvature of `logistic` where it has this slope."""
     return abs(slope) * (1 - abs(slope))
 
 
-def of_hinge(slope, width):
+def curvature_of_hinge(slope, width):
     """Return the curvature of `squared_hinge` where it has this slope."""
     return 2.0 if slope != 0 else 0.0
 
 
-def constant(slope, width):
+def curvature_of_squared(slope, width):
     """Return the curvature of the squared loss, which is 1 everywhere."""
     return 1.0
 
 
-def of_huber(slope, width):
+def curvature_of_huber(slope, width):
     """Return the curvature of `huber` where it has this slope."""
     return 1.0 if abs(slope) < width else 0.0
 
 
-class Loss(NamedTuple):
+class MarginLoss(NamedTuple):
     """A loss: ``f(y, m, width)`` is (loss, slope). `smooth`: the slope is continuous.
     `of_classes`: labels are classes, and not any numbers. `bend`: its curvature at m = 0.
     ``curvature(slope, width)``: that where it has such a slope; of smooth losses alone. `wide`: a
@@ -91,7 +91,7 @@ class Loss(NamedTuple):
     """
 
     f: Callable[..., Any]
-    curvature: Callable[..., float] = constant
+    curvature: Callable[..., float] = curvature_of_squared
     smooth: bool = True
     of_classes: bool = True
     bend: float = 1.0
@@ -110,10 +110,10 @@ class Loss(NamedTuple):
 
 
 LOSSES = {
-    "logistic": Loss(logistic, of_logistic, bend=0.25, slope_alone=logistic_slope),
-    "hinge": Loss(hinge, smooth=False),
-    "squared_hinge": Loss(squared_hinge, of_hinge, bend=2.0),
-    "squared": Loss(squared, of_classes=False),
-    "huber": Loss(huber, of_huber, of_classes=False),
-    "softmax": Loss(softmax.slopes, softmax.curvature, bend=0.25, wide=classes),
+    "logistic": MarginLoss(logistic, curvature_of_logistic, bend=0.25, slope_alone=logistic_slope),
+    "hinge": MarginLoss(hinge, smooth=False),
+    "squared_hinge": MarginLoss(squared_hinge, curvature_of_hinge, bend=2.0),
+    "squared": MarginLoss(squared_loss, of_classes=False),
+    "huber": MarginLoss(huber, curvature_of_huber, of_classes=False),
+    "softmax": MarginLoss(softmax.slopes, softmax.curvature, bend=0.25, wide=classes),
 }

@@ -50,13 +50,13 @@ def check_path(program):
         )
 
 
-def started(tau, p):
+def start_path(tau, p):
     """Set all that a search needs before the first step, and the first penalty."""
     start_search(tau)
     tau.l2 = tau.first_l2 = max(tau.stiffest, p.l2)
 
 
-def lower(tau, p):
+def lower_penalty(tau, p):
     """Go on to the next penalty, with the weights of the last one, if the last step has ended the
     run of that one.
     """
@@ -68,7 +68,7 @@ def lower(tau, p):
         tau.l2, tau.lowered = next_l2, True
 
 
-def settled(tau, p):
+def end_step(tau, p):
     """Note which penalty the step was for, and whether that penalty's run has ended."""
     tau.penalty_l2, tau.norm_w = tau.l2, math.sqrt(square(tau))
     tau.ended = is_optimal(tau.gradient, tau.change, p.tol)
@@ -84,12 +84,14 @@ def is_optimal(gradient, change, tol):
     return bool(max(gradient, change) <= tol or change <= 0)
 
 
-def along(program, stages):
+def path_stages(program, stages):
     """Return the stages of an epoch, which is a step at one of the penalties."""
-    return [GlobalSync(lower), *stages, GlobalSync(settled)] if program.path > 1 else stages
+    return (
+        [GlobalSync(lower_penalty), *stages, GlobalSync(end_step)] if program.path > 1 else stages
+    )
 
 
-def rows(records):
+def path_rows(records):
     """Return the path as a table: a row for each penalty, with its steps and measures at its
     end.
     """
@@ -99,7 +101,7 @@ def rows(records):
     return {"penalty_l2": table.pop("penalty_l2"), "steps": steps, **table}
 
 
-def best(program, records):
+def best_penalty(program, records):
     """Return the penalty at whose end the mean loss on held-out samples is least, if there are
     any.
     """

@@ -39,13 +39,13 @@ def losing(loss):
     return lose
 
 
-def penalised(feature, tau):
+def add_penalty(feature, tau):
     """Add a feature's part to the sums for the penalties."""
     tau.abs_sum += abs(feature.w)
     tau.square_sum += feature.w * feature.w
 
 
-def valued(tau):
+def set_objective(tau):
     """Set the objective."""
     tau.objective = tau.judged + tau.l1 * tau.abs_sum + tau.l2 / 2 * tau.square_sum
 
@@ -88,18 +88,18 @@ def reporting(name, *, of_classes):
     return report
 
 
-def judged(program, loss, *, held_out):
+def quality_stages(program, loss, *, held_out):
     """Return the stages that measure all this, with the metrics of held-out samples only if there
     are any. L-BFGS knows its objective itself.
     """
     stages = []
     if program.solver != "lbfgs":
         lose, penalty = (
-            (class_quality.lose, class_quality.penalised)
+            (class_quality.lose, class_quality.add_penalty)
             if loss.wide
-            else (losing(loss.f), penalised)
+            else (losing(loss.f), add_penalty)
         )
-        stages += [Exchange(lose, over="sample"), GlobalSync(valued, aggregate=penalty)]
+        stages += [Exchange(lose, over="sample"), GlobalSync(set_objective, aggregate=penalty)]
     if held_out:
         narrow = judging(loss.f, of_classes=loss.of_classes)
         judge = class_quality.judge if loss.wide else narrow

@@ -40,14 +40,14 @@ def square(sample, edges, tau, p):
     tau.squares_of_x += sample.c * part
 
 
-def keep(tau, p):
+def keep_norm(tau, p):
     """Set |v|, and the mean of c |x|^2."""
     tau.d = 1.0 if p.fit_intercept else 0.0
     tau.norm = math.sqrt(tau.norms + tau.d)
     tau.mean_square = tau.squares_of_x / max(tau.size, 1.0)
 
 
-def forth(sample, edges, tau):
+def multiply_forth(sample, edges, tau):
     """Compute C X v."""
     along = tau.d
     for edge in edges:
@@ -56,7 +56,7 @@ def forth(sample, edges, tau):
     tau.of_b += sample.along
 
 
-def back(feature, edges):
+def multiply_back(feature, edges):
     """Compute X^T C X v."""
     part = 0.0
     for edge in edges:
@@ -64,7 +64,7 @@ def back(feature, edges):
     feature.gathered += part
 
 
-def turn(feature, tau):
+def next_vector(feature, tau):
     """Set the next v, not yet divided by its length."""
     feature.d = feature.gathered / tau.norm
     tau.norms += feature.d * feature.d
@@ -76,20 +76,24 @@ def measure(tau, p):
     tau.norm = max(math.sqrt(tau.norms + tau.d * tau.d), 1e-300)
 
 
-def bound(tau):
+def set_smoothness(tau):
     """Set L, in `curvature`."""
     mean = ABOVE * tau.norm / max(tau.size, 1.0)
     tau.curvature = max(tau.bend * (mean + tau.mean_square / tau.batch), 1e-300)
 
 
-def bounded():
+def smoothness_stages():
     """Return the stages that find L."""
-    power = Exchange(forth), Exchange(back, split=True), Zip("feature", turn, gather=True)
+    power = (
+        Exchange(multiply_forth),
+        Exchange(multiply_back, split=True),
+        Zip("feature", next_vector, gather=True),
+    )
     return [
         Barrier(),
         Zip("feature", begin),
         Exchange(square, over="sample"),
-        GlobalSync(keep),
+        GlobalSync(keep_norm),
         Repeat(*power, GlobalSync(measure), times=ROUNDS),
-        GlobalSync(bound),
+        GlobalSync(set_smoothness),
     ]

@@ -59,7 +59,7 @@ def margins(m, edges, tau):
             m[k] += edge.value * edge.feature.w[k]
 
 
-def constants(weights):
+def first_intercepts(weights):
     """Return intercepts that suit classes of these weights, (K,), where there are no weights of
     features. They sum to 0.
     """

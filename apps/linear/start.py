@@ -8,7 +8,7 @@ from tux.apps.linear import softmax
 from tux.apps.linear.batches import samples_in, sizes
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.penalties import PENALTIES
-from tux.apps.linear.widths import put
+from tux.apps.linear.widths import set_fields
 
 
 def weigh(sample, tau, p):
@@ -25,12 +25,12 @@ def centre(sample, tau):
     sample.m = tau.b
 
 
-def constant(loss, labels, weights):
+def first_intercept(loss, labels, weights):
     """Return an intercept that suits samples of these sums of labels and weights, where there are
     no weights of features.
     """
     if LOSSES[loss].wide:
-        return softmax.constants(labels)
+        return softmax.first_intercepts(labels)
     mean = labels / weights
     if loss == "logistic" and abs(mean) < 1:
         return math.log((1 + mean) / (1 - mean))
@@ -43,7 +43,7 @@ def beginning(program):
 
     def begin(tau, p):
         if p.fit_intercept and tau.weights > 0:
-            put(tau, b=constant(program.loss, tau.labels, tau.weights))
+            set_fields(tau, b=first_intercept(program.loss, tau.labels, tau.weights))
         tau.size = tau.samples
         tau.l1, tau.l2 = p.l1 * l1, p.l2 * l2
         tau.bend = LOSSES[program.loss].bend

@@ -17,20 +17,20 @@ import numpy as np
 
 from tux.apps.linear import smoothness
 from tux.apps.linear.batches import sizes
-from tux.apps.linear.smoothness import bounded
-from tux.apps.linear.updates import STEPS, UPDATES, moments
-from tux.apps.linear.widths import put, wide
+from tux.apps.linear.smoothness import smoothness_stages
+from tux.apps.linear.updates import STEPS, UPDATES, count_moments
+from tux.apps.linear.widths import set_fields, weight_shape
 from tux.program.fields import master, value
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, Zip
 
-FEATURE: dict[str, Any] = {"moments": master("f4", wide, moments, kept=False)}
+FEATURE: dict[str, Any] = {"moments": master("f4", weight_shape, count_moments, kept=False)}
 CONTEXT = {
     **smoothness.CONTEXT,
     "batch": value("f8", kept=False),
     "portion": value("f8", kept=False),  # 1 / batch
     "rate": value("f8", kept=False),
     "passes": value("f8", kept=False),
-    "moments_of_b": value("f8", wide, moments, kept=False),
+    "moments_of_b": value("f8", weight_shape, count_moments, kept=False),
 }
 
 
@@ -85,9 +85,9 @@ def shifting(update):
     def shift(tau, p):
         parts = tau.b, tau.of_b, tau.moments_of_b
         if np.ndim(tau.b):
-            put(tau, b=np.array([step(*part, tau, p) for part in zip(*parts, strict=True)]))
+            set_fields(tau, b=np.array([step(*part, tau, p) for part in zip(*parts, strict=True)]))
         else:
-            put(tau, b=step(*parts, tau, p))
+            set_fields(tau, b=step(*parts, tau, p))
 
     return shift
 
@@ -102,13 +102,13 @@ def slowing(first, decay):
     return slow
 
 
-def prepared(program, loss):
+def start_stages(program, loss):
     """Return the stages before the first epoch: they count in how many mini-batches a feature
     occurs.
     """
     touches = Exchange(None, enter=touch, over="sample"), Apply("feature", visit, each="w")
     visits = MiniBatch(*touches, **sizes(program)), Zip("feature", divide, each="w")
-    return [*visits, *(bounded() if program.solver == "sgd" else [])]
+    return [*visits, *(smoothness_stages() if program.solver == "sgd" else [])]
 
 
 def epoch(program, loss):

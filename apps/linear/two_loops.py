@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.apps.linear.widths import put, wide
+from tux.apps.linear.widths import set_fields, weight_shape
 from tux.apps.linear.wolfe import SEARCHED
 from tux.program.fields import master, total, value
 
@@ -20,37 +20,39 @@ def is_chosen(p):
     return int(p.solver == "lbfgs")
 
 
-def pairs(p):
+def pair_vectors(p):
     """Return how many vectors the pairs are: s at j, y at `memory` + j."""
     return 2 * p.memory * is_chosen(p)
 
 
 def vectors(p):
     """Return how many vectors there are: the pairs and g."""
-    return pairs(p) + is_chosen(p)
+    return pair_vectors(p) + is_chosen(p)
 
 
-FEATURE: dict[str, Any] = {"past": master("f4", wide, pairs, kept=False)}
+FEATURE: dict[str, Any] = {"past": master("f4", weight_shape, pair_vectors, kept=False)}
 CONTEXT = {
     **SEARCHED,
     "products": value("f8", vectors, vectors, kept=False),
-    "past": value("f8", pairs, wide, kept=False),  # what pairs and d have for the intercept, and g
-    "d": value("f8", wide, kept=False),
-    "g": value("f8", wide, kept=False),
+    "past": value(
+        "f8", pair_vectors, weight_shape, kept=False
+    ),  # what pairs and d have for the intercept, and g
+    "d": value("f8", weight_shape, kept=False),
+    "g": value("f8", weight_shape, kept=False),
     "coefficients": value("f8", vectors, kept=False),
-    "fresh": total("f8", pairs),  # g . v of the pairs' vectors v
+    "fresh": total("f8", pair_vectors),  # g . v of the pairs' vectors v
     **{name: total() for name in ("ss", "yy", "gg", "ww", "wd", "dd", "gd")},
     **{name: value("f8", kept=False) for name in ("step", "steepest")},
     "iteration": value("i8", kept=False),
 }
 
 
-def direct(tau, p):
+def set_coefficients(tau, p):
     """Set the coefficients of d, by the two loops of L-BFGS on inner products."""
     n, made = p.memory, tau.iteration
     at, g = (made - 1) % n, np.multiply(tau.slope_of_b, float(p.fit_intercept))
     s, y = tau.past[at], tau.past[n + at] = tau.step * tau.d, g - tau.g
-    put(tau, g=g)
+    set_fields(tau, g=g)
     mine = np.concatenate([tau.past, g[None]])
     of_s, of_y = np.sum(s * s), np.sum(y * y)
     own = (mine * g).reshape(len(mine), -1).sum(axis=1)
@@ -60,7 +62,7 @@ def direct(tau, p):
         tau.products[at, n + at], tau.lowered = 0.0, False
     newest_first = [(at - back) % n for back in range(min(made, n))]
     tau.coefficients[:] = two_loops(tau.products, newest_first)
-    put(tau, d=tau.coefficients @ mine)
+    set_fields(tau, d=tau.coefficients @ mine)
     tau.iteration = made + 1
     tau.steepest = max(tau.steepest, fresh[-1])
     tau.gradient = np.sqrt(fresh[-1] / tau.steepest) if tau.steepest > 0 else 0.0

@@ -28,7 +28,7 @@ small mini-batches keep it farther from the optimum; and its steps cost more.
 """
 
 
-def moments(p):
+def count_moments(p):
     """Return how many numbers a solver keeps of a feature's gradients."""
     return MOMENTS.get(p.solver, 0)
 
@@ -78,10 +78,10 @@ def adam(feature, tau, p):
 
 def proximal(feature, m, s, tau):
     """Return the weight after a step s along m and the penalties' part of it."""
-    return shrunk(feature.w - s * m, s * feature.share, tau)
+    return shrink(feature.w - s * m, s * feature.share, tau)
 
 
-def shrunk(w, share, tau):
+def shrink(w, share, tau):
     """Return prox of a weight, for a share of the penalties that has been multiplied by the
     step.
     """

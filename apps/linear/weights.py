@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tux.apps.blockpg.weights import TOP, SparseReport, sklearn, typed, weights
-from tux.apps.linear.batches import said
+from tux.apps.blockpg.weights import TOP, SparseReport, parse_labels, sklearn, weights
+from tux.apps.linear.batches import describe_batches
 from tux.apps.linear.losses import LOSSES
-from tux.apps.linear.path import best, rows
+from tux.apps.linear.path import best_penalty, path_rows
 from tux.apps.linear.updates import UPDATES
 from tux.program.input import class_names
 
@@ -42,9 +42,9 @@ class LinearReport(SparseReport):
     def opening(self, program, vertices):
         """Return the first lines of a run: the classes, and the size of a mini-batch."""
         wide = LOSSES[program.loss].wide
-        lines = [classified(typed(class_names(program.classes)))] if wide else []
+        lines = [describe_classes(parse_labels(class_names(program.classes)))] if wide else []
         if program.solver in UPDATES:
-            lines.append(said(program, vertices["sample"]))
+            lines.append(describe_batches(program, vertices["sample"]))
         return lines
 
     def remarks(self, program, records):
@@ -65,11 +65,11 @@ class LinearReport(SparseReport):
 
     def history(self, program, records):
         """Return the path."""
-        return {"path": rows(records)} if program.path > 1 else {}
+        return {"path": path_rows(records)} if program.path > 1 else {}
 
     def summary(self, program, tables, records):
         """Return the best penalty of a path."""
-        return best(program, records) if program.path > 1 else {}
+        return best_penalty(program, records) if program.path > 1 else {}
 
     def exports(self):
         """Return the forms of export of `SparseReport`; where labels are numbers, the arrays are
@@ -78,7 +78,7 @@ class LinearReport(SparseReport):
         return {"weights": table, "sklearn": estimator}
 
 
-def classified(classes: list[Any]) -> str:
+def describe_classes(classes: list[Any]) -> str:
     """Return a sentence about the classes. Where they look like measurements, it names another
     loss.
     """
@@ -102,7 +102,7 @@ def table(program, model) -> dict[str, np.ndarray]:
         "feature": model.ids["feature"][order],
         "weight": w[order],
         "intercept": model.fields["tau"]["b"][0],
-        "classes": np.array(typed(class_names(program.classes))),
+        "classes": np.array(parse_labels(class_names(program.classes))),
     }
 
 
@@ -116,7 +116,7 @@ def estimator(program, model) -> dict[str, np.ndarray]:
         return {
             "coef_": model.fields["feature"]["w"][order].T,
             "intercept_": model.fields["tau"]["b"][0],
-            "classes_": np.array(typed(class_names(program.classes))),
+            "classes_": np.array(parse_labels(class_names(program.classes))),
             "features": model.ids["feature"][order],
         }
     arrays = sklearn(program, model)

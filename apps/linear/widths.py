@@ -10,24 +10,24 @@ from tux.program.fields import delta, master, mirror, total, value
 from tux.program.input import class_names
 
 
-def wide(p):
+def weight_shape(p):
     """Return the shape of a weight, a margin or the intercept: that of one number, or of a number
     for each class.
     """
     return (len(class_names(p.classes)),) if p.loss == "softmax" else ()
 
 
-SAMPLE: dict[str, Any] = {name: mirror("f8", wide) for name in ("m", "along", "r")}
+SAMPLE: dict[str, Any] = {name: mirror("f8", weight_shape) for name in ("m", "along", "r")}
 FEATURE: dict[str, Any] = {
-    "w": value("f8", wide),
-    "gathered": delta("f8", wide),
-    "d": value("f8", wide, kept=False),
-    **{name: master("f8", wide, kept=False) for name in ("g", "unit", "share")},
+    "w": value("f8", weight_shape),
+    "gathered": delta("f8", weight_shape),
+    "d": value("f8", weight_shape, kept=False),
+    **{name: master("f8", weight_shape, kept=False) for name in ("g", "unit", "share")},
 }
-CONTEXT: dict[str, Any] = {"b": value("f8", wide), "labels": total(wide)}
+CONTEXT: dict[str, Any] = {"b": value("f8", weight_shape), "labels": total(weight_shape)}
 
 
-def put(tau, **fields):
+def set_fields(tau, **fields):
     """Set fields of tau that are one number or one for each class."""
     for name, given in fields.items():
         if np.ndim(given):

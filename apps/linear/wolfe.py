@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from tux.apps.linear.widths import put, wide
+from tux.apps.linear.widths import set_fields, weight_shape
 from tux.program.fields import total, value
 
 DESCENT, FLAT = 1e-4, 0.2
@@ -32,12 +32,12 @@ MAX_TRIALS = 40  # trials
 SEARCHED = {
     "loss": total(),
     "slope": total(),
-    "of_b": total(wide),
+    "of_b": total(weight_shape),
     "bent": total(),
     **{
         name: value("f8", kept=False) for name in ("F", "F0", "slope0", "square", "cross", "length")
     },
-    "slope_of_b": value("f8", wide, kept=False),
+    "slope_of_b": value("f8", weight_shape, kept=False),
     "low": value("f8", 3, kept=False),  # step, F and F' there
     "high": value("f8", 3, kept=False),
     "trials": value("i8", kept=False),
@@ -48,7 +48,7 @@ SEARCHED = {
 def start_search(tau):
     """Set F and the slope along the intercept before the first step."""
     tau.F = tau.loss
-    put(tau, slope_of_b=tau.of_b)
+    set_fields(tau, slope_of_b=tau.of_b)
 
 
 def begin_search(tau):
@@ -67,7 +67,7 @@ def newton(slope, curvature):
     return min(max(-slope / curvature, SHORTER), LONGER) if curvature > 0 else 1.0
 
 
-def search(tau):
+def search_step(tau):
     """Set whether the trial fulfils both conditions, and if not, the next one. After MAX_TRIALS
     trials, it is the longest step at which F falls.
     """
@@ -78,26 +78,26 @@ def search(tau):
     flat = abs(slope) <= FLAT * abs(tau.slope0)
     tau.found = bool(falls and flat or tau.trials >= MAX_TRIALS)
     if tau.found:
-        tau.change = fall(t, tau.F0, F, tau.slope0, slope) / max(abs(tau.F0), 1e-300)
+        tau.change = fall_of_F(t, tau.F0, F, tau.slope0, slope) / max(abs(tau.F0), 1e-300)
         tau.F = tau.objective = F
-        put(tau, b=tau.b + t * tau.d, slope_of_b=tau.of_b)
+        set_fields(tau, b=tau.b + t * tau.d, slope_of_b=tau.of_b)
         return
     if falls and slope <= 0:
         tau.low[:] = t, F, slope
     else:
         tau.high[:] = t, F, slope
     tau.trials += 1
-    tau.step = trial(tau.low, tau.high, tau.slope0) if tau.trials < MAX_TRIALS else tau.low[0]
+    tau.step = next_trial(tau.low, tau.high, tau.slope0) if tau.trials < MAX_TRIALS else tau.low[0]
 
 
-def fall(t, F0, F, slope0, slope):
+def fall_of_F(t, F0, F, slope0, slope):
     """Return by how much F has fallen at the step `t`, from `F0` to `F`, as its slope went from
     `slope0` to `slope`.
     """
     return F0 - F if abs(F0 - F) > ROUNDING * abs(F0) else -t * (slope0 + slope) / 2
 
 
-def trial(low, high, slope0):
+def next_trial(low, high, slope0):
     """Return the next step to try between `low` and `high`, each (step, F, F'). Where nothing is
     known to be too long, it is beyond `low`, where a slope that changes evenly from `slope0`, that
     at 0, would be 0.
@@ -119,6 +119,6 @@ def trial(low, high, slope0):
     return min(max(t, low[0] + inner), high[0] - inner)
 
 
-def found(tau):
+def is_over(tau):
     """Return whether the search is over."""
     return bool(tau.found)

@@ -114,7 +114,7 @@ def test(tau):
     tau.test_rmse = np.sqrt(tau.errors / tau.n)
 
 
-class ALS(Program):
+class RatingsALS(Program):
     """Factors of users and items by alternating least squares. Without ratings they are 0."""
 
     rank: int = param(20, "latent dimensions", low=1)

@@ -150,7 +150,7 @@ class Importance(Report):
         return {"features": {"feature": names, "gain": [f"{gain[k]:.4g}" for k in order]}}
 
 
-class BoostedTrees(Program):
+class TwoClassTrees(Program):
     """Gradient boosting of trees, for two classes."""
 
     trees: int = param(100, "trees, one an epoch", low=1)

@@ -48,11 +48,11 @@ def finish(tau):
     tau.changed = tau.changes
 
 
-def unchanged(tau):
+def is_stable(tau):
     return tau.changed == 0
 
 
-class Sizes(Report):
+class ComponentSizes(Report):
     """The components, the largest first: one vertex of each, and how many it has."""
 
     def tables(self, program, model):
@@ -71,7 +71,7 @@ class Components(Program):
     node = Vertex(component=value("i4"), least=delta("i4", combine="min"))
     link = Edge("node", "node")
     tau = Context(changes=total("i8"), changed=value("i8", kept=False))
-    report = Sizes()
+    report = ComponentSizes()
     epochs = 1
 
     def setup(self):
@@ -80,6 +80,6 @@ class Components(Program):
     def stages(self):
         return [
             Repeat(
-                Exchange(offer), Apply("node", take), GlobalSync(finish), until=unchanged, most=MOST
+                Exchange(offer), Apply("node", take), GlobalSync(finish), until=is_stable, most=MOST
             )
         ]

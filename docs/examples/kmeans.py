@@ -64,7 +64,7 @@ def move(tau, p):
     tau.inertia, tau.moved = tau.squares, tau.changes
 
 
-class Clusters(Report):
+class ClusterCenters(Report):
     """The centers, and how many points each has."""
 
     def tables(self, program, model):
@@ -74,7 +74,7 @@ class Clusters(Report):
         return {"clusters": {"center": means, "points": sizes}}
 
 
-class KMeans(Program):
+class LloydKMeans(Program):
     """Clusters of points, by Lloyd's algorithm."""
 
     clusters: int = param(8, "clusters to find", low=1)
@@ -93,7 +93,7 @@ class KMeans(Program):
         moved=metric(),
     )
     input = Points()
-    report = Clusters()
+    report = ClusterCenters()
     epochs = 300
 
     def setup(self):

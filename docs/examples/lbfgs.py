@@ -118,7 +118,7 @@ def search(tau, p):
         tau.step /= 2
 
 
-def accepted(tau):
+def is_accepted(tau):
     return bool(tau.accepted)
 
 
@@ -209,7 +209,7 @@ class LBFGS(Program):
             Dot("feature", "w", "w", into="ww"),
             Exchange(project),
             Apply("sample", follow),
-            Repeat(GlobalSync(search, aggregate=attempt), until=accepted),
+            Repeat(GlobalSync(search, aggregate=attempt), until=is_accepted),
             GlobalSync(newer),
             Copy("feature", "s[i]", "d"),
             Mul("feature", "s[i]", by="step"),

@@ -48,7 +48,7 @@ def finish(tau):
     tau.changed = tau.changes
 
 
-class EndedEarly(Report):
+class UnsettledDistances(Report):
     """A warning if the last epoch has still changed distances."""
 
     def remarks(self, program, records):
@@ -64,7 +64,7 @@ class ShortestPaths(Program):
     place = Vertex(distance=value("f8", finite=False), nearest=delta("f8", combine="min"))
     road = Edge("place", "place", length=data("f8"))
     tau = Context(changes=total("i8"), changed=metric())
-    report = EndedEarly()
+    report = UnsettledDistances()
     epochs = 10_000
 
     def setup(self):

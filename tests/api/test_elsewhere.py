@@ -1,27 +1,27 @@
 """`tux.run` on machines that an engine places, here this machine."""
 
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 import tux
 from tux.backends import run as backend
-from tux.backends.run import error_told
+from tux.backends.run import error_from_output
 from tux.runs.json_lines import JsonLines
 
 
 def test_errors_are_those_that_machine_0_tells():
     lines = ["warning: odd", "error: no such file: x.csv", "  at x.csv:3", "  name another"]
-    error = error_told(lines, 3)
+    error = error_from_output(lines, 3)
     assert type(error) is tux.DataError and str(error) == "\n".join(
         ["no such file: x.csv", "  at x.csv:3", "  name another"]
     )
-    assert type(error_told(["error: interrupted"], 130)) is tux.Interrupted
-    assert str(error_told([], 9)) == "the run has failed (exit code 9)"
-    assert str(error_told(["killed"], 137)) == "killed (exit code 137)"
+    assert type(error_from_output(["error: interrupted"], 130)) is tux.Interrupted
+    assert str(error_from_output([], 9)) == "the run has failed (exit code 9)"
+    assert str(error_from_output(["killed"], 137)) == "killed (exit code 137)"
 
 
-class Engine:
+class ScriptedEngine:
     """Machines that `tux.run` places, for one test: what they do, and what is told meanwhile."""
 
     def __init__(self, code=0, lines=()):
@@ -42,7 +42,7 @@ class Engine:
 
 
 def test_the_folder_of_machine_0_is_the_run(tmp_path, ratings, monkeypatch):
-    engine, watch = Engine(), Told()
+    engine, watch = ScriptedEngine(), RecordingSilent()
     monkeypatch.setattr(backend, "run", engine.run)
     run = tux.run(tux.MF(rank=4), ratings, on="ray", machines=3, progress=watch)
     assert (engine.given["on"], engine.given["machines"]) == ("ray", 3)
@@ -56,9 +56,9 @@ def test_the_folder_of_machine_0_is_the_run(tmp_path, ratings, monkeypatch):
 
 def test_how_a_run_elsewhere_ends(ratings, monkeypatch):
     told = ["error: interrupted after 2 epochs; the model is in out"]
-    monkeypatch.setattr(backend, "run", Engine(130, told).run)
+    monkeypatch.setattr(backend, "run", ScriptedEngine(130, told).run)
     assert len(tux.run(tux.MF(rank=4), ratings, on="ray", progress=False).history) == 2
-    monkeypatch.setattr(backend, "run", Engine(4, ["error: worker 1 died"]).run)
+    monkeypatch.setattr(backend, "run", ScriptedEngine(4, ["error: worker 1 died"]).run)
     with pytest.raises(tux.PeerLost, match="worker 1 died"):
         tux.run(tux.MF(rank=4), ratings, on="ray", progress=False)
 
@@ -81,10 +81,10 @@ def test_an_engine_that_is_none():
 
 
 def test_ctrl_c_twice_and_a_number_of_machines_that_is_none(ratings, monkeypatch):
-    def stopped(*_, **more):
+    def raise_interrupt(*_, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(backend, "run", stopped)
+    monkeypatch.setattr(backend, "run", raise_interrupt)
     with pytest.raises(tux.Interrupted, match="no model has come back"):
         tux.run(tux.MF(rank=4), ratings, on="ray", progress=False)
     with pytest.raises(tux.UsageError, match="machines is 0"):

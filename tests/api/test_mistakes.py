@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import tux
-from tux.api.progress import Quiet
+from tux.api.progress import WarningsOnly
 from tux.base.errors import DataError, UsageError
 
 
@@ -22,7 +22,7 @@ def run(ratings):
     return mf(ratings)
 
 
-def told(error, call, *parts):
+def check_error(error, call, *parts):
     """Assert that `call` raises such an error, and that its message has all parts and no flag."""
     with pytest.raises(error) as raised:
         call()
@@ -41,28 +41,30 @@ def test_rows_of_a_list_are_a_table():
         assert run.vertices["user"].ids.tolist() == ["ann", "bob"] and run.sizes["edges"] == 3
     assert len(run.predict([("ann", "b"), ("bob", "c")])) == 2
     assert set(run.recommend("ann", 9, exclude=[("ann", "c")])["item"]) == {"b"}
-    told(DataError, lambda: mf([*ROWS, ("cy", "b")]), "several lengths: 2 and 3")
-    told(DataError, lambda: mf([*dicts, {"user": "cy"}]), "several sets of columns")
-    told(DataError, lambda: mf([("ann", "b", None)]), "missing", "row 0")
+    check_error(DataError, lambda: mf([*ROWS, ("cy", "b")]), "several lengths: 2 and 3")
+    check_error(DataError, lambda: mf([*dicts, {"user": "cy"}]), "several sets of columns")
+    check_error(DataError, lambda: mf([("ann", "b", None)]), "missing", "row 0")
     for nothing in ([1, 2], [{1}], [None]):
-        told(DataError, lambda data=nothing: mf(data), "the list is nothing that MF reads")
+        check_error(DataError, lambda data=nothing: mf(data), "the list is nothing that MF reads")
 
 
 def test_nothing_to_read(run):
-    told(DataError, lambda: mf([]), "holds no row", "one row at least")
-    told(DataError, lambda: run.predict([]), "holds no row")
-    told(DataError, lambda: mf(pd.DataFrame()), "It has no column")
+    check_error(DataError, lambda: mf([]), "holds no row", "one row at least")
+    check_error(DataError, lambda: run.predict([]), "holds no row")
+    check_error(DataError, lambda: mf(pd.DataFrame()), "It has no column")
     table = pd.DataFrame({"user": ["a"], "item": ["b"], "rating": [1.0]})
-    told(DataError, lambda: mf(table[:0]), "holds no edge", "one is needed at least")
-    told(DataError, lambda: mf(table, test=table[:0]), "given as test")
+    check_error(DataError, lambda: mf(table[:0]), "holds no edge", "one is needed at least")
+    check_error(DataError, lambda: mf(table, test=table[:0]), "given as test")
 
 
 def test_none_for_data():
     """As a function that forgets to return its table gives it."""
     for call in (mf, lambda data: tux.verify(tux.MF(), data)):
-        told(UsageError, lambda call=call: call(None), "data is None", "leave the argument out")
-    told(UsageError, lambda: tux.run(tux.MF(), data=None, on="local"), "data is None")
-    told(UsageError, lambda: tux.MatrixFactorization().fit(None), "X is None")
+        check_error(
+            UsageError, lambda call=call: call(None), "data is None", "leave the argument out"
+        )
+    check_error(UsageError, lambda: tux.run(tux.MF(), data=None, on="local"), "data is None")
+    check_error(UsageError, lambda: tux.MatrixFactorization().fit(None), "X is None")
     assert tux.run(tux.MF(rank=4), epochs=1, jit=False, progress=False).sizes["edges"]
 
 
@@ -72,12 +74,14 @@ def test_a_series_of_two_levels_is_a_table():
     assert mf(mean).vertices["user"].ids.tolist() == ["ann", "bob"]
     wide = table.pivot_table(index="user", columns="item", values="rating")
     assert mf(wide.stack().dropna()).sizes["edges"] == 3
-    told(DataError, lambda: mf(table["rating"]), "Series of 1 dimension is nothing")
+    check_error(DataError, lambda: mf(table["rating"]), "Series of 1 dimension is nothing")
 
 
 def test_a_matrix_for_a_table():
     wide = pd.DataFrame(np.ones((3, 50)), columns=[f"item {k}" for k in range(50)])
-    told(DataError, lambda: mf(wide.rename_axis("user")), "41 more", "a matrix of users by items")
+    check_error(
+        DataError, lambda: mf(wide.rename_axis("user")), "41 more", "a matrix of users by items"
+    )
     texts = pd.DataFrame({"text": ["rain and wind", "wind"]})
     with pytest.raises(DataError, match=r'give that column: df\["text"\]'):
         tux.run(tux.LDA(topics=2), texts, progress=False, jit=False)
@@ -88,49 +92,57 @@ def test_counts_that_are_none():
         words = {"document": [7, 7], "word": ["rain", "wind"], "count": counts}
         return tux.run(tux.LDA(topics=2), words, progress=False, jit=False, epochs=1)
 
-    told(DataError, lambda: lda([1, -2]), "a count is -2", "at document 7, word wind")
-    told(DataError, lambda: lda([0, 0]), "all counts are 0")
+    check_error(DataError, lambda: lda([1, -2]), "a count is -2", "at document 7, word wind")
+    check_error(DataError, lambda: lda([0, 0]), "all counts are 0")
     assert lda([2, 0]).topics(1)["words"][0].tolist() == ["rain"]
 
 
 def test_parameters_without_names_or_of_wrong_ones():
-    told(UsageError, lambda: tux.MF(8), "write MF(rank=8)")
-    told(UsageError, lambda: tux.DeepWalk(8), "takes its parameters by name")
-    told(UsageError, lambda: tux.MF(ranks=8), "did you mean rank?")
-    told(UsageError, lambda: tux.MF(rank=0), "rank must be at least 1")
-    told(UsageError, lambda: tux.MF(rank="8"), "give a whole number")
+    check_error(UsageError, lambda: tux.MF(8), "write MF(rank=8)")
+    check_error(UsageError, lambda: tux.DeepWalk(8), "takes its parameters by name")
+    check_error(UsageError, lambda: tux.MF(ranks=8), "did you mean rank?")
+    check_error(UsageError, lambda: tux.MF(rank=0), "rank must be at least 1")
+    check_error(UsageError, lambda: tux.MF(rank="8"), "give a whole number")
 
 
 def test_options_are_called_as_in_python(ratings, run, tmp_path):
     run.save(tmp_path / "out")
-    told(UsageError, lambda: mf(ratings, out=tmp_path / "out"), "exists", "a new folder with out=")
-    told(UsageError, lambda: run.save(tmp_path / "out"), "a new folder with out=")
-    told(UsageError, lambda: mf(ratings, judge_top=3), "add test=")
-    told(UsageError, lambda: mf(ratings, checkpoint_every="30s"), "add out=")
-    told(DataError, lambda: tux.resume(tmp_path / "out"), "checkpoint_every=")
+    check_error(
+        UsageError, lambda: mf(ratings, out=tmp_path / "out"), "exists", "a new folder with out="
+    )
+    check_error(UsageError, lambda: run.save(tmp_path / "out"), "a new folder with out=")
+    check_error(UsageError, lambda: mf(ratings, judge_top=3), "add test=")
+    check_error(UsageError, lambda: mf(ratings, checkpoint_every="30s"), "add out=")
+    check_error(DataError, lambda: tux.resume(tmp_path / "out"), "checkpoint_every=")
 
 
 def test_parameters_are_called_as_in_python(tmp_path):
     linear = tux.Linear
-    told(UsageError, lambda: linear(loss="hinge"), "choose the loss squared_hinge, or the solver")
-    told(UsageError, lambda: linear(penalty="l1"), "choose the solver adagrad")
-    told(UsageError, lambda: linear(l1=3), "choose the penalty l1, or elastic", "leave l1 out")
-    told(UsageError, lambda: linear(solver="adam", memory=3), "choose the solver lbfgs")
-    told(UsageError, lambda: linear(epsilon=2), "choose the loss huber")
+    check_error(
+        UsageError, lambda: linear(loss="hinge"), "choose the loss squared_hinge, or the solver"
+    )
+    check_error(UsageError, lambda: linear(penalty="l1"), "choose the solver adagrad")
+    check_error(
+        UsageError, lambda: linear(l1=3), "choose the penalty l1, or elastic", "leave l1 out"
+    )
+    check_error(UsageError, lambda: linear(solver="adam", memory=3), "choose the solver lbfgs")
+    check_error(UsageError, lambda: linear(epsilon=2), "choose the loss huber")
     (tmp_path / "s.svm").write_text("a 1:1\nb 2:1\nc 2:1\n")
     data = str(tmp_path / "s.svm")
     named = linear(negative="x", positive="y")
-    told(UsageError, lambda: tux.run(named, data, progress=False), "with negative= and positive=")
+    check_error(
+        UsageError, lambda: tux.run(named, data, progress=False), "with negative= and positive="
+    )
 
 
 def test_warnings_of_a_run_are_in_terms_of_python(caplog):
-    Quiet().warn("more --slack may be faster; --threads 2 uses the cores")
+    WarningsOnly().warn("more --slack may be faster; --threads 2 uses the cores")
     assert caplog.messages == ["more slack= may be faster; threads=2 uses the cores"]
 
 
 def test_how_many_is_a_whole_number(run):
-    told(UsageError, lambda: run.recommend([12], 2.5), "the best 2.5", "whole number")
-    told(UsageError, lambda: run.similar(["item 1"], "3"), "the best '3'")
+    check_error(UsageError, lambda: run.recommend([12], 2.5), "the best 2.5", "whole number")
+    check_error(UsageError, lambda: run.similar(["item 1"], "3"), "the best '3'")
     assert len(run.recommend([12], np.int64(2))) == 2
 
 
@@ -141,9 +153,9 @@ def test_ids_that_pandas_has_made_floats(run):
 
 
 def test_what_a_model_does_not_know_or_have(run):
-    told(DataError, lambda: run.recommend([99]), "the model knows 10, 11, 12 and 6 others")
-    told(UsageError, run.topics, "MF has no topics", "tux.LDA")
-    told(UsageError, lambda: run.export("array"), "did you mean arrays?")
+    check_error(DataError, lambda: run.recommend([99]), "the model knows 10, 11, 12 and 6 others")
+    check_error(UsageError, run.topics, "MF has no topics", "tux.LDA")
+    check_error(UsageError, lambda: run.export("array"), "did you mean arrays?")
     assert np.array_equal(run.export("arrays")["user.f"], run.vertices["user"]["f"])
 
 
@@ -152,11 +164,13 @@ def test_files_of_other_kinds(tmp_path, monkeypatch):
     (tmp_path / "ratings.json").write_text('[{"user": 1, "item": 2, "rating": 3}]')
     (tmp_path / "ratings.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))
     (tmp_path / "ratings.feather").write_bytes(b"ARROW1\0\0" + bytes(60))
-    told(DataError, lambda: mf("ratings.json"), "is JSON, which tux does not read", "DataFrame")
-    told(DataError, lambda: mf("ratings.xlsx"), "is an Excel file")
-    told(DataError, lambda: mf("ratings.feather"), "is an Arrow file")
-    told(DataError, lambda: mf("ratings.jsn"), "no such file", "Did you mean ratings.json?")
-    told(DataError, lambda: mf("none/ratings.csv"), "no such file", "\n  Check the name")
+    check_error(
+        DataError, lambda: mf("ratings.json"), "is JSON, which tux does not read", "DataFrame"
+    )
+    check_error(DataError, lambda: mf("ratings.xlsx"), "is an Excel file")
+    check_error(DataError, lambda: mf("ratings.feather"), "is an Arrow file")
+    check_error(DataError, lambda: mf("ratings.jsn"), "no such file", "Did you mean ratings.json?")
+    check_error(DataError, lambda: mf("none/ratings.csv"), "no such file", "\n  Check the name")
 
 
 def test_a_program_that_its_importer_has_not_kept(tmp_path):
@@ -170,7 +184,7 @@ def test_a_program_that_its_importer_has_not_kept(tmp_path):
     assert tux.load(tmp_path / "out").program.damping == 0.85
 
 
-class Broken(tux.Program):
+class ProgramWithMistake(tux.Program):
     """A program with a mistake in one of its functions."""
 
     node = tux.Vertex(q=tux.value("f8", 2))
@@ -208,7 +222,7 @@ def no_such_field(tau):
 def test_what_plain_python_raises_is_a_program_error(mistake, what):
     edges = {"source": [1, 2], "target": [2, 3]}
     with pytest.raises(tux.ProgramError, match=what) as told:
-        tux.run(Broken(mistake=mistake), edges, jit=False, progress=False)
+        tux.run(ProgramWithMistake(mistake=mistake), edges, jit=False, progress=False)
     assert told.value.where.startswith(f"{__file__}:") and told.value.__cause__ is not None
 
 

@@ -5,10 +5,18 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux import UsageError
-from tux.api.progress import CLEAR, Lines, Notebook, OneLine, Quiet, told, watching
+from tux.api.progress import (
+    CLEAR,
+    Notebook,
+    OneLine,
+    ProgressLines,
+    WarningsOnly,
+    epoch_line,
+    watching,
+)
 
 RECORD = {"epoch": 3, "clock": 1, "seconds": 1.5, "rmse": 0.87654321, "edges_per_second": 1e6}
 
@@ -27,12 +35,12 @@ def play(progress):
 
 
 def test_an_epoch_in_one_line():
-    assert told(RECORD, 20) == "epoch 3 of 20: rmse 0.87654, 1.50 s"
-    assert told({"epoch": 1, "clock": 1, "seconds": 2.0}, 1) == "epoch 1 of 1: 2.00 s"
+    assert epoch_line(RECORD, 20) == "epoch 3 of 20: rmse 0.87654, 1.50 s"
+    assert epoch_line({"epoch": 1, "clock": 1, "seconds": 2.0}, 1) == "epoch 1 of 1: 2.00 s"
 
 
 def test_plain_lines_without_a_terminal(capsys):
-    assert type(play(None)) is Lines
+    assert type(play(None)) is ProgressLines
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert not out and lines[:2] == ["load ...", "data: 3 users"]
@@ -75,7 +83,7 @@ def test_a_bar_in_a_notebook(monkeypatch):
 
 
 def test_a_watcher_of_ones_own():
-    mine = Told()
+    mine = RecordingSilent()
     assert play(mine) is mine and mine.lines == ["data: 3 users"] and mine.records[-1] == (4, 4)
 
 
@@ -86,4 +94,4 @@ def test_what_is_no_watcher():
 
 def test_a_quiet_one_is_a_watcher():
     for name in ("phase", "share", "say", "warn", "epoch"):
-        assert callable(getattr(Quiet(), name))
+        assert callable(getattr(WarningsOnly(), name))

@@ -6,11 +6,11 @@ import signal
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 import tux
 from tux.arrays.arrow import read_parquet
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.runs.folder import read_metrics
 
 
@@ -19,7 +19,7 @@ def mf(data, **options):
     return tux.run(tux.MF(rank=4), data, progress=False, jit=False, **{"epochs": 2} | options)
 
 
-class Ends(Told):
+class EndsAfterEpoch(RecordingSilent):
     """A watcher that asks the run to end, as Ctrl-C does, when an epoch has ended."""
 
     def __init__(self, epoch):
@@ -93,7 +93,7 @@ def test_what_is_no_program(ratings):
 
 
 def test_ctrl_c_returns_the_model_so_far(ratings):
-    watch = Ends(2)
+    watch = EndsAfterEpoch(2)
     run = tux.run(tux.MF(rank=4), ratings, progress=watch, jit=False, epochs=50)
     assert run.interrupted and len(run.history) == 2 and run.results["epochs"] == 2
     assert np.array_equal(run.vertices["user"]["f"], mf(ratings).vertices["user"]["f"])
@@ -102,7 +102,9 @@ def test_ctrl_c_returns_the_model_so_far(ratings):
 
 def test_ctrl_c_with_a_folder(ratings, tmp_path):
     out = tmp_path / "out"
-    run = tux.run(tux.MF(rank=4), ratings, progress=Ends(1), jit=False, epochs=50, out=out)
+    run = tux.run(
+        tux.MF(rank=4), ratings, progress=EndsAfterEpoch(1), jit=False, epochs=50, out=out
+    )
     assert run.interrupted and tux.load(out).interrupted
     assert np.array_equal(tux.load(out).vertices["item"]["f"], run.vertices["item"]["f"])
 
@@ -110,7 +112,7 @@ def test_ctrl_c_with_a_folder(ratings, tmp_path):
 def test_sigterm_ends_the_process_after_the_folder_is_whole(ratings, tmp_path, monkeypatch):
     """So that `timeout` does not leave a script that goes on with half a model."""
 
-    class Terminates(Told):
+    class Terminates(RecordingSilent):
         def epoch(self, record, most):
             signal.raise_signal(signal.SIGTERM)
 
@@ -124,7 +126,7 @@ def test_sigterm_ends_the_process_after_the_folder_is_whole(ratings, tmp_path, m
 
 
 def test_ctrl_c_with_two_workers(ratings):
-    watch = Ends(3)
+    watch = EndsAfterEpoch(3)
     run = tux.run(tux.MF(rank=4), ratings, progress=watch, jit=False, epochs=10**6, workers=2)
     assert run.interrupted and 3 <= len(run.history) < 10**6
     assert np.isfinite(run.vertices["user"]["f"]).all()
@@ -133,7 +135,7 @@ def test_ctrl_c_with_two_workers(ratings):
 def test_the_second_ctrl_c_ends_at_once(ratings, monkeypatch):
     monkeypatch.setattr("tux.base.signals.IMPATIENT", 0.0)
 
-    class Twice(Told):
+    class Twice(RecordingSilent):
         def epoch(self, record, most):
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
@@ -191,11 +193,11 @@ def test_ids_come_back_as_they_were_given(users, tmp_path):
 def test_of_the_run_only_the_model_stays_in_memory(ratings):
     """Without the help of Python's collector of cycles, which may come by some runs later."""
     gc.collect()
-    before = {id(each) for each in gc.get_objects() if type(each) is Graph}
+    before = {id(each) for each in gc.get_objects() if type(each) is LocalGraph}
     gc.disable()
     try:
         run = mf(ratings)
-        held = [each for each in gc.get_objects() if type(each) is Graph]
+        held = [each for each in gc.get_objects() if type(each) is LocalGraph]
     finally:
         gc.enable()
     assert all(id(each) in before for each in held)

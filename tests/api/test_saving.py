@@ -15,7 +15,7 @@ def run(ratings):
     return tux.run(tux.MF(rank=4), ratings, progress=False, jit=False, epochs=2)
 
 
-def same(one, other):
+def same_runs(one, other):
     """Assert that two runs hold equal records, results, parameters, vertices and contexts; return
     True.
     """
@@ -34,9 +34,9 @@ def same(one, other):
 def test_saved_and_loaded(run, tmp_path):
     run.save(tmp_path / "deep" / "run")
     other = tux.load(tmp_path / "deep" / "run")
-    assert same(run, other) and other.folder == tmp_path / "deep" / "run"
+    assert same_runs(run, other) and other.folder == tmp_path / "deep" / "run"
     other.save(tmp_path / "again")
-    assert same(run, tux.load(tmp_path / "again"))
+    assert same_runs(run, tux.load(tmp_path / "again"))
     assert sorted(path.name for path in (tmp_path / "again").iterdir()) == [
         "B2SUMS",
         "metrics.jsonl",
@@ -68,10 +68,10 @@ def test_a_folder_is_not_written_over(run, tmp_path):
 
 
 def test_nothing_is_left_of_a_run_that_cannot_be_saved(run, tmp_path, monkeypatch):
-    def full(*given):
+    def raise_disk_full(*given):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(saving, "write_tables", full)
+    monkeypatch.setattr(saving, "write_tables", raise_disk_full)
     with pytest.raises(tux.DiskError, match="No space left"):
         run.save(tmp_path / "run1")
     assert [*tmp_path.iterdir()] == []

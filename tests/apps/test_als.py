@@ -4,13 +4,13 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.team import trained
-from support.oracles.als_oracle import Factors
-from support.programs.programs import both, column, drive, executed, start
+from support.machines.team import train_team
+from support.oracles.als_oracle import AlsFactors
+from support.programs.programs import both, column, drive, run_steps, start
 
 from tux.apps.als import ALS
 from tux.apps.als.edges import weigh
-from tux.apps.als.quality import gram_of, judged, rate
+from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
@@ -55,12 +55,12 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 def halves(program, worker, number=4):
     """Return the objective after each half of an epoch, and the oracle's."""
     drive(worker, *program.setup())
-    truth = Factors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
+    truth = AlsFactors(program, column(worker, "user", "f"), column(worker, "item", "f"), EDGES)
     found, expected = [], []
     for half in range(number):
         ends = ("user", "item") if half % 2 == 0 else ("item", "user")
         drive(worker, *program._half(*ends, ALONE), *gram_of(program, "user"))
-        drive(worker, *judged(program, held_out=False))
+        drive(worker, *quality_stages(program, held_out=False))
         truth.half(half % 2)
         found.append(worker.tau.objective)
         expected.append(truth.objective())
@@ -102,7 +102,7 @@ def test_predictions_and_the_error_on_held_out_ratings(jit, how):
     program = ALS(rank=4, **how)
     worker = start(program, EDGES, HELD, jit=jit)
     drive(worker, *program.setup(), *program.stages(ALONE))
-    *_, score = executed(worker, *program.evaluate(Cluster(has_test=True)), Score(rate))
+    *_, score = run_steps(worker, *program.evaluate(Cluster(has_test=True)), Score(rate))
     f = {name: column(worker, name, "f").astype(float) for name in ("user", "item")}
     mean = 0 if program.implicit else EDGES.fields["value"].mean()
     rated = [
@@ -130,7 +130,7 @@ def test_vertices_without_ratings_have_no_factors():
 
 def history(k=1, by="bicut", slack=0, **how):
     """Return records of a run of k workers, and the predictions of all pairs."""
-    team = trained(
+    team = train_team(
         ALS(rank=5, **how), EDGES, 3, HELD, k=k, by=by, slack=slack, delivery=1, jit=True
     )
     f = team.gather("user", "f") @ team.gather("item", "f").T

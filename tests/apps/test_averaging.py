@@ -7,7 +7,7 @@ import pytest
 from support.machines.team import Team
 from support.oracles import blockpg_oracle
 from support.oracles.blockpg_oracle import Data
-from support.oracles.linear_oracle import MADE, fit, found, objective
+from support.oracles.linear_oracle import MADE, fit, objective, result_of
 
 from tux.apps.linear.copies import RULES
 from tux.apps.linear.linear import Linear
@@ -86,7 +86,7 @@ def test_a_feature_of_one_worker_is_not_averaged():
 )
 def test_the_optimum_on_any_number_of_workers(k, rule):
     team = fit(MADE, k=k, solver="averaging", average=rule, l2=0.5, fit_intercept=True)
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l2=0.5), rel=1e-9)
     assert said <= blockpg_oracle.solve(MADE, 0, 0.5, True)[0] * 1.001
 
@@ -94,7 +94,7 @@ def test_the_optimum_on_any_number_of_workers(k, rule):
 @pytest.mark.slow
 def test_the_optimum_with_both_penalties():
     team = fit(MADE, solver="averaging", penalty="elastic", decay=0.2)
-    assert found(team)[0] <= blockpg_oracle.solve(MADE, 1.0, 1.0)[0] * 1.001
+    assert result_of(team)[0] <= blockpg_oracle.solve(MADE, 1.0, 1.0)[0] * 1.001
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from support.machines.blockpg_team import MADE, fit, found, unbalanced
+from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_samples
 from support.machines.team import Team
 from support.oracles import blockpg_oracle as oracle
-from support.oracles.blockpg_oracle import Data, drawn
+from support.oracles.blockpg_oracle import Data, draw_samples
 
 from tux.apps.blockpg import passes, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
 from tux.io.samples import read_samples
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 
 REAL = {
     "generated-20k-50k.gz": (2, 11169.26448),
@@ -24,19 +24,19 @@ REAL = {
 }
 
 
-def reaches(team, data, share, l1, l2=0.0, intercept=False):
+def check_optimum(team, data, share, l1, l2=0.0, intercept=False):
     """Assert that the model is within `share` of the optimum, and that the program reports its
     objective. Return the weights.
     """
     best, _, _ = oracle.solve(data, l1, l2, intercept)
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     assert said == pytest.approx(oracle.objective(data, w, l1, l2, b), rel=1e-9)
     assert best * (1 - 1e-10) <= said <= best * (1 + share)
-    assert all(np.isfinite(team.history("objective"))) and falls(team)
+    assert all(np.isfinite(team.history("objective"))) and never_rises(team)
     return w
 
 
-def falls(team):
+def never_rises(team):
     """Return whether the objective never rises, apart from its own rounding."""
     objective = np.array(team.history("objective"))
     return (np.diff(objective) <= 1e-11 * objective[:-1]).all()
@@ -48,8 +48,8 @@ def falls(team):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("l1", [0.3, 2.0])
 def test_the_optimum_on_one_worker(seed, l1):
-    data = drawn(seed=seed)
-    reaches(fit(data, l1=l1, seed=seed), data, 1e-9, l1)
+    data = draw_samples(seed=seed)
+    check_optimum(fit(data, l1=l1, seed=seed), data, 1e-9, l1)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_optimum_on_one_worker(seed, l1):
 )
 def test_the_optimum_on_several_workers(k, slack):
     team = fit(MADE, k=k, slack=slack, delivery=k + slack, blocks=8)
-    reaches(team, MADE, 1e-6, 1.0)
+    check_optimum(team, MADE, 1e-6, 1.0)
     assert all(
         each == team.history("objective")
         for each in (team.history("objective", rank) for rank in range(k))
@@ -76,16 +76,16 @@ def test_the_optimum_on_several_workers(k, slack):
 
 @pytest.mark.parametrize("blocks", [1, 3, 40])
 def test_blocks_on_one_worker(blocks):
-    reaches(fit(MADE, blocks=blocks, epochs=1000), MADE, 1e-7, 1.0)
+    check_optimum(fit(MADE, blocks=blocks, epochs=1000), MADE, 1e-7, 1.0)
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_on_one_worker(real_data, name):
-    real(real_data / "libsvm" / name, *REAL[name], 1e-7)
+    check_known_optimum(real_data / "libsvm" / name, *REAL[name], 1e-7)
 
 
 def test_real_data_on_two_workers(real_data):
-    real(
+    check_known_optimum(
         real_data / "libsvm" / "generated-20k-50k.gz",
         *REAL["generated-20k-50k.gz"],
         1e-6,
@@ -94,20 +94,20 @@ def test_real_data_on_two_workers(real_data):
     )
 
 
-def real(path, l1, best, share, **options):
+def check_known_optimum(path, l1, best, share, **options):
     """Assert that the known optimum of a file is reached, and that the objective is that of the
     weights.
     """
     samples = read_samples(path)
     team = Team(
         BlockPG(l1=l1, tol=1e-10),
-        labelled(samples, BlockPG()),
+        samples_to_edges(samples, BlockPG()),
         jit=True,
         by="source",
         **{"k": 1, **options},
     ).train(300, every=1000)
-    said, w, _ = found(team)
-    assert best * (1 - 1e-8) <= said <= best * (1 + share) and falls(team)
+    said, w, _ = result_of(team)
+    assert best * (1 - 1e-8) <= said <= best * (1 + share) and never_rises(team)
     edges = samples.edges
     margins = np.bincount(
         edges.src, edges.fields["value"] * w[edges.dst], minlength=len(samples.label)
@@ -124,23 +124,23 @@ def real(path, l1, best, share, **options):
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("l1", "l2"), [(1.0, 1.0), (0.0, 1.0)])
 def test_elastic_net(k, l1, l2):
-    reaches(fit(MADE, k=k, l1=l1, l2=l2, blocks=8 if k > 1 else 0), MADE, 1e-7, l1, l2)
+    check_optimum(fit(MADE, k=k, l1=l1, l2=l2, blocks=8 if k > 1 else 0), MADE, 1e-7, l1, l2)
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_intercept(k):
-    data = unbalanced()
+    data = unbalanced_samples()
     team = fit(data, k=k, fit_intercept=True, blocks=8 if k > 1 else 0)
-    reaches(team, data, 1e-7, 1.0, intercept=True)
+    check_optimum(team, data, 1e-7, 1.0, intercept=True)
     b = oracle.solve(data, 1.0, intercept=True)[2]
-    assert b < -1 and found(team)[2] == pytest.approx(b, abs=1e-3)
+    assert b < -1 and result_of(team)[2] == pytest.approx(b, abs=1e-3)
 
 
 def test_an_intercept_alone():
     """Without weights, the intercept is the logarithm of the odds."""
-    data = unbalanced()
+    data = unbalanced_samples()
     team = fit(data, l1=1e4, fit_intercept=True)
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     share = (data.y > 0).mean()
     assert (
         len(team.records[0]) < 5
@@ -161,22 +161,22 @@ def test_weights_of_samples_and_classes(k):
         .astype("f8")
     )
     team = fit(data, k=k, positive_weight=2.5, blocks=8 if k > 1 else 0)
-    reaches(team, data._replace(c=np.where(data.y > 0, 2.5, 1) * data.c), 1e-7, 1.0)
+    check_optimum(team, data._replace(c=np.where(data.y > 0, 2.5, 1) * data.c), 1e-7, 1.0)
 
 
 def test_a_weight_of_two_is_the_sample_twice():
     twice = Data(*(np.concatenate([each, each[:50]]) for each in MADE))
     weighed = MADE._replace(c=np.where(np.arange(len(MADE.y)) < 50, 2.0, 1.0))
     one, other = (fit(data) for data in (twice, weighed))
-    assert found(one)[0] == pytest.approx(found(other)[0], rel=1e-10)
-    np.testing.assert_allclose(found(one)[1], found(other)[1], atol=1e-4)
+    assert result_of(one)[0] == pytest.approx(result_of(other)[0], rel=1e-10)
+    np.testing.assert_allclose(result_of(one)[1], result_of(other)[1], atol=1e-4)
 
 
 def test_a_large_penalty_leaves_no_weight():
     edge = oracle.steepest(MADE)
-    said, w, _ = found(fit(MADE, l1=edge * 1.001))
+    said, w, _ = result_of(fit(MADE, l1=edge * 1.001))
     assert not w.any() and said == pytest.approx(len(MADE.y) * math.log(2), rel=1e-12)
-    assert found(fit(MADE, l1=edge * 0.999))[1].any()
+    assert result_of(fit(MADE, l1=edge * 0.999))[1].any()
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -194,7 +194,7 @@ def test_a_path_of_penalties(k):
         best, w, _ = oracle.solve(MADE, penalty)
         assert best * (1 - 1e-9) <= record["objective"] <= best * (1 + 1e-6)
     nonzeros = [record["nonzeros"] for record in last.values()]
-    assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(found(team)[1])
+    assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(result_of(team)[1])
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 7])
@@ -217,9 +217,9 @@ ILL = {
     "samples without features": (ZERO, 1.0),
     "a feature of ones": (MADE._replace(x=np.column_stack([MADE.x, np.ones(len(MADE.y))])), 1.0),
     "a feature of none": (MADE._replace(x=np.column_stack([MADE.x, np.zeros(len(MADE.y))])), 1.0),
-    "large values": (drawn(scale=1e3), 1e3),
-    "large values, small penalty": (drawn(scale=1e3), 1.0),
-    "small values": (drawn(scale=1e-3), 1e-3),
+    "large values": (draw_samples(scale=1e3), 1e3),
+    "large values, small penalty": (draw_samples(scale=1e3), 1.0),
+    "small values": (draw_samples(scale=1e-3), 1e-3),
     "values of all sizes": (MIXED, 1.0),
     "correlated": (
         MADE._replace(
@@ -229,7 +229,7 @@ ILL = {
         ),
         1.0,
     ),
-    "separable": (drawn(noise=0), 0.01),
+    "separable": (draw_samples(noise=0), 0.01),
     "one class": (MADE._replace(y=np.ones(len(MADE.y))), 1.0),
     "one sample": (Data(np.array([[1.0, 2.0, 0.5]]), np.ones(1), np.ones(1)), 0.1),
     "two samples": (
@@ -242,7 +242,7 @@ ILL = {
 @pytest.mark.parametrize("name", ILL)
 def test_ill_made_data(name):
     data, l1 = ILL[name]
-    reaches(fit(data, l1=l1, epochs=2000), data, 1e-7, l1)
+    check_optimum(fit(data, l1=l1, epochs=2000), data, 1e-7, l1)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_ill_made_data(name):
 )
 def test_ill_made_data_on_workers(name):
     data, l1 = ILL[name]
-    reaches(fit(data, l1=l1, epochs=1000, k=2, slack=1, blocks=8), data, 1e-6, l1)
+    check_optimum(fit(data, l1=l1, epochs=1000, k=2, slack=1, blocks=8), data, 1e-6, l1)
 
 
 # Passes.
@@ -263,22 +263,22 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
     """Without damping, features of a block that say the same step over each other; F still
     falls, and to its minimum.
     """
-    data, undone, accept = drawn(n=60, p=20, share=1.0), [], passes.accept
+    data, undone, accept = draw_samples(n=60, p=20, share=1.0), [], passes.accept
     data.x[:] = (data.x + 3 * data.x[:, :1]).astype("f4")
 
-    def watched(tau, p):
+    def record_undone(tau, p):
         accept(tau, p)
         undone.append((bool(tau.undone), float(tau.stiff)))
 
-    monkeypatch.setattr(passes, "accept", watched)
+    monkeypatch.setattr(passes, "accept", record_undone)
     monkeypatch.setattr(start, "CROWD", 0.0)
     team = fit(data, blocks=2, k=k, epochs=400)
     objective, back = np.array(team.history("objective")), np.array([each for each, _ in undone])
     assert back.sum() > 3 and max(stiff for _, stiff in undone) >= 4
-    assert np.isfinite(objective).all() and falls(team)
+    assert np.isfinite(objective).all() and never_rises(team)
     before = np.concatenate([[len(data.y) * math.log(2)], objective[:-1]])
     np.testing.assert_allclose(objective[back], before[back], rtol=1e-11)
-    reaches(team, data, 1e-4, 1.0)
+    check_optimum(team, data, 1e-4, 1.0)
 
 
 def test_ends_by_change_and_by_gap():
@@ -297,7 +297,7 @@ def test_ends_by_change_and_by_gap():
 )
 def test_duality_gap(case):
     """Never less than what is missing, and nothing in the end."""
-    data = unbalanced() if "fit_intercept" in case else MADE
+    data = unbalanced_samples() if "fit_intercept" in case else MADE
     team = fit(data, every=1, **case)
     best, _, _ = oracle.solve(
         data, case.get("l1", 1.0), case.get("l2", 0.0), case.get("fit_intercept", False)
@@ -313,7 +313,7 @@ def test_no_gap_without_a_penalty():
 @pytest.mark.parametrize("blocks", [0, 3])
 def test_compiled_as_plain(blocks):
     """Sums in single precision may be taken in another order."""
-    data = drawn(n=14, p=6, share=0.5)
+    data = draw_samples(n=14, p=6, share=0.5)
     compiled, plain = (
         fit(data, jit=jit, l1=0.2, tol=1e-11, blocks=blocks) for jit in (True, False)
     )
@@ -323,7 +323,7 @@ def test_compiled_as_plain(blocks):
     assert compiled.history("objective")[-1] == pytest.approx(
         plain.history("objective")[-1], rel=1e-9
     )
-    np.testing.assert_allclose(found(compiled)[1], found(plain)[1], atol=1e-4)
+    np.testing.assert_allclose(result_of(compiled)[1], result_of(plain)[1], atol=1e-4)
 
 
 # The place of data, and the messages.
@@ -332,19 +332,19 @@ def test_compiled_as_plain(blocks):
 def test_samples_are_whole_and_features_cut():
     team = fit(MADE, k=2, blocks=8, epochs=4)
     assert all(
-        not worker.graph.vertices["sample"].cut and worker.graph.vertices["feature"].cut
+        not worker.graph.vertices["sample"].is_cut and worker.graph.vertices["feature"].is_cut
         for worker in team.workers
     )
     assert sum(worker.graph.vertices["sample"].n_train for worker in team.workers) == len(MADE.y)
-    assert set(team.sent()) == {"feature", "tau"} and team.sent()["feature"] > 0
+    assert set(team.total_sent()) == {"feature", "tau"} and team.total_sent()["feature"] > 0
 
 
 def test_masters_hold_what_mirrors_do_not():
     team = fit(MADE, k=2, blocks=8, epochs=1)
     both = {"w", "active", "g", "s"}
     for worker in team.workers:
-        assert set(worker.tables["feature"].seen("exchange")[0].names) == both | {"used"}
-        assert set(worker.server.tables["feature"].seen("apply")[0].names) == both | {
+        assert set(worker.tables["feature"].visible_fields("exchange")[0].names) == both | {"used"}
+        assert set(worker.server.tables["feature"].visible_fields("apply")[0].names) == both | {
             "before",
             "moved",
             "rests",
@@ -364,7 +364,7 @@ def test_slopes_go_up_and_weights_down():
     up = 1 + 3 + 1  # in set-up, in each pass, for the last duality gap
     down = up + 3  # and to settle each pass, which asks for nothing
     assert away > 0
-    assert sum(worker.dense()["feature"] for worker in team.workers) == away * (
+    assert sum(worker.total_dense()["feature"] for worker in team.workers) == away * (
         up * 2 * 8 + down * (8 + 1)
     )
 

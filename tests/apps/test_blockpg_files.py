@@ -10,7 +10,7 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
@@ -48,8 +48,8 @@ def weights(folder):
 
 def test_a_run_from_files_is_one_from_memory(files):
     train, test = MADE.split()
-    known = labelled(train, BlockPG())
-    result = run(BlockPG(l1=3.0), known, labelled(test, BlockPG(), known))
+    known = samples_to_edges(train, BlockPG())
+    result = run(BlockPG(l1=3.0), known, samples_to_edges(test, BlockPG(), known))
     told = last(files / "run")
     assert told["objective"] == pytest.approx(result.records[-1]["objective"], rel=1e-12)
     for name in ("test_logloss", "test_accuracy", "test_auc"):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.machines.blockpg_team import MADE, found
+from support.machines.blockpg_team import MADE, result_of
 from support.machines.team import Team
 from support.oracles import blockpg_oracle as oracle
 
@@ -22,7 +22,7 @@ TEN = np.arange(40) // 4  # groups of MADE's features
 FEW = np.array([*[0] * 12, *[1] * 9, *range(2, 21)])
 
 
-def grouped(group, data=MADE, k=1, slack=0, **parameters):
+def train_groups(group, data=MADE, k=1, slack=0, **parameters):
     given = data.edges()
     given = EdgeData(
         given.ends, given.ids, given.src, given.dst, given.fields,
@@ -44,8 +44,8 @@ def grouped(group, data=MADE, k=1, slack=0, **parameters):
     ids=lambda value: "" if isinstance(value, int) else "ten" if value is TEN else "few",
 )
 def test_the_optimum_by_groups(group, k, slack, blocks):
-    team = grouped(group, k=k, slack=slack, blocks=blocks)
-    said, w, b = found(team)
+    team = train_groups(group, k=k, slack=slack, blocks=blocks)
+    said, w, b = result_of(team)
     best, _, _ = oracle.solve(MADE, 1.0)
     assert said == pytest.approx(oracle.objective(MADE, w, 1.0), rel=1e-9)
     assert best * (1 - 1e-10) <= said <= best * (1 + 1e-6)
@@ -66,7 +66,7 @@ def test_the_optimum_where_a_group_says_the_same_over():
     for k in (1, 2):
         assert (
             best * (1 - 1e-10)
-            <= found(grouped(np.arange(40) // 10, data, k=k, tol=1e-10))[0]
+            <= result_of(train_groups(np.arange(40) // 10, data, k=k, tol=1e-10))[0]
             <= best * (1 + 1e-6)
         )
 
@@ -76,7 +76,9 @@ def test_a_block_is_a_group(group, blocks):
     """With one worker a block is a clock; what else takes clocks is the same with groups of one
     feature.
     """
-    clocks = [team.records[0][0]["clock"] for team in (grouped(group), grouped(np.arange(40)))]
+    clocks = [
+        team.records[0][0]["clock"] for team in (train_groups(group), train_groups(np.arange(40)))
+    ]
     assert clocks[1] - clocks[0] == 40 - blocks
 
 

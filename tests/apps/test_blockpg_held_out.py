@@ -2,22 +2,23 @@
 
 import numpy as np
 import pytest
-from support.machines.blockpg_team import MADE, fit, found
+from support.machines.blockpg_team import MADE, fit, result_of
 from support.oracles import blockpg_oracle as oracle
-from support.oracles.blockpg_oracle import Data, drawn
+from support.oracles.blockpg_oracle import Data, draw_samples
 
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_held_out_samples(k, intercept):
     train, test = (
-        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
+        Data(*(each[rows] for each in draw_samples(n=240)))
+        for rows in (slice(150), slice(150, None))
     )
     assert test.x.any(1).all()
     team = fit(
         train, test, k=k, blocks=8 if k > 1 else 0, every=1, epochs=5, fit_intercept=intercept
     )
-    _, w, b = found(team)
+    _, w, b = result_of(team)
     margins, last = test.x @ w + b, team.records[0][-1]
     assert last["test_logloss"] == pytest.approx(
         np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
@@ -33,7 +34,8 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
     workers.
     """
     train, test = (
-        Data(*(each[rows] for each in drawn(n=240))) for rows in (slice(150), slice(150, None))
+        Data(*(each[rows] for each in draw_samples(n=240)))
+        for rows in (slice(150), slice(150, None))
     )
     bare = np.arange(len(test.y)) % 4 == 0
     for mixed in (
@@ -43,7 +45,7 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
         team = fit(
             train, mixed, k=k, blocks=8 if k > 1 else 0, every=1, epochs=3, fit_intercept=intercept
         )
-        _, w, b = found(team)
+        _, w, b = result_of(team)
         margins, last = mixed.x @ w + b, team.records[0][-1]
         assert last["test_logloss"] == pytest.approx(
             np.logaddexp(0, -mixed.y * margins).mean(), rel=1e-9
@@ -54,16 +56,16 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
 
 
 def test_features_that_training_has_not_seen_count_nothing():
-    test = drawn(n=30, p=60, seed=4)
+    test = draw_samples(n=30, p=60, seed=4)
     team = fit(MADE, test, every=1, epochs=3)
-    margins = test.x[:, :40] @ found(team)[1][:40]
+    margins = test.x[:, :40] @ result_of(team)[1][:40]
     assert team.records[0][-1]["test_logloss"] == pytest.approx(
         np.logaddexp(0, -test.y * margins).mean(), rel=1e-9
     )
 
 
 def test_one_class_has_no_area():
-    test = drawn(n=20, seed=4)._replace(y=np.ones(20))
+    test = draw_samples(n=20, seed=4)._replace(y=np.ones(20))
     last = fit(MADE, test, every=1, epochs=2).records[0][-1]
     assert "test_auc" not in last and last["test_logloss"] > 0
 

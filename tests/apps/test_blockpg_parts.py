@@ -7,7 +7,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.blockpg_team import MADE, fit, found, unbalanced
+from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_samples
 
 from tux.apps.blockpg import coordinate, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
@@ -26,7 +26,7 @@ def test_renew():
             Row(label=label, m=m, c=c, near=3),
             Row(stiff=2.0, floor=0.25, crowd=0.1, loss=0.0),
         )
-        logistic.renew(sample, tau)
+        logistic.renew_model(sample, tau)
         chance = 1 / (1 + np.exp(min(label * m, 700)))
         assert tau.loss == pytest.approx(c * np.logaddexp(0, -label * m))
         assert sample.r == pytest.approx(-label * c * chance, rel=1e-12, abs=1e-300)
@@ -72,9 +72,9 @@ def test_gather():
 )
 def test_features_at_rest_wake_before_a_full_pass(full, active, w, g, wakes):
     feature, tau = Row(active=active, w=w, g=0.0), Row(full=full, l1=0.5)
-    coordinate.look(feature, entries([2, -1], r=[g, g]), tau)
+    coordinate.add_resting_slope(feature, entries([2, -1], r=[g, g]), tau)
     assert feature.g == (g if full and not active else 0)
-    coordinate.rouse(feature, tau)
+    coordinate.wake_by_slope(feature, tau)
     assert feature.active == wakes
 
 
@@ -115,7 +115,7 @@ def test_features_that_have_long_been_at_zero_add_nothing_to_sums():
     feature = Row(w=0.0, before=0.0, moved=rng.normal(size=3), rests=0)
     for number, w in enumerate((2.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0)):
         feature.w, tau.at = w, number % 3
-        span.displaced(feature, tau, Row(l2=1.0))
+        span.add_displacement(feature, tau, Row(l2=1.0))
         assert feature.rests == (0, 0, 1, 2, 3, 3, 0)[number]
         feature.before = w
     assert (tau.absolute, tau.square, tau.nonzero) == (3, 5, 2)
@@ -237,9 +237,9 @@ def test_a_table_of_the_path():
 def test_an_export_is_a_fitted_estimator():
     """The lines that docs/blockpg.md shows."""
     LogisticRegression = pytest.importorskip("sklearn.linear_model").LogisticRegression
-    data = unbalanced()
+    data = unbalanced_samples()
     team = fit(data, fit_intercept=True)
-    _, w, b = found(team)
+    _, w, b = result_of(team)
     ids = {"feature": np.arange(data.x.shape[1])}
     held = {"feature": {"w": w}, "tau": {"b": np.array([b])}}
     model = weights.sklearn(BlockPG(negative="ham", positive="spam"), Model(held, ids))

@@ -10,10 +10,10 @@ from types import SimpleNamespace as Row
 import cpus
 import numpy as np
 import pytest
-from support.machines.blockpg_team import MADE, fit, found, unbalanced
+from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_samples
 from support.machines.team import Team
 from support.oracles import blockpg_oracle as oracle
-from support.oracles.blockpg_oracle import Data, drawn
+from support.oracles.blockpg_oracle import Data, draw_samples
 
 from tux.apps.blockpg import rounding
 from tux.apps.blockpg.blockpg import BlockPG
@@ -22,7 +22,7 @@ from tux.engine.training import Training
 SELF = Path(__file__)
 
 
-def flat():
+def flat_samples():
     """Return columns that add up to the intercept's. Along them the loss is flat and the penalty is
     not, so searches go far.
     """
@@ -33,18 +33,18 @@ def flat():
     return Data(x.astype("f4").astype("f8"), y, np.ones(300))
 
 
-def correlated():
+def correlated_samples():
     shift = 3 * np.random.default_rng(5).normal(size=(150, 1))
     return MADE._replace(x=(MADE.x + shift).astype("f4").astype("f8"))
 
 
 CASES = {
-    "flat": (flat(), {"fit_intercept": True, "tol": 1e-12}),
-    "flat, to no change": (flat(), {"fit_intercept": True, "tol": 0.0}),
-    "correlated": (correlated(), {"fit_intercept": True}),
-    "large values": (drawn(scale=1e3), {"l1": 1.0}),
+    "flat": (flat_samples(), {"fit_intercept": True, "tol": 1e-12}),
+    "flat, to no change": (flat_samples(), {"fit_intercept": True, "tol": 0.0}),
+    "correlated": (correlated_samples(), {"fit_intercept": True}),
+    "large values": (draw_samples(scale=1e3), {"l1": 1.0}),
     "elastic net": (MADE, {"l2": 0.5}),
-    "unbalanced": (unbalanced(), {"fit_intercept": True}),
+    "unbalanced": (unbalanced_samples(), {"fit_intercept": True}),
 }
 
 
@@ -72,7 +72,7 @@ def test_no_run_ends_below_the_minimum(k):
     data, parameters = CASES["flat"]
     team = fit(data, k=k, every=1, blocks=8 if k > 1 else 0, **parameters)
     best, _, _ = oracle.solve(data, 1.0, intercept=True)
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     assert said == pytest.approx(oracle.objective(data, w, 1.0, b=b), rel=1e-13)
     assert best * (1 - 1e-12) <= said <= best * (1 + 1e-3)
     assert min(team.history("duality_gap")) >= -1e-13 * best
@@ -120,7 +120,7 @@ def test_errors_of_a_pass_and_a_search():
     tau = context()
     rounding.after_pass(tau)
     assert (tau.last_error, tau.error, tau.errors.tolist()) == (5, 6, [1, 1, 4])
-    assert rounding.of_search(tau) == 10.5  # a constant is exact
+    assert rounding.search_error(tau) == 10.5  # a constant is exact
     rounding.after_search(tau, Row(tol=0.0))
     assert (tau.error, tau.errors.tolist(), tau.anew) == (16.5, [1, 11.5, 4], False)
 
@@ -141,7 +141,9 @@ def test_margins_are_made_anew_where_they_may_have_drifted_and_at_the_end(taken,
 
 def test_a_search_that_gains_no_more_than_rounding_is_refused():
     tau = context(x=np.array([10.0, 0, 0, 0]), errors=np.array([1e5, 0, 0]))
-    assert not rounding.lowers(100 * (1 - 1e-10), tau) and rounding.lowers(100 * (1 - 1e-9), tau)
+    assert not rounding.is_lower(100 * (1 - 1e-10), tau) and rounding.is_lower(
+        100 * (1 - 1e-9), tau
+    )
 
 
 def test_a_gap_of_zero_ends_no_run_unless_asked_for():

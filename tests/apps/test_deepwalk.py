@@ -51,7 +51,7 @@ def expected_centre(u, contexts, negatives, a):
         v += g * old
 
 
-def exact(edges, field):
+def double_rows(edges, field):
     """Return rows in double precision; rows that are the same object stay so."""
     known = {}
     return [
@@ -74,7 +74,7 @@ def test_a_centre_is_the_formula(m, n):
     rng = np.random.default_rng(2)
     near, far = rng.permutation(np.arange(1, 9))[:m], rng.permutation(11)[:n]
     near[0], far[0] = 1, 4
-    u, rows = exact(path, "u")[0], exact(path + noise, "c")
+    u, rows = double_rows(path, "u")[0], double_rows(path + noise, "c")
     expected_centre(u, [rows[k] for k in near], [rows[9 + k] for k in far], 0.2)
     at = [np.concatenate([each, np.zeros(4, int)]) for each in (near, far)]
     skipgram.centre(
@@ -99,7 +99,7 @@ def test_learn_goes_through_a_walk(share):
     p = Row(window=3, negatives=2, dimensions=5, learning_rate=np.float32(0.1))
     path, noise = nodes(8, 5), nodes(7, 5, seed=1)
     path[6].node = path[2].node  # a walk that comes by twice
-    u, c, others = exact(path, "u"), exact(path, "c"), exact(noise, "c")
+    u, c, others = double_rows(path, "u"), double_rows(path, "c"), double_rows(noise, "c")
     skipgram.learn(
         path, noise, p, Stream(np.array([9], np.uint64)), np.float32(0.25), np.float32(share)
     )
@@ -214,7 +214,7 @@ def test_untrained_vectors_do_not_tell_them_apart():
     assert told_apart(rng.uniform(-1, 1, (80, 16))) < 0.7
 
 
-def single(program, edges, jit=True):
+def train_vectors(program, edges, jit=True):
     """Return vectors by dense index, after an epoch on one worker."""
     team = Team(program, edges, k=1, jit=jit).train(1)
     return team.gather("node", "u"), team.gather("node", "c")
@@ -227,8 +227,8 @@ TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 
 def test_compiled_or_not_is_the_same(more):
     edges = EdgeData.of(("node", "node"), [0, 1, 2, 2], [1, 2, 3, 2], {}, vertices={"node": [9]})
     for one, other in zip(
-        single(DeepWalk(**TINY, **more), edges),
-        single(DeepWalk(**TINY, **more), edges, jit=False),
+        train_vectors(DeepWalk(**TINY, **more), edges),
+        train_vectors(DeepWalk(**TINY, **more), edges, jit=False),
         strict=True,
     ):
         np.testing.assert_allclose(one, other, atol=1e-5)

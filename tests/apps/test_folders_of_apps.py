@@ -87,7 +87,7 @@ def rows(result, kind):
     }
 
 
-def same(one, other, *kinds):
+def check_same_fields(one, other, *kinds):
     """Assert that two runs have learned the same fields of some vertex types. They may differ by
     the rounding of changes, which a single worker does not send to itself.
     """
@@ -98,12 +98,12 @@ def same(one, other, *kinds):
             np.testing.assert_allclose(array, others[name], rtol=1e-5, atol=1e-6)
 
 
-def known(edges):
+def sample_fields(edges):
     """Return the fields of samples as lists, by name."""
     return {name: values.tolist() for name, values in edges.vertex_fields["sample"].items()}
 
 
-def told(result):
+def last_metrics(result):
     """Return the metrics of the last epoch, which may differ by rounding."""
     return pytest.approx({name: result.records[-1].get(name) for name in TESTED}, rel=1e-6)
 
@@ -118,8 +118,11 @@ def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
     program = BlockPG(l1=0.5, blocks=4)
     stored = fit(program, "parts", "test.svm", epochs=4)
     direct = fit(program, "train.svm", "test.svm", epochs=4, workers=k)
-    assert told(stored).expected == told(direct) and stored.records[-1]["test_auc"] is not None
-    same(stored, direct, "feature")
+    assert (
+        last_metrics(stored).expected == last_metrics(direct)
+        and stored.records[-1]["test_auc"] is not None
+    )
+    check_same_fields(stored, direct, "feature")
     for result in (stored, direct):
         parameters = result.worker.program.parameters
         assert (parameters["negative"], parameters["positive"]) == ("-1", "+1")
@@ -176,13 +179,18 @@ def test_a_table_with_weights(here, tux):
     stored, direct = (
         load(BlockPG(), source, "mail.csv", Reading(**how)) for source in ("parts", "mail.csv")
     )
-    assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
+    assert sample_fields(stored.train) == sample_fields(direct.train) and sample_fields(
+        stored.test
+    ) == sample_fields(direct.test)
     assert (
-        set(known(stored.train)["weight"]) == {1, 2, 3} and len(known(stored.test)["label"]) == 120
+        set(sample_fields(stored.train)["weight"]) == {1, 2, 3}
+        and len(sample_fields(stored.test)["label"]) == 120
     )
     assert tux("partition mail.csv --parts 2 --method bicut --label kind --out plain")[0] == 0
     with pytest.raises(AssertionError):
-        same(*(fit(BlockPG(blocks=2), folder) for folder in ("parts", "plain")), "feature")
+        check_same_fields(
+            *(fit(BlockPG(blocks=2), folder) for folder in ("parts", "plain")), "feature"
+        )
 
 
 def test_labels_of_another_file_and_weights_of_one(samples, tux):
@@ -194,7 +202,9 @@ def test_labels_of_another_file_and_weights_of_one(samples, tux):
         tux("partition bare.svm --parts 1 --method bicut --labels labels.txt --out parts")[0] == 0
     )
     assert tux("partition train.svm --parts 1 --method bicut --out others")[0] == 0
-    assert known(load(BlockPG(), "parts").train) == known(load(BlockPG(), "others").train)
+    assert sample_fields(load(BlockPG(), "parts").train) == sample_fields(
+        load(BlockPG(), "others").train
+    )
     assert tux("partition bare.svm --parts 1 --method bicut --out none")[0] == 0
     with pytest.raises(
         DataError, match="(?s)its sources have no labels.*--help|its samples have no labels"
@@ -229,7 +239,7 @@ def test_programs_without_labels_take_the_folder_too(here, tux):
     assert tux("partition x.svm --parts 1 --method bicut --out parts")[0] == 0 and read_manifest(
         here / "parts"
     ).classes == ["0", "1"]
-    same(
+    check_same_fields(
         *(fit(MF(rank=2, learning_rate=0.01), source) for source in ("parts", "x.svm")),
         "item",
         "user",
@@ -293,7 +303,7 @@ def test_one_part_of_ratings(here, tux):
     stored, direct = (
         fit(MF(rank=2, learning_rate=0.01), source, "r.csv") for source in ("parts", "r.csv")
     )
-    same(stored, direct, "user", "item")
+    check_same_fields(stored, direct, "user", "item")
     assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
 
 
@@ -314,7 +324,7 @@ def test_walks_on_a_folder(here, tux, k, weighted):
     program = DeepWalk(**WALKS, weighted=weighted)
     stored = fit(program, "parts", epochs=1)
     direct = fit(program, "g.parquet", epochs=1, workers=k, partitioner="random")
-    same(stored, direct, "node")
+    check_same_fields(stored, direct, "node")
     assert set(stored.worker.graph.vertices["node"].ids.values.tolist()) == set(ids.tolist())
 
 

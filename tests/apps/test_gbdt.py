@@ -6,12 +6,12 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.oracles.gbdt_oracle import FIELDS, drawn, edges_of, grow, scored
+from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow, score_samples
 
 from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins
 from tux.apps.gbdt.gbdt import GBDT
-from tux.apps.gbdt.growing import between, units
+from tux.apps.gbdt.growing import cuts_between, set_units
 from tux.apps.gbdt.losses import LOSSES
 from tux.base.errors import DataError, TuxError
 
@@ -40,7 +40,7 @@ def forest(team):
     return {name: np.array(getattr(team.tau, name)) for name in FIELDS}
 
 
-def same(found, wanted, *, exact=True):
+def check_same_trees(found, wanted, *, exact=True):
     for name in FIELDS:
         if exact:
             assert np.array_equal(found[name], wanted[name]), name
@@ -49,10 +49,10 @@ def same(found, wanted, *, exact=True):
 
 
 CASES = {
-    "numbers": drawn(),
-    "few values": drawn(values=4, seed=1),
-    "one value": drawn(values=1, share=0.3, seed=2),
-    "dense": drawn(share=1.0, seed=3),
+    "numbers": draw_samples(),
+    "few values": draw_samples(values=4, seed=1),
+    "one value": draw_samples(values=1, share=0.3, seed=2),
+    "dense": draw_samples(share=1.0, seed=3),
 }
 
 
@@ -61,51 +61,51 @@ def test_trees_are_those_of_the_oracle(name):
     x, y = CASES[name]
     wanted, m = grow(x, y)
     team = fit(x, y)
-    same(forest(team), wanted, exact=False)
+    check_same_trees(forest(team), wanted, exact=False)
     assert team.gather("sample", "node").shape == y.shape
     assert team.history("objective")[-1] == pytest.approx(np.logaddexp(0, -y * m).sum(), rel=1e-6)
 
 
 def test_squared_errors_and_few_bins():
-    x, y = drawn(numbers=True, seed=4)
+    x, y = draw_samples(numbers=True, seed=4)
     wanted, m = grow(x, y, "squared", bins=8)
     team = fit(x, y, loss="squared", max_bins=8)
-    same(forest(team), wanted, exact=False)
+    check_same_trees(forest(team), wanted, exact=False)
     assert team.history("objective")[-1] == pytest.approx(((y - m) ** 2).sum() / 2, rel=1e-6)
     assert team.workers[0].tables["feature"].arrays["bins"].max() <= 8
 
 
 def test_plain_python_grows_the_same_trees():
-    x, y = drawn(n=60, p=5)
+    x, y = draw_samples(n=60, p=5)
     plain, compiled = (fit(x, y, test=(x, y), jit=jit) for jit in (False, True))
-    same(forest(plain), forest(compiled), exact=False)
+    check_same_trees(forest(plain), forest(compiled), exact=False)
     for metric in ("objective", "test_logloss"):  # in double precision
         assert plain.history(metric) == pytest.approx(compiled.history(metric), rel=1e-11)
 
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
 def test_several_workers_grow_the_same_trees(k, slack):
-    x, y = drawn(numbers=True, seed=5)
-    test = drawn(n=80, numbers=True, seed=6)
+    x, y = draw_samples(numbers=True, seed=5)
+    test = draw_samples(n=80, numbers=True, seed=6)
     of = {"loss": "squared", "subsample": 0.7, "colsample_bytree": 0.6, "max_iter": 4}
     one = fit(x, y, test=test, **of)
     team = fit(x, y, test=test, k=k, slack=slack, delivery=k, **of)
-    same(forest(team), forest(one))
+    check_same_trees(forest(team), forest(one))
     for metric in ("objective", "test_rmse"):
         assert team.history(metric) == pytest.approx(one.history(metric), rel=1e-12)
 
 
 def test_threads_grow_the_same_trees():
-    x, y = drawn(n=4000, p=30, seed=7)
+    x, y = draw_samples(n=4000, p=30, seed=7)
     one, three = (fit(x, y, threads=threads, max_iter=2, max_depth=4) for threads in (1, 3))
-    same(forest(three), forest(one))
+    check_same_trees(forest(three), forest(one))
 
 
 def test_held_out_samples_go_through_the_trees():
-    x, y = drawn(seed=8)
+    x, y = draw_samples(seed=8)
     far = np.where(np.isnan(x), np.nan, 100 * x)  # beyond all values of training
     team = fit(x, y, test=(far, y))
-    m = scored(forest(team), far, team.tau.base)
+    m = score_samples(forest(team), far, team.tau.base)
     assert team.history("test_logloss")[-1] == pytest.approx(np.logaddexp(0, -y * m).mean())
     again = fit(x, y, test=(x, y))
     told = again.history("objective")[-1] / len(y)
@@ -114,17 +114,17 @@ def test_held_out_samples_go_through_the_trees():
 
 
 def test_weights_count_as_often():
-    x, y = drawn(n=120, seed=9)
+    x, y = draw_samples(n=120, seed=9)
     twice = np.arange(len(y)) % 3 == 0
     one = fit(x, y, weight=np.where(twice, 2.0, 1.0))
     other = fit(np.concatenate([x, x[twice]]), np.concatenate([y, y[twice]]))
-    same(forest(one), forest(other), exact=False)
+    check_same_trees(forest(one), forest(other), exact=False)
     up = fit(x, y, positive_weight=2.0)
-    same(forest(up), forest(fit(x, y, weight=np.where(y > 0, 2.0, 1.0))))
+    check_same_trees(forest(up), forest(fit(x, y, weight=np.where(y > 0, 2.0, 1.0))))
 
 
 def test_a_share_of_features_and_of_samples():
-    x, y = drawn(seed=10)
+    x, y = draw_samples(seed=10)
     some = fit(x, y, colsample_bytree=0.2, max_iter=6)
     used = [set(row[row >= 0]) for row in some.tau.feature]
     assert all(len(of) <= 6 for of in used) and len(set.union(*used)) > 3
@@ -133,7 +133,7 @@ def test_a_share_of_features_and_of_samples():
 
 
 def test_a_split_needs_gain_and_weight():
-    x, y = drawn(seed=11)
+    x, y = draw_samples(seed=11)
     assert (fit(x, y, min_gain=1e6).tau.feature == -1).all()
     heavy = fit(x, y, min_child_weight=20.0)
     leaves = heavy.tau.cover[heavy.tau.cover > 0]
@@ -141,27 +141,27 @@ def test_a_split_needs_gain_and_weight():
 
 
 def test_constant_features_and_samples_without_entries():
-    x, y = drawn(seed=12)
+    x, y = draw_samples(seed=12)
     x[:, 0], x[:, 1], x[:7] = 5.0, np.nan, np.nan
     team = fit(x, y)
     assert not np.isin(team.tau.feature, [1]).any()
-    same(forest(team), grow(x, y)[0], exact=False)
+    check_same_trees(forest(team), grow(x, y)[0], exact=False)
 
 
 def test_one_class_is_refused():
-    x, y = drawn()
+    x, y = draw_samples()
     with pytest.raises(TuxError, match="one class"):
         fit(x, abs(y))
 
 
 def test_no_samples_are_refused():
-    x, y = drawn(n=20)
+    x, y = draw_samples(n=20)
     with pytest.raises(DataError, match="add up to 0"):
         fit(x, y, weight=np.zeros(len(y)))
 
 
 def test_huge_labels_have_finite_gains():
-    x, y = drawn(n=60, p=4)
+    x, y = draw_samples(n=60, p=4)
     team = fit(x, y * np.float32(1e30), loss="squared", jit=False, max_iter=1)
     assert np.isfinite(team.tau.gain).all() and team.tau.gain.max() > 1e38
 
@@ -179,7 +179,7 @@ def test_the_first_score_does_not_depend_on_the_order():
         samples = [Row(weight=weight[i], label=label[i], c=0.0) for i in order]
         for sample in samples:
             start.weigh(sample, tau, Row(positive_weight=0.3))
-        units(tau)
+        set_units(tau)
         for sample in samples:
             start.count(sample, tau)
         start.beginning(LOSSES["squared"])(tau)
@@ -234,7 +234,7 @@ def test_cuts_lie_between_values():
     low = np.float32([0, one, -np.inf, 3, -np.inf])
     high = np.float32([1, two, 7, np.inf, np.inf])
     largest = np.finfo(np.float32).max
-    assert between(low, high).tolist() == [0.5, two, -largest, largest, largest]
+    assert cuts_between(low, high).tolist() == [0.5, two, -largest, largest, largest]
 
 
 def test_a_sample_settles():

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.oracles.gbdt_oracle import drawn, edges_of, scored
+from support.oracles.gbdt_oracle import draw_samples, edges_of, score_samples
 
 import tux
 from tux.apps.gbdt.gbdt import GBDT
@@ -26,8 +26,8 @@ def write(path, x, y):
     path.write_text("\n".join(rows) + "\n")
 
 
-X, Y = drawn(n=300, seed=20)
-TEST = drawn(n=120, seed=21)
+X, Y = draw_samples(n=300, seed=20)
+TEST = draw_samples(n=120, seed=21)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def scores(folder, x):
     found = tux.load(folder)
     of = found.export("trees")
     columns = x[:, of["features"] - 1]
-    return scored({name: of[name] for name in TREES}, columns, of["base"])
+    return score_samples({name: of[name] for name in TREES}, columns, of["base"])
 
 
 def test_what_is_reported_and_kept(files):
@@ -105,7 +105,7 @@ def test_xgboost_grows_the_same_trees():
 
 
 def test_exports_of_numbers_and_of_named_features(tmp_path):
-    x, y = drawn(n=150, p=5, seed=22, numbers=True)
+    x, y = draw_samples(n=150, p=5, seed=22, numbers=True)
     names = [f"f{k}" for k in range(5)]
     sample, feature = np.nonzero(~np.isnan(x))
     edges = edges_of(x, y)
@@ -138,7 +138,7 @@ def test_a_document_needs_a_json_file(files, tmp_path, capsys):
 
 
 def test_numbers_as_labels_name_the_loss_for_them(tmp_path, capsys):
-    write(tmp_path / "numbers.svm", *drawn(n=20, numbers=True))
+    write(tmp_path / "numbers.svm", *draw_samples(n=20, numbers=True))
     assert main(["run", "gbdt", str(tmp_path / "numbers.svm")]) == 3
     assert "tux run gbdt --loss squared" in capsys.readouterr().err
 

@@ -10,16 +10,16 @@ from support.machines.team import Team
 
 import tux
 from tux.apps.kmeans import PointKMeans, SparseKMeans
-from tux.apps.kmeans.lloyd import others
+from tux.apps.kmeans.lloyd import drift_of_others
 from tux.apps.kmeans.nearest import least, may_stay
 from tux.apps.kmeans.report import centers
-from tux.apps.kmeans.start import stands
+from tux.apps.kmeans.start import is_candidate
 from tux.arrays.edges import EdgeData
 
 KINDS = [SparseKMeans, PointKMeans]
 
 
-def made(n=60, features=5, clusters=4, seed=0, far=0.0):
+def make_points(n=60, features=5, clusters=4, seed=0, far=0.0):
     """Draw points around some centers, a third of whose numbers are 0, as float64 that 32 bits
     hold.
     """
@@ -46,7 +46,7 @@ def train(kind, x, epochs=1, *, k=1, jit=False, **parameters):
     return Team(kind(**parameters), data, k=k, by=by, jit=jit).train(epochs)
 
 
-def found(team):
+def centers_of(team):
     """Return the centers, (clusters, features); of empty clusters 0."""
     size = np.asarray(team.tau.size)
     if isinstance(team.program, SparseKMeans):
@@ -76,9 +76,9 @@ def test_the_least_of_several():
 
 
 def test_the_farthest_move_of_another_center():
-    assert others(np.array([1.0, 3.0, 2.0])) == pytest.approx([3, 2, 3])
-    assert others(np.array([1.0, 3.0, 2.0]))[0] >= 3
-    assert others(np.array([5.0])) == pytest.approx([0], abs=1e-9)
+    assert drift_of_others(np.array([1.0, 3.0, 2.0])) == pytest.approx([3, 2, 3])
+    assert drift_of_others(np.array([1.0, 3.0, 2.0]))[0] >= 3
+    assert drift_of_others(np.array([5.0])) == pytest.approx([0], abs=1e-9)
 
 
 def test_a_sample_that_may_stay():
@@ -90,21 +90,21 @@ def test_a_sample_that_may_stay():
 
 def test_a_candidate():
     tau = Row(lowest=np.array([0.5, np.inf]))
-    assert stands(Row(number=0.5, group=0), tau)
-    assert not stands(Row(number=0.6, group=0), tau)
-    assert not stands(Row(number=np.inf, group=1), tau)  # it lies on a center
+    assert is_candidate(Row(number=0.5, group=0), tau)
+    assert not is_candidate(Row(number=0.6, group=0), tau)
+    assert not is_candidate(Row(number=np.inf, group=1), tau)  # it lies on a center
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("start", ["k-means++", "random"])
 def test_lloyd(kind, start):
-    x = made()
-    begun = found(train(kind, x, 1, init=start))
+    x = make_points()
+    begun = centers_of(train(kind, x, 1, init=start))
     for moves in (1, 2, 4):
         team = train(kind, x, 1 + moves, init=start)
         inertia, center = lloyd(x, begun, len(team.records[0]) - 1)
         assert team.history("inertia")[-1] == pytest.approx(inertia, rel=1e-6)
-        assert found(team) == pytest.approx(center, rel=1e-5, abs=1e-5)
+        assert centers_of(team) == pytest.approx(center, rel=1e-5, abs=1e-5)
         label = team.gather("sample", "cluster")
         assert np.array_equal(label, squares(x, center).argmin(axis=1))
         assert team.gather("sample", "distance") ** 2 == pytest.approx(
@@ -114,8 +114,8 @@ def test_lloyd(kind, start):
 
 def test_points_far_from_the_origin():
     """Inner products of 32 bits are those of points less their mean."""
-    x = made(far=10_000.0)
-    begun = found(train(PointKMeans, x, 1))
+    x = make_points(far=10_000.0)
+    begun = centers_of(train(PointKMeans, x, 1))
     team = train(PointKMeans, x, 4)
     assert team.history("inertia")[-1] == pytest.approx(
         lloyd(x, begun, len(team.records[0]) - 1)[0], rel=1e-6
@@ -125,26 +125,26 @@ def test_points_far_from_the_origin():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parameters", [{}, {"init": "random"}, {"batch_size": 12}])
 def test_workers_agree(kind, parameters):
-    x = made()
+    x = make_points()
     one, three = (train(kind, x, 3, k=k, **parameters) for k in (1, 3))
     assert three.history("inertia") == pytest.approx(one.history("inertia"), rel=1e-9)
-    assert found(three) == pytest.approx(found(one), rel=1e-6, abs=1e-6)
+    assert centers_of(three) == pytest.approx(centers_of(one), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_ends_where_nothing_moves(kind):
-    team = train(kind, made(), 100)
+    team = train(kind, make_points(), 100)
     assert len(team.records[0]) < 100
     assert team.history("moved")[-1] == 0
     assert (np.diff(team.history("inertia")) <= 1e-9).all()
-    early = train(kind, made(), 100, tol=1e6)
+    early = train(kind, make_points(), 100, tol=1e6)
     assert len(early.records[0]) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_centers_are_samples(kind):
     """Each of them another one: as many clusters as different samples have no inertia."""
-    x = made(n=12)
+    x = make_points(n=12)
     for start in ("k-means++", "random"):
         team = train(kind, x, 1, n_clusters=12, init=start)
         assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
@@ -153,7 +153,7 @@ def test_the_first_centers_are_samples(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_clusters_than_different_samples(kind):
-    x = np.repeat(made(n=3), 4, axis=0)
+    x = np.repeat(make_points(n=3), 4, axis=0)
     team = train(kind, x, 3, n_clusters=5)
     assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-6)
     assert team.history("empty_clusters")[-1] == 2
@@ -173,7 +173,7 @@ def test_an_empty_cluster_takes_the_farthest_sample(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_mini_batches(kind):
-    x = made(n=200)
+    x = make_points(n=200)
     best = min(lloyd(x, x[i * 4 : i * 4 + 4], 30)[0] for i in range(20))
     team = train(kind, x, 4, batch_size=20)
     assert team.history("inertia")[-1] < 1.3 * best
@@ -182,7 +182,7 @@ def test_mini_batches(kind):
 
 
 def test_held_out_samples_and_predictions():
-    x, new = made(), made(n=9, seed=5)
+    x, new = make_points(), make_points(n=9, seed=5)
     run = tux.run(
         SparseKMeans(n_clusters=4), edges_of(x), test=edges_of(new), epochs=3, jit=False, threads=1
     )
@@ -196,7 +196,7 @@ def test_held_out_samples_and_predictions():
 
 
 def test_predictions_of_points():
-    x, new = made(), made(n=9, seed=5)
+    x, new = make_points(), make_points(n=9, seed=5)
     points = tux.points(x.astype("f4"), kind="sample")
     run = tux.run(PointKMeans(n_clusters=4), points, epochs=3, jit=False, threads=1)
     center = run.context["center"][0].reshape(4, -1)
@@ -206,7 +206,7 @@ def test_predictions_of_points():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [0, 12])
 def test_centers_and_sizes_of_a_report(kind, batch):
-    team = train(kind, made(), 3, batch_size=batch)
+    team = train(kind, make_points(), 3, batch_size=batch)
     named = {"size": np.asarray(team.tau.size)[None]}
     label = team.gather("sample", "cluster")
     fields = {"tau": named, "sample": {"cluster": label[:, None]}}
@@ -216,7 +216,7 @@ def test_centers_and_sizes_of_a_report(kind, batch):
         named["center"] = np.asarray(team.tau.center)[None]
     model = Row(fields=fields, ids={"feature": np.arange(5)})
     shown, names = centers(team.program, model)
-    assert shown == pytest.approx(found(team), rel=1e-6)
+    assert shown == pytest.approx(centers_of(team), rel=1e-6)
     assert len(names) == 5
     table = team.program.report.tables(team.program, model)["clusters"]
     assert (np.diff(table["samples"]) <= 0).all()
@@ -232,7 +232,7 @@ def test_centers_and_sizes_of_a_report(kind, batch):
 def test_compiled_it_is_as_good_as_scikit_learn(kind):
     """From the same centers the inertia is the same; over 20 seeds, k-means++ is no worse."""
     cluster = pytest.importorskip("sklearn.cluster", reason="scikit-learn is not installed")
-    x = made(n=2000, features=12, clusters=15)
+    x = make_points(n=2000, features=12, clusters=15)
     mine, theirs = [], []
     for seed in range(20):
         data = edges_of(x) if kind is SparseKMeans else tux.points(x, kind="sample")

@@ -4,7 +4,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import Sampling, drawn, settle
+from support.machines.lda_team import Sampling, draw_documents, settle
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import both
 
@@ -27,7 +27,7 @@ def listing(topics, times, room=6):
     )
 
 
-class Fixed:
+class FixedNumbers:
     """Random numbers that are known."""
 
     def __init__(self, *numbers):
@@ -54,7 +54,7 @@ def test_weight_and_weigh():
 def drawn_topic(document, q, sums, whole, old, own, p, number):
     """Return the topic that a random number draws, if the places that come with it are right."""
     topic, at, place = lda.draw(
-        document, q, sums, np.empty(p.topics), whole, old, own, p.alpha, p, Fixed(number)
+        document, q, sums, np.empty(p.topics), whole, old, own, p.alpha, p, FixedNumbers(number)
     )
     listed = document.topics[: document.size].tolist()
     assert at < 0 or listed[at] == topic
@@ -165,7 +165,7 @@ def test_likelihood_in_plain_python():
     for word, edges in zip(words, ([1, 2], [], [3]), strict=True):
         likelihood.tally(word, edges)
         likelihood.occurs(word, tau)
-    likelihood.known(tau, p)
+    likelihood.set_priors(tau, p)
     assert (tau.V, tau.smooth) == (2, 0.5)
     by_document, by_word = np.array([[2, 0, 2], [1, 0, 0]]), np.array([[3, 0, 1], [0, 0, 1]])
     likelihood.likely_topics(listing([2, 0], [2, 2]), tau)
@@ -203,7 +203,9 @@ def test_topics_told_by_their_words():
 
 @both
 def test_likelihood_of_any_state(jit):
-    team = Sampling(LDA(topics=7, alpha=0.1, beta=0.01), drawn(documents=20, words=15), jit=jit)
+    team = Sampling(
+        LDA(topics=7, alpha=0.1, beta=0.01), draw_documents(documents=20, words=15), jit=jit
+    )
     rng, seen = np.random.default_rng(3), set()
     for _ in range(5):
         settle(team.workers[0], rng.integers(0, 7, len(team.workers[0].graph.edges)))

@@ -9,10 +9,10 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import ENDS, bags, drawn, lists
+from support.machines.lda_team import ENDS, bags, draw_documents, lists
 from support.machines.team import Team
 from support.oracles import lda_oracle as oracle
-from support.programs.programs import both, column, executed, start
+from support.programs.programs import both, column, run_steps, start
 
 from tux.apps.lda import coherence, fold_in, report
 from tux.apps.lda.lda import LDA
@@ -93,7 +93,7 @@ def slow_npmi(words, documents):
 # Topics of new documents.
 
 
-def settled(program, edges, test=None, jit=False, epochs=3):
+def train_worker(program, edges, test=None, jit=False, epochs=3):
     """Return a worker that has trained a little."""
     worker = start(program, edges, test, jit=jit)
     list(Training(worker).epochs(epochs, every=epochs))
@@ -104,7 +104,7 @@ def held_out(train, seed=5, documents=6):
     """Return held-out documents whose ids follow those of `train`; one has no words, and some words
     are unknown.
     """
-    new = drawn(seed, documents=documents, words=12)
+    new = draw_documents(seed, documents=documents, words=12)
     ids = {"document": new.ids["document"], "word": train.ids["word"]}
     test = EdgeData.of(
         ENDS,
@@ -118,10 +118,10 @@ def held_out(train, seed=5, documents=6):
 
 @both
 def test_topics_of_new_documents_by_em(jit):
-    train = drawn()
+    train = draw_documents()
     test, program = held_out(train), LDA(topics=4, parts=2, alpha=0.3, beta=0.2)
-    worker, stage = settled(program, train, test, jit=jit), program.predict()
-    (step,) = executed(worker, stage)
+    worker, stage = train_worker(program, train, test, jit=jit), program.predict()
+    (step,) = run_steps(worker, stage)
     by_word = column(worker, "word", "n")[: len(train.ids["word"])]
     phi, priors = shares(by_word, 0.2), np.float64(np.float32(0.3))
     first = len(train.ids["document"])
@@ -156,7 +156,7 @@ def test_known_topics_are_found_in_new_documents():
         by_word.sum(0),
         0.4,
     )
-    (step,) = executed(worker, worker.program.predict())
+    (step,) = run_steps(worker, worker.program.predict())
     np.testing.assert_allclose(
         step.scores[40:], [np.bincount(w // 10, minlength=4) / 200 for w in words], atol=0.001
     )
@@ -186,10 +186,10 @@ def test_functions_in_plain_python():
     fold_in.infer([], out, tau, p)
     assert out.tolist() == [0.5, 0.5]
     for edges in ([], [0], [0, 1]):
-        fold_in.complete([Row(word=words[i]) for i in edges], tau, p)
+        fold_in.score_completion([Row(word=words[i]) for i in edges], tau, p)
     fold_in.perplexity(tau)
     assert tau.asked == 0 and not hasattr(tau, "test_perplexity")
-    fold_in.complete([Row(word=words[i]) for i in (0, 2, 2, 0)], tau, p)
+    fold_in.score_completion([Row(word=words[i]) for i in (0, 2, 2, 0)], tau, p)
     theta = np.array(em([0, 2], phi, 0.5))
     expected = [math.log(theta @ phi[2]), math.log(theta @ phi[0])]
     assert tau.asked == 2 and tau.told == pytest.approx(sum(expected), rel=1e-5)
@@ -203,7 +203,7 @@ def test_functions_in_plain_python():
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_perplexity_of_held_out_documents(k, slack):
-    train, program = drawn(), LDA(topics=4, parts=2, alpha=0.3, beta=0.2)
+    train, program = draw_documents(), LDA(topics=4, parts=2, alpha=0.3, beta=0.2)
     test = held_out(train)
     if k == 1:
         worker = start(program, train, test, jit=False)
@@ -217,7 +217,7 @@ def test_perplexity_of_held_out_documents(k, slack):
 
 
 def test_without_a_test_there_is_no_perplexity():
-    (record,) = Training(start(LDA(topics=3), drawn(), jit=False)).epochs(1)
+    (record,) = Training(start(LDA(topics=3), draw_documents(), jit=False)).epochs(1)
     assert "test_perplexity" not in record and "loglik_per_token" in record
 
 
@@ -243,7 +243,7 @@ def test_what_is_learned_foretells_new_documents():
 @pytest.mark.parametrize("seed", range(4))
 def test_coherence_by_its_formula(seed):
     rng = np.random.default_rng(seed)
-    edges = drawn(seed, documents=30, words=25, mean=9)
+    edges = draw_documents(seed, documents=30, words=25, mean=9)
     n, v = len(edges.ids["document"]), len(edges.ids["word"])
     counts = rng.poisson(0.7, (v, 6)) * rng.integers(0, 9, (v, 6))
     counts[:, 5] = 0
@@ -338,8 +338,8 @@ def test_what_comes_back(tmp_path, monkeypatch, capsys, workers):
 
 
 def test_lists_of_a_model_are_those_of_its_documents():
-    edges = drawn()
-    worker = settled(LDA(topics=4, parts=2), edges)
+    edges = draw_documents()
+    worker = train_worker(LDA(topics=4, parts=2), edges)
     model, truth = model_fields(worker, "document"), lists(worker)
     found = np.zeros_like(truth)
     for d, (topics, times) in enumerate(zip(model["topics"], model["times"], strict=True)):

@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
+from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, draw_documents
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import start
 
@@ -20,7 +20,7 @@ from tux.runs.session import run
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_counts_are_true_after_every_epoch(k, slack):
-    team = Sampling(LDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
+    team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=k, slack=slack, delivery=k).check()
     before = counts(team.workers)[1]
     for _ in range(4):
         team.epoch()
@@ -30,7 +30,7 @@ def test_counts_are_true_after_every_epoch(k, slack):
 
 
 def test_counts_in_plain_python():
-    team = Sampling(LDA(topics=5, parts=4), drawn(), k=2, slack=1, jit=False)
+    team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=2, slack=1, jit=False)
     for _ in range(2):
         team.epoch()
         team.check()
@@ -38,7 +38,7 @@ def test_counts_in_plain_python():
 
 def test_processes_count_the_same():
     """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
-    edges, program = drawn(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
+    edges, program = draw_documents(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
     result, team = (
         run(program, edges, options=RunOptions(workers=2, epochs=3)),
         Sampling(program, edges, k=2, by="bicut"),
@@ -66,7 +66,7 @@ def test_known_topics_are_found(k):
     edges = bags(KNOWN.documents, KNOWN.words)
     ids = edges.ids["word"].values
     by_document, by_word = (
-        oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)
+        oracle.count_topics(rows, KNOWN.topics, rows.max() + 1, 5)
         for rows in (KNOWN.documents, KNOWN.words)
     )
     best, topics = -np.inf, None
@@ -80,7 +80,7 @@ def test_known_topics_are_found(k):
     assert oracle.likeness(topics, KNOWN.phi[:, ids]) >= 0.9
 
 
-def reached(k, slack):
+def mean_likelihood(k, slack):
     """Return the log-likelihood per token after some epochs: the mean of eight seeds, and of the
     last four epochs of each.
     """
@@ -102,8 +102,8 @@ def reached(k, slack):
 
 
 @pytest.fixture(scope="module")
-def alone():
-    return reached(1, 0)
+def single_worker_likelihood():
+    return mean_likelihood(1, 0)
 
 
 @pytest.mark.slow
@@ -111,8 +111,8 @@ def alone():
     ("k", "slack"),
     [(4, 2), *(pytest.param(*case, marks=pytest.mark.long) for case in ((2, 0), (2, 2), (4, 0)))],
 )
-def test_many_workers_get_as_far_as_one(alone, k, slack):
-    assert reached(k, slack) == pytest.approx(alone, abs=0.03)
+def test_many_workers_get_as_far_as_one(single_worker_likelihood, k, slack):
+    assert mean_likelihood(k, slack) == pytest.approx(single_worker_likelihood, abs=0.03)
 
 
 @pytest.mark.parametrize("name", CORNERS)

@@ -9,7 +9,7 @@ from support.oracles import lda_oracle as oracle
 from support.programs.programs import drive, start
 
 from tux.apps.lda import conditional, lda
-from tux.apps.lda.conditional import count, draw, room, weigh
+from tux.apps.lda.conditional import count, draw, make_room, weigh
 from tux.apps.lda.lda import LDA
 from tux.apps.lda.topic_lists import move
 from tux.program.stage import Cluster
@@ -51,7 +51,7 @@ def visits(worker, step, times):
     return out
 
 
-def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
+def chi_square_probability(seed, times, udf=lda.sample, jit=True, blocks=False):
     """Return the chi-square probability of the states that a sampler visits, `times` of them, so
     far apart that they are independent.
     """
@@ -60,7 +60,7 @@ def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
     stages = program.stages(Cluster()) if blocks else [Exchange(udf, over="word")]
     stages = worker.prepare(stages)
     truth = enumerable(worker)
-    apart = truth.apart()
+    apart = truth.mixing_sweeps()
 
     def step():
         for _ in range(apart):
@@ -75,7 +75,7 @@ def sampled(seed, times, udf=lda.sample, jit=True, blocks=False):
     "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.long) for s in range(10, 30))]
 )
 def test_states_are_visited_as_the_posterior_says(seed):
-    assert sampled(seed, SAMPLES) > 0.001
+    assert chi_square_probability(seed, SAMPLES) > 0.001
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_states_are_visited_as_the_posterior_says(seed):
     ids=["plain", "by blocks"],
 )
 def test_states_are_visited_likewise(options):
-    assert sampled(31, **options) > 0.001
+    assert chi_square_probability(31, **options) > 0.001
 
 
 def test_states_are_visited_likewise_with_several_groups(monkeypatch):
     monkeypatch.setattr(conditional, "GROUP", 2)
-    assert sampled(33, 600, jit=False) > 0.001
+    assert chi_square_probability(33, 600, jit=False) > 0.001
 
 
 def test_an_occurrence_moves_within_a_full_list():
@@ -102,7 +102,7 @@ def test_an_occurrence_moves_within_a_full_list():
 
 def counts_own(word, edges, tau, p, rng):
     """Draw as `sample` does, but leave the token in the counts of its word and topic."""
-    q, sums, shares = room(p)
+    q, sums, shares = make_room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
@@ -124,7 +124,7 @@ def place_of(document, k):
 
 def counts_own_in_document(word, edges, tau, p, rng):
     """Draw as `sample` does, but leave the token in the counts of its document."""
-    q, sums, shares = room(p)
+    q, sums, shares = make_room(p)
     whole = weigh(word, q, sums, tau, p)
     for edge in edges:
         old = np.int64(edge.topic)
@@ -141,7 +141,7 @@ def counts_own_in_document(word, edges, tau, p, rng):
     "broken", [counts_own, pytest.param(counts_own_in_document, marks=pytest.mark.long)]
 )
 def test_a_wrong_sampler_is_found_out(broken):
-    assert max(sampled(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
+    assert max(chi_square_probability(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))

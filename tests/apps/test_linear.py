@@ -6,12 +6,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.oracles import blockpg_oracle
-from support.oracles.linear_oracle import MADE, fit, found, losses, numbers, objective, solved
+from support.oracles.linear_oracle import (
+    MADE,
+    fit,
+    least_objective,
+    losses,
+    numbers,
+    objective,
+    result_of,
+)
 
 from tux.apps.linear.linear import Linear
 from tux.apps.linear.losses import LOSSES
 from tux.apps.linear.updates import STEPS, adam
-from tux.apps.linear.wolfe import LONGER, fall, newton, trial
+from tux.apps.linear.wolfe import LONGER, fall_of_F, newton, next_trial
 from tux.base.errors import UsageError
 
 ONE_MARGIN = [name for name, loss in LOSSES.items() if not loss.wide]
@@ -63,7 +71,7 @@ def test_the_curvature_of_a_loss_where_it_has_a_slope(name, m):
     ],
 )
 def test_the_next_trial_of_a_search(low, high, least):
-    assert trial(low, high, -4.0) == pytest.approx(least)
+    assert next_trial(low, high, -4.0) == pytest.approx(least)
 
 
 def test_the_first_trial_is_that_of_newtons_method():
@@ -73,10 +81,10 @@ def test_the_first_trial_is_that_of_newtons_method():
 
 
 def test_where_the_fall_is_less_than_rounding_the_slopes_tell_it():
-    assert fall(2.0, 100.0, 99.0, -1.0, 0.0) == 1.0
-    assert fall(2.0, 100.0, 101.0, -1.0, 0.0) == -1.0
+    assert fall_of_F(2.0, 100.0, 99.0, -1.0, 0.0) == 1.0
+    assert fall_of_F(2.0, 100.0, 101.0, -1.0, 0.0) == -1.0
     for F in (100.0, np.nextafter(100.0, 101), np.nextafter(100.0, 99)):
-        assert fall(1.0, 100.0, F, -2e-18, 0.0) == 1e-18
+        assert fall_of_F(1.0, 100.0, F, -2e-18, 0.0) == 1e-18
 
 
 def test_lbfgs_ends_where_the_gradient_is_as_short_as_asked():
@@ -89,9 +97,9 @@ def test_lbfgs_ends_where_the_gradient_is_as_short_as_asked():
 def test_lbfgs_finds_the_optimum(name, intercept):
     data = data_of(name)
     team = fit(data, loss=name, l2=0.5, fit_intercept=intercept)
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     assert said == pytest.approx(objective(data, name, w, b, l2=0.5), rel=1e-9)
-    assert said <= solved(data, name, 0.5, intercept=intercept) * (1 + 1e-7)
+    assert said <= least_objective(data, name, 0.5, intercept=intercept) * (1 + 1e-7)
     assert (np.diff(team.history("objective")) <= 0).all()
     assert (b != 0) is intercept
 
@@ -115,7 +123,7 @@ def test_a_stochastic_solver_comes_near(solver, l1):
     team = fit(
         MADE, solver=solver, penalty=penalty, batch_size=0.1, fit_intercept=True, learning_rate=step
     )
-    said, w, b = found(team)
+    said, w, b = result_of(team)
     assert said == pytest.approx(objective(MADE, "logistic", w, b, l1=l1, l2=1.0), rel=1e-6)
     assert said <= blockpg_oracle.solve(MADE, l1, 1.0, True)[0] * 1.001
 
@@ -160,18 +168,18 @@ def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
 
 
 def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
-    def told(batch):
+    def opening_lines(batch):
         program = Linear(solver="adam", batch_size=batch)
         return program.report.opening(program, {"sample": 1_000})
 
-    assert told(0.01) == ["mini-batches of 10 of 1,000 samples"]
-    assert told(200) == ["mini-batches of 200 of 1,000 samples"]
-    assert told(1e9) == ["mini-batches of 1,000 of 1,000 samples"]
+    assert opening_lines(0.01) == ["mini-batches of 10 of 1,000 samples"]
+    assert opening_lines(200) == ["mini-batches of 200 of 1,000 samples"]
+    assert opening_lines(1e9) == ["mini-batches of 1,000 of 1,000 samples"]
     whole = Linear()
     assert whole.report.opening(whole, {"sample": 9}) == []
     for wrong, why in ((1, "one sample and as all"), (1.5, "no number of samples")):
         with pytest.raises(UsageError, match=why):
-            told(wrong)
+            opening_lines(wrong)
 
 
 # The intercept.
@@ -183,7 +191,7 @@ def test_labels_far_from_zero(name, solver):
     near, far = numbers(), numbers()
     far = far._replace(y=far.y + 4096)  # which 32 bits hold
     fits = [fit(d, loss=name, l2=0.5, fit_intercept=True, solver=solver) for d in (near, far)]
-    (F, _, b), (F_far, _, b_far) = (found(team) for team in fits)
+    (F, _, b), (F_far, _, b_far) = (result_of(team) for team in fits)
     assert F_far == pytest.approx(F, rel=1e-3)
     assert b_far - 4096 == pytest.approx(b, abs=0.05)
 
@@ -198,5 +206,5 @@ def test_a_constant_model_starts_at_its_optimum():
 
 def test_a_feature_with_a_mean_far_from_zero():
     data = MADE._replace(x=np.column_stack([MADE.x, MADE.x[:, 0] + 10]).astype("f4").astype("f8"))
-    said, _, _ = found(fit(data, l2=0.5, fit_intercept=True, tol=1e-8, epochs=1000))
+    said, _, _ = result_of(fit(data, l2=0.5, fit_intercept=True, tol=1e-8, epochs=1000))
     assert said <= blockpg_oracle.solve(data, 0.0, 0.5, True)[0] * (1 + 1e-5)

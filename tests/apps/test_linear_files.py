@@ -14,9 +14,9 @@ from tux.apps.linear.linear import Linear
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
-from tux.io.hashed import hashed_numbers
+from tux.io.hashed import hash_numbers
 from tux.runs.options import RunOptions
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
@@ -48,8 +48,8 @@ def last(folder):
 
 def test_what_is_reported_and_kept(files):
     train, test = MADE.split()
-    known = labelled(train, Linear())
-    result = run(Linear(l2=3.0), known, labelled(test, Linear(), known))
+    known = samples_to_edges(train, Linear())
+    result = run(Linear(l2=3.0), known, samples_to_edges(test, Linear(), known))
     told, records = last(files / "run"), result.records
     for name in ("objective", "test_logloss", "test_accuracy", "test_auc"):
         assert told[name] == pytest.approx(records[-1][name], rel=1e-9)
@@ -116,10 +116,10 @@ def test_what_does_not_go_together(given, said):
 
 def test_early_stopping_keeps_the_best_epoch():
     train, test = MADE.split()
-    known = labelled(train, Linear())
+    known = samples_to_edges(train, Linear())
     options = RunOptions(epochs=60, patience=2)
     program = Linear(solver="adam", penalty="none", batch_size=0.1)
-    result = run(program, known, labelled(test, Linear(), known), options=options)
+    result = run(program, known, samples_to_edges(test, Linear(), known), options=options)
     losses = [record["test_logloss"] for record in result.records]
     assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3
 
@@ -142,7 +142,7 @@ def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
 def test_hashed_features(files, tmp_path, capsys):
     """Few enough for collisions; the model is that of the matrix that the hashes make."""
     train, test = MADE.split()
-    features, signs = hashed_numbers(np.arange(1, 81), 5)
+    features, signs = hash_numbers(np.arange(1, 81), 5)
     into = sp.csr_array((signs, (np.arange(80), features)), shape=(80, 32))
     x, y = matrix_of(train) @ into, train.label
     fitted = tux.run(tux.Linear(l2=3.0, tol=1e-9), (x, y), progress=False)
@@ -177,7 +177,7 @@ def test_a_sample_whose_hashes_are_all_unknown(tmp_path, capsys):
 @pytest.mark.parametrize("app", [tux.Linear, tux.BlockPG])
 def test_what_cannot_be_hashed_is_refused(app, tmp_path, files):
     train, _ = MADE.split()
-    known = labelled(train, app())
+    known = samples_to_edges(train, app())
     for data in (known, None):
         with pytest.raises(UsageError, match="hash 9 has no effect: the features of"):
             run(app(hash=9), data, options=RunOptions(jit=False))

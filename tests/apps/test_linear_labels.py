@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from support.oracles.blockpg_oracle import Data
-from support.oracles.linear_oracle import objective, solved
+from support.oracles.linear_oracle import least_objective, objective
 
 import tux
 from tux.base.errors import DataError, ProgramError, UsageError
 from tux.graph.store import read_manifest
 from tux.program.input import Samples
-from tux.runs.generated import generated
+from tux.runs.generated import generate_data
 from tux.runs.inputs import load
 from tux.runs.options import Reading
 
@@ -38,7 +38,7 @@ def least_squares(x, y, l2, c=None):
     return v[:-1], v[-1]
 
 
-def trained(data, test=None, loss="squared", parameters=HOW, **options):
+def run_linear(data, test=None, loss="squared", parameters=HOW, **options):
     program = tux.Linear(loss=loss, **parameters)
     return tux.run(program, data, test=test, progress=False, jit=False, **options)
 
@@ -128,7 +128,7 @@ def test_classes_cannot_be_named(here, command, data):
     code, said = command(f"run linear {data} --loss squared --positive 7")
     assert code == 2 and "positive 7 has no effect: labels are numbers here" in said
     with pytest.raises(UsageError, match="negative a has no effect"):
-        trained((X, Y), parameters={"negative": "a", "positive": "b"})
+        run_linear((X, Y), parameters={"negative": "a", "positive": "b"})
 
 
 # From memory.
@@ -137,7 +137,7 @@ def test_classes_cannot_be_named(here, command, data):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_arrays(sparse):
     x = sp.csr_array(X) if sparse else X
-    run = trained((x[TRAIN], Y[TRAIN]), (x[TEST], Y[TEST]), epochs=100)
+    run = run_linear((x[TRAIN], Y[TRAIN]), (x[TEST], Y[TEST]), epochs=100)
     w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
     found = weights(run)
     assert np.append(*found) == pytest.approx(np.append(w, b), abs=1e-3)
@@ -147,44 +147,44 @@ def test_arrays(sparse):
 
 
 def test_huber_beside_scipy():
-    run = trained((X, Y), loss="huber")
+    run = run_linear((X, Y), loss="huber")
     data = Data(X, Y.astype("f4").astype("f8"), np.ones(len(X)))
     w, b = weights(run)
-    least = solved(data, "huber", 0.5, intercept=True)
+    least = least_objective(data, "huber", 0.5, intercept=True)
     assert objective(data, "huber", w, b, l2=0.5) <= least * (1 + 1e-6)
 
 
 def test_a_dataframe():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(y=Y)
-    run = trained(frame)
+    run = run_linear(frame)
     told = np.append(*weights(run))
     assert told == pytest.approx(np.append(*least_squares(X[:, :3], Y, 0.5)), abs=1e-4)
     frame.loc[7, "y"] = np.nan
     with pytest.raises(DataError, match="label y is missing") as error:
-        trained(frame)
+        run_linear(frame)
     assert error.value.where.endswith("row 7")
 
 
 def test_what_scikit_learn_holds():
-    run = trained((X, Y))
+    run = run_linear((X, Y))
     given = run.export("sklearn")
     assert {*given} == {"coef_", "intercept_", "features"} and given["coef_"].shape == (6,)
     assert X @ given["coef_"] + given["intercept_"] == pytest.approx(run.predict(X), abs=1e-5)
 
 
 def test_made_up_samples_have_a_known_truth():
-    train, test, truth = generated(tux.Linear(loss="huber"))
+    train, test, truth = generate_data(tux.Linear(loss="huber"))
     labels = np.concatenate([edges.vertex_fields["sample"]["label"] for edges in (train, test)])
     assert train.classes == test.classes == () and len(np.unique(labels)) > 1000
     assert "RMSE of 1.0" in truth or "RMSE of 0.9" in truth
-    assert "logloss" in generated(tux.Linear())[2]
+    assert "logloss" in generate_data(tux.Linear())[2]
 
 
 # Folders of tux partition, and several workers.
 
 
-def known(edges):
+def labels_by_id(edges):
     """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     return dict(zip(samples, edges.vertex_fields["sample"]["label"].tolist(), strict=True))
@@ -196,7 +196,9 @@ def test_a_partitioned_folder(here, command):
     assert read_manifest(here / "parts").classes == []
     program = tux.Linear(loss="squared", **HOW)
     stored, direct = (load(program, data, "test.svm") for data in ("parts", "train.svm"))
-    assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
+    assert labels_by_id(stored.train) == labels_by_id(direct.train) and labels_by_id(
+        stored.test
+    ) == labels_by_id(direct.test)
     with pytest.raises(DataError, match="have numbers as labels, not two classes") as error:
         load(tux.BlockPG(), "parts")
     assert "without --numeric" in error.value.do
@@ -212,7 +214,7 @@ def test_a_folder_of_two_classes_has_their_numbers(here, command):
         assert command(f"partition {name}.svm --parts 1 --method bicut --out {name}")[0] == 0
     program = tux.Linear(loss="squared")
     read = load(program, "x").train
-    assert [*known(read).values()] == [2, 5.5] * 15 and read.classes == ()
+    assert [*labels_by_id(read).values()] == [2, 5.5] * 15 and read.classes == ()
     with pytest.raises(DataError, match="the labels ham and spam, not numbers"):
         load(program, "words")
     with pytest.raises(UsageError, match="negative 2 has no effect"):
@@ -224,7 +226,7 @@ def test_two_workers(here, command):
     assert command("partition train.svm --parts 2 --method bicut --numeric --out parts")[0] == 0
     w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
     for data in ("train.svm", "parts"):
-        run = trained(data, workers=2, epochs=100)
+        run = run_linear(data, workers=2, epochs=100)
         assert np.append(*weights(run)) == pytest.approx(np.append(w, b), abs=1e-4)
 
 

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from support.oracles.linear_oracle import MADE, fit, solved
+from support.oracles.linear_oracle import MADE, fit, least_objective
 
 from tux.apps.linear.linear import Linear
-from tux.apps.linear.path import best, rows
+from tux.apps.linear.path import best_penalty, path_rows
 from tux.base.errors import UsageError
 from tux.cli.main import main
 
@@ -27,7 +27,7 @@ def test_each_penalty_ends_at_its_optimum(k, intercept):
     assert len(found) == 4 and penalties[-1] == 0.1
     assert np.diff(np.log(penalties)) == pytest.approx(np.log(penalties[-1] / penalties[0]) / 3)
     for penalty, objective in found:
-        least = solved(MADE, "logistic", penalty, intercept=intercept)
+        least = least_objective(MADE, "logistic", penalty, intercept=intercept)
         assert objective == pytest.approx(least, rel=1e-6)
 
 
@@ -67,7 +67,7 @@ def record(penalty, objective, loss=None):
 
 
 def test_the_table_has_the_last_step_of_each_penalty():
-    table = rows([record(4.0, 9.0), record(4.0, 8.0), record(1.0, 7.0)])
+    table = path_rows([record(4.0, 9.0), record(4.0, 8.0), record(1.0, 7.0)])
     assert table == {
         "penalty_l2": ["4", "1"],
         "steps": ["2", "1"],
@@ -78,9 +78,11 @@ def test_the_table_has_the_last_step_of_each_penalty():
 
 def test_the_best_penalty_is_that_of_the_least_test_loss_at_an_end():
     records = [record(4.0, 9.0, 0.1), record(4.0, 8.0, 0.5), record(2.0, 7.0, 0.3)]
-    assert best(Linear(path=3), [*records, record(1.0, 6.0, 0.4)]) == {"best_penalty_l2": 2.0}
-    assert best(Linear(path=3), [record(4.0, 9.0)]) == {}
-    assert best(Linear(path=3), [record(4.0, 9.0, np.nan)]) == {}
+    assert best_penalty(Linear(path=3), [*records, record(1.0, 6.0, 0.4)]) == {
+        "best_penalty_l2": 2.0
+    }
+    assert best_penalty(Linear(path=3), [record(4.0, 9.0)]) == {}
+    assert best_penalty(Linear(path=3), [record(4.0, 9.0, np.nan)]) == {}
 
 
 def metrics(folder):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.oracles import oracle
-from support.programs.programs import both, column, complete, drive, executed, start
+from support.programs.programs import both, column, complete, drive, run_steps, start
 
 from tux.apps.mf import mf
 from tux.apps.mf.mf import MF
@@ -20,7 +20,7 @@ from tux.stages import Apply, Exchange, GlobalSync, Score
 from tux.synthetic.ratings import ratings
 
 
-def made(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
+def make_ratings(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
     """Draw training and held-out ratings of a planted model. Return them, and the noise floor."""
     data = ratings(users, items, n, rank=3, step=0, test_share=test_share, seed=seed, **options)
     train, test = data.split()
@@ -31,7 +31,7 @@ def made(users=40, items=25, n=400, test_share=0.1, seed=0, **options):
     return edges, held, data.floor
 
 
-EDGES, HELD, FLOOR = made()
+EDGES, HELD, FLOOR = make_ratings()
 
 
 def vertex(rng, rank, warm, squares=(0.7, 0.9)):
@@ -136,7 +136,7 @@ def test_sgd_in_plain_python(rank, warm, epoch):
         [np.array([getattr(v, name) for v in side]) for side in (users, items)]
         for name in ("f", "G")
     ]
-    truth = oracle.Factors(*arrays, step=p.learning_rate * tau.root, reg=p.reg, warm=warm)
+    truth = oracle.SgdFactors(*arrays, step=p.learning_rate * tau.root, reg=p.reg, warm=warm)
     truth.train(edges, first_epoch=epoch == 0)
     for u, i, value in edges:
         mf.sgd(users[u], items[i], rating(value), tau, p)
@@ -217,12 +217,12 @@ def plain_run():
     """
     visited, sgd = [], mf.sgd
 
-    def noted(user, item, rating, tau, p):
+    def note_visit(user, item, rating, tau, p):
         visited[-1].append((user._index, item._index, rating.value))
         sgd(user, item, rating, tau, p)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mf, "sgd", noted)
+        patch.setattr(mf, "sgd", note_visit)
         worker = start(MF(**PROGRAM), EDGES, HELD, jit=False)
         setup, stages = (
             worker.prepare(worker.program.setup()),
@@ -241,7 +241,7 @@ def test_three_epochs_against_numpy(plain_run):
     worker = complete(MF(**PROGRAM), EDGES, 0, test=HELD)
     tables = [worker.tables[name].arrays for name in ("user", "item")]
     program = worker.program
-    truth = oracle.Factors(
+    truth = oracle.SgdFactors(
         [t["f"] for t in tables],
         [t["G"] for t in tables],
         step=program.learning_rate * worker.tau.root,
@@ -285,7 +285,7 @@ def test_plain_and_compiled_runs_agree(plain_run):
 @both
 def test_evaluation_against_numpy(jit):
     worker = complete(MF(**PROGRAM), EDGES, 2 if jit else 0, test=HELD, jit=jit)
-    *_, score = executed(worker, *worker.program.evaluate(Cluster(has_test=True)), Score(mf.rate))
+    *_, score = run_steps(worker, *worker.program.evaluate(Cluster(has_test=True)), Score(mf.rate))
     users, items = state(worker, "f")
     known = (HELD.src < len(EDGES.ids["user"])) & (HELD.dst < len(EDGES.ids["item"]))
     dots = (users[HELD.src].astype(float) * items[HELD.dst]).sum(1)
@@ -322,15 +322,15 @@ def test_norms_kept_by_each_step_are_the_true_ones(batch):
         np.testing.assert_allclose(norm, norms(f.astype(float), 3), rtol=1e-3, atol=1e-4)
 
 
-def trained(epochs, edges, held, **options):
+def train_mf(epochs, edges, held, **options):
     worker = start(MF(**options), edges, held)
     return list(Training(worker).epochs(epochs)), worker
 
 
 @pytest.mark.parametrize("batch", [0, 3000], ids=["one batch", "batches"])
 def test_a_planted_model_is_recovered(batch):
-    edges, held, floor = made(1000, 300, 60_000, noise=0.3)
-    records, worker = trained(25, edges, held, rank=8, reg=0.02, batch_size=batch)
+    edges, held, floor = make_ratings(1000, 300, 60_000, noise=0.3)
+    records, worker = train_mf(25, edges, held, rank=8, reg=0.02, batch_size=batch)
     spread = np.std(held.fields["value"])
     assert floor < records[-1]["test_rmse"] < 1.1 * floor < 0.5 * spread
     assert records[-1]["train_rmse"] < records[1]["train_rmse"] < records[0]["train_rmse"]
@@ -343,12 +343,12 @@ def test_a_planted_model_is_recovered(batch):
 @pytest.mark.parametrize("each", [1, 5, 1000, -3, 0], ids=str)
 def test_equal_ratings_are_learnt(each):
     """Implicit feedback is all 1: an error of a tenth is what the penalty costs."""
-    edges, held, _ = made(200, 100, 8000)
+    edges, held, _ = make_ratings(200, 100, 8000)
     same = [
         replace(part, fields={"value": np.full(len(part), each, np.float32)})
         for part in (edges, held)
     ]
-    records, _ = trained(6, *same, rank=8)
+    records, _ = train_mf(6, *same, rank=8)
     assert records[-1]["test_rmse"] <= 0.1 * abs(each) + 0.01
 
 
@@ -357,12 +357,12 @@ def test_held_out_ratings_of_new_vertices_get_the_mean():
         ("user", "item"), [10**6], [1], {"value": np.float32([3])}, against=EDGES.ids
     )
     worker = complete(MF(**PROGRAM), EDGES, 1, test=held)
-    (score,) = executed(worker, Score(mf.rate))
+    (score,) = run_steps(worker, Score(mf.rate))
     assert score.scores.tolist() == [worker.tau.mean]
 
 
 def test_without_held_out_ratings_there_is_no_test_rmse():
-    records, _ = trained(2, EDGES, None, **PROGRAM)
+    records, _ = train_mf(2, EDGES, None, **PROGRAM)
     assert "test_rmse" not in records[-1] and records[-1]["train_rmse"] > 0
 
 

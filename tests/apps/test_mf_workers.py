@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
@@ -22,14 +22,14 @@ NEAR = 1.005  # the largest ratio of the test RMSE to that of one worker
 SHAPES = {"wide": (80, 1200), "even": (400, 400), "tall": (1200, 80)}  # users, items
 
 
-def drawn(users, items):
+def draw_ratings(users, items):
     """Draw 20,000 ratings with a power law at both ends, of which 40% are held out."""
     return synthetic_ratings.ratings(users, items, 20_000, rank=3, test_share=0.4).split()
 
 
 @cache
 def ratings(shape):
-    train, test = drawn(*SHAPES[shape])
+    train, test = draw_ratings(*SHAPES[shape])
     pairs = train["user"], train["item"]
     edges = from_arrays(*pairs, ends=("user", "item"), value=train["rating"])
     pairs, values = (test["user"], test["item"]), {"value": test["rating"]}
@@ -40,7 +40,7 @@ def ratings(shape):
 def best(shape, k=1, by="bicut", slack=0):
     """Return the best test RMSE of a run with default parameters."""
     edges, held = ratings(shape)
-    team = trained(MF(), edges, EPOCHS, held, k=k, by=by, slack=slack, delivery=1, jit=True)
+    team = train_team(MF(), edges, EPOCHS, held, k=k, by=by, slack=slack, delivery=1, jit=True)
     assert all(np.isfinite(team.gather(name, "f")).all() for name in ("user", "item"))
     return min(team.history("test_rmse"))
 
@@ -81,7 +81,7 @@ def test_workers_reach_what_one_reaches(shape, by, k, slack):
 def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     train, _ = synthetic_ratings.ratings(users, items, 5000, rank=2, test_share=0.1).split()
     edges = from_arrays(train["user"], train["item"], ends=("user", "item"), value=train["rating"])
-    team = trained(MF(rank=8), edges, 4, k=5, by="bicut", slack=slack, jit=True)
+    team = train_team(MF(rank=8), edges, 4, k=5, by="bicut", slack=slack, jit=True)
     errors = team.history("train_rmse")
     assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
 
@@ -96,7 +96,7 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
 )
 def test_processes(partitioner, tmp_path):
     files = []
-    for name, part in zip(("train", "test"), drawn(*SHAPES["wide"]), strict=True):
+    for name, part in zip(("train", "test"), draw_ratings(*SHAPES["wide"]), strict=True):
         rows = zip(*(part[column].tolist() for column in ("user", "item", "rating")), strict=True)
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text("".join(f"{u} {i} {r}\n" for u, i, r in rows))

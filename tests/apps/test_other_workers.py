@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from support.machines.interrupted import PART, Job, all_kept
+from support.machines.interrupted import PART, TrainingJob, all_kept
 from support.machines.interrupted import run as trained
-from support.machines.lda_team import Sampling, drawn
-from support.machines.warplda_team import Warped
-from support.oracles.blockpg_oracle import drawn as samples
+from support.machines.lda_team import Sampling, draw_documents
+from support.machines.warplda_team import WarpTeam
+from support.oracles.blockpg_oracle import draw_samples as samples
 from support.programs.redistributing import knowledge
-from support.programs.shown import shown
+from support.programs.shown import write_shown_program
 
 from tux.apps.blockpg import start
 from tux.apps.blockpg.blockpg import BlockPG
@@ -22,7 +22,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.engine.redistribute import Redistribution
 from tux.engine.saved import load
-from tux.engine.shares import alike, shares_of
+from tux.engine.shares import are_alike, shares_of
 from tux.engine.state import State, arrays_of, put_back
 from tux.engine.training import Training
 from tux.program.sources import find
@@ -36,21 +36,23 @@ SMALL = {"topics": 4, "parts": 3}
 
 def samplers(kind, program, k):
     """Return a team, its counts checked after an epoch."""
-    team = kind(program, drawn(), k=k, jit=False)
+    team = kind(program, draw_documents(), k=k, jit=False)
     team.epoch()
     return team.check()
 
 
 @pytest.mark.parametrize(
-    ("kind", "program"), [(Sampling, LDA(**SMALL)), (Warped, WarpLDA(**SMALL))]
+    ("kind", "program"), [(Sampling, LDA(**SMALL)), (WarpTeam, WarpLDA(**SMALL))]
 )
 @pytest.mark.parametrize(("k", "n"), [(2, 3), (3, 2)])
 def test_topics_are_counted_exactly_on_other_workers(kind, program, k, n):
     before, after = samplers(kind, program, k), samplers(kind, program, n)
-    cuts = [shares_of(program, Inputs(drawn()), "source", each, 0).shares for each in (k, n)]
+    cuts = [
+        shares_of(program, Inputs(draw_documents()), "source", each, 0).shares for each in (k, n)
+    ]
     with without_topic(before.workers[0]):
         head = Training(before.workers[0]).state().head
-    states = [State(head, kept(worker)) for worker in before.workers]
+    states = [State(head, copy_state(worker)) for worker in before.workers]
     made = Redistribution(program, 0, cuts[0], states, cuts[1])
     for worker in after.workers:
         with without_topic(worker):
@@ -61,7 +63,7 @@ def test_topics_are_counted_exactly_on_other_workers(kind, program, k, n):
     after.check()
 
 
-def kept(worker):
+def copy_state(worker):
     """Return copies of the arrays of a worker's state."""
     with without_topic(worker):
         return {name: array.copy() for name, array in arrays_of(worker).items()}
@@ -72,9 +74,9 @@ def kept(worker):
 def test_steps_are_damped_as_the_new_workers_need(k, n, tmp_path):
     """From the second pass on: the first one goes on with the model that it was given."""
     inputs = Inputs(samples(n=60, p=40).edges())
-    job = Job(BlockPG(l1=0.5, tol=0.0), inputs, 3, k=k, jit=False)
+    job = TrainingJob(BlockPG(l1=0.5, tol=0.0), inputs, 3, k=k, jit=False)
     others = job._replace(k=n, epochs=6)
-    ending = trained(others, states=Moved(job, tmp_path).states((3, 0), n))
+    ending = trained(others, states=MovedStates(job, tmp_path).states((3, 0), n))
     whole = trained(others)
     for mine, expected in zip(ending.workers, whole.workers, strict=True):
         assert mine.tau.crowd == expected.tau.crowd == (start.CROWD / 64 if n > 1 else 0)
@@ -121,7 +123,7 @@ def test_curves_go_on_on_other_workers(app, tmp_path):
             assert curve == pytest.approx([record[metric] for record in whole], rel=5e-3)
 
 
-class Moved:
+class MovedStates:
     """The checkpoints of a job of 4 workers, and their states on others."""
 
     def __init__(self, job, folder):
@@ -151,7 +153,7 @@ class Moved:
         """
         epoch, clocks = place
         cuts = [self.shares(k, epoch if clocks else None) for k in (self.job.k, n)]
-        if clocks and not alike(clocks, *cuts):
+        if clocks and not are_alike(clocks, *cuts):
             return None
         states = [load(file, PART) for file in self.kept[place]]
         made = Redistribution(
@@ -188,9 +190,9 @@ class Counting(Sampling):
     ],
 )
 def test_counts_of_topics_are_exact(program, slack, tmp_path):
-    inputs = Inputs(drawn(documents=40, words=20))
-    job = Job(program, inputs, 3, k=BEFORE, slack=slack)
-    moved = Moved(job, tmp_path)
+    inputs = Inputs(draw_documents(documents=40, words=20))
+    job = TrainingJob(program, inputs, 3, k=BEFORE, slack=slack)
+    moved = MovedStates(job, tmp_path)
     ends = [place for place in moved.kept if not place[1]]
     assert len(ends) == 3
     for place in ends:
@@ -209,10 +211,10 @@ def test_counts_of_topics_are_exact(program, slack, tmp_path):
 @pytest.mark.slow
 def test_counts_of_a_shuffled_program_are_exact_within_epochs_too(tmp_path):
     """Its clocks, and its walks, are the same on any number of workers."""
-    program = find(str(shown("Visits", tmp_path))).program(length=4)
+    program = find(str(write_shown_program("Visits", tmp_path))).program(length=4)
     edges = EdgeData.of(("page", "page"), *graph(3000, 4000), {})
-    job = Job(program, Inputs(edges), 2, k=BEFORE, partitioner="random")
-    moved, expected = Moved(job, tmp_path), visits(job, trained(job))
+    job = TrainingJob(program, Inputs(edges), 2, k=BEFORE, partitioner="random")
+    moved, expected = MovedStates(job, tmp_path), visits(job, trained(job))
     assert expected.sum() > 0 and any(clocks for _, clocks in moved.kept)
     for place in moved.kept:
         for n in AFTER:

@@ -7,8 +7,8 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import Sampling, bags, counts, drawn, tokens
-from support.machines.warplda_team import FINE, Fixed, Warped, occurrence
+from support.machines.lda_team import Sampling, bags, counts, draw_documents, tokens
+from support.machines.warplda_team import FINE, FixedNumbers, WarpTeam, occurrence
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import drive, start
 
@@ -23,7 +23,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Exchange
 
-KINDS = {LDA: Sampling, WarpLDA: Warped}
+KINDS = {LDA: Sampling, WarpLDA: WarpTeam}
 either = pytest.mark.parametrize("kind", KINDS)
 
 # By the rules, in plain Python.
@@ -81,7 +81,7 @@ def test_digamma(x):
 
 @pytest.mark.parametrize("x", [1e-6, 0.013, 3.7, 9.99, 10.0, 250.5])
 def test_digamma_rises_as_it_should(x):
-    assert priors.rise(x, 30) == pytest.approx(rise(x, 30), rel=1e-12)
+    assert priors.digamma_rise(x, 30) == pytest.approx(rise(x, 30), rel=1e-12)
 
 
 # A step, and its likelihood.
@@ -93,7 +93,7 @@ def test_digamma_rises_as_it_should(x):
 def test_steps_are_those_of_the_formula(kind, k, asymmetric):
     """Every second epoch, by counts that stay exact."""
     program = kind(topics=4, parts=3, alpha=0.3, beta=0.2, optimise=2, asymmetric=asymmetric)
-    team = KINDS[kind](program, drawn(documents=30, words=12, mean=15), k=k)
+    team = KINDS[kind](program, draw_documents(documents=30, words=12, mean=15), k=k)
     alpha, beta = [0.3] * 4, 0.2
     for epoch in range(1, 5):
         team.epoch()
@@ -118,7 +118,7 @@ def test_steps_are_those_of_the_formula(kind, k, asymmetric):
 
 def test_plain_python_does_the_same():
     program = WarpLDA(topics=3, parts=2, optimise=1, asymmetric=True)
-    teams = [Warped(program, drawn(), k=2, jit=jit) for jit in (True, False)]
+    teams = [WarpTeam(program, draw_documents(), k=2, jit=jit) for jit in (True, False)]
     for team in teams:
         team.epoch()
     one, other = (team.workers[1].tau for team in teams)
@@ -147,7 +147,7 @@ def test_priors_stay_as_given_otherwise():
     for kind, stages in ((LDA, 1), (WarpLDA, 3)):
         program = kind(topics=3, alpha=0.4, beta=0.3)
         assert len(program.stages(Cluster())) == stages
-        worker = drive(start(program, drawn()), *program.setup(Cluster()))
+        worker = drive(start(program, draw_documents()), *program.setup(Cluster()))
         drive(worker, *program.stages(Cluster()))
         assert worker.tau.alpha.tolist() == [np.float32(0.4)] * 3 and worker.tau.beta == np.float32(
             0.3
@@ -157,7 +157,7 @@ def test_priors_stay_as_given_otherwise():
 
 def test_asymmetric_alone_is_refused():
     with pytest.raises(UsageError, match="no estimate"):
-        run(LDA(topics=3, asymmetric=True), drawn(), options=RunOptions(epochs=1))
+        run(LDA(topics=3, asymmetric=True), draw_documents(), options=RunOptions(epochs=1))
 
 
 # Drawing by priors that differ.
@@ -174,7 +174,17 @@ def test_draw_takes_each_topic_in_its_share(monkeypatch):
     draws, places, _ = zip(
         *(
             conditional.draw(
-                document, q, sums, room, sums.sum(), -1, 0.0, 0.6, p, Fixed((i + 0.5) / FINE), LEAN
+                document,
+                q,
+                sums,
+                room,
+                sums.sum(),
+                -1,
+                0.0,
+                0.6,
+                p,
+                FixedNumbers((i + 0.5) / FINE),
+                LEAN,
             )
             for i in range(FINE)
         ),
@@ -193,7 +203,9 @@ def test_draw_leaves_out_the_occurrence_itself(u):
     q, p = np.array([0.4, 1.5, 0.7]), Row(topics=3)
     document = Row(topics=np.array([2, 1, 0]), times=np.array([1.0, 1.0, 2.0]), size=3)
     none = np.zeros(1)
-    k, to, at = conditional.draw(document, q, none, np.empty(3), 1e-9, 1, q[1], 1e-9, p, Fixed(u))
+    k, to, at = conditional.draw(
+        document, q, none, np.empty(3), 1e-9, 1, q[1], 1e-9, p, FixedNumbers(u)
+    )
     assert at == 1 and (k, to) == ((2, 0) if u < 0.7 / 1.5 else (0, 2))
 
 
@@ -212,7 +224,7 @@ def test_a_document_proposes_and_accepts_by_its_alphas():
     for i in range(fine):
         edges = [occurrence(0, 1), occurrence(0), occurrence(1), occurrence(3)]
         tau = Row(n=totals.copy(), smooth=smooth)
-        rng = Fixed((i + 0.5) / fine, 0.5, 0.5, 0.5)
+        rng = FixedNumbers((i + 0.5) / fine, 0.5, 0.5, 0.5)
         warplda.walk(
             edges, np.empty(0, int), n.copy(), 0.6, tau, Row(topics=4), rng, LEAN, np.cumsum(LEAN)
         )
@@ -232,7 +244,7 @@ def test_a_document_proposes_and_accepts_by_its_alphas():
 
 def test_the_very_ends_of_random_numbers():
     upto = np.cumsum(LEAN) - 1e-9
-    places = [priors.unevenly(y, LEAN, upto) for y in (0.0, 1.9999, 2.0, 3.99, 4.0)]
+    places = [priors.place_unevenly(y, LEAN, upto) for y in (0.0, 1.9999, 2.0, 3.99, 4.0)]
     assert (
         [int(y) for y in places] == [0, 0, 1, 3, 3]
         and places[0] == pytest.approx(0, abs=1e-8)
@@ -242,7 +254,7 @@ def test_the_very_ends_of_random_numbers():
 
 @pytest.mark.parametrize(
     ("udf", "right"),
-    [pytest.param(lda.sample_unevenly, True, marks=pytest.mark.slow), (lda.sample, False)],
+    [pytest.param(lda.sample_by_alpha, True, marks=pytest.mark.slow), (lda.sample, False)],
 )
 def test_states_are_visited_as_the_posterior_says(udf, right):
     program = LDA(topics=3, alpha=0.5, beta=0.3, optimise=1000, asymmetric=True)
@@ -250,13 +262,13 @@ def test_states_are_visited_as_the_posterior_says(udf, right):
         start(program, bags([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])), *program.setup(Cluster())
     )
     worker.tables["tau"].arrays["alpha"][0] = [1.2, 0.1, 0.4]
-    priors.spread(worker.tau)
+    priors.follow_alpha(worker.tau)
     truth = oracle.Tiny(*tokens(worker)[:2], 3, np.array([1.2, 0.1, 0.4]), 0.3)
     step, place, visits, apart = (
         Exchange(udf, over="word").prepare(worker),
         3 ** np.arange(5)[::-1],
         np.zeros(3**5),
-        truth.apart(),
+        truth.mixing_sweeps(),
     )
     for _ in range(1500):
         for _ in range(apart):
@@ -272,7 +284,7 @@ def test_states_are_visited_as_the_posterior_says(udf, right):
 ALPHA = np.array([2.0, 0.6, 0.2, 0.06])
 
 
-def uneven(documents=300, length=40, vocabulary=80, seed=2):
+def draw_uneven_documents(documents=300, length=40, vocabulary=80, seed=2):
     """Return documents drawn by ALPHA, and the topics' words (K, V): each topic has some of its
     own, and a tenth of the others'.
     """
@@ -289,7 +301,7 @@ def uneven(documents=300, length=40, vocabulary=80, seed=2):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return uneven()
+    return draw_uneven_documents()
 
 
 @pytest.mark.slow

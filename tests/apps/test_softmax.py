@@ -18,14 +18,14 @@ from tux.base.errors import UsageError
 TIGHT = {"l2": 0.5, "tol": 1e-10}
 
 
-def drawn(classes, n=120, p=8, seed=0):
+def draw_samples(classes, n=120, p=8, seed=0):
     rng = np.random.default_rng(seed)
     x = np.where(rng.random((n, p)) < 0.5, rng.normal(size=(n, p)), 0).astype("f4").astype("f8")
     y = (x @ rng.normal(size=(p, classes)) + rng.gumbel(size=(n, classes))).argmax(axis=1)
     return Data(x, y.astype("f8"), rng.integers(1, 4, n).astype("f8"))
 
 
-def trained(data, test=None, **parameters):
+def fit_softmax(data, test=None, **parameters):
     classes = ",".join(str(k) for k in range(int(data.y.max()) + 1))
     return fit(data, test, loss="softmax", classes=classes, **TIGHT | parameters)
 
@@ -35,14 +35,14 @@ def objective(data, w, b=0.0, l1=0.0, l2=0.0):
     return -(data.c * logs).sum() + l1 * abs(w).sum() + l2 / 2 * (w * w).sum()
 
 
-def least(data, l2, *, intercept):
+def sklearn_optimum(data, l2, *, intercept):
     """Return scikit-learn's optimum."""
     model = LogisticRegression(C=1 / l2, fit_intercept=intercept, tol=1e-10, max_iter=5000)
     model.fit(data.x, data.y, data.c)
     return model, objective(data, model.coef_.T, model.intercept_, l2=l2)
 
 
-def found(team):
+def result_of(team):
     return team.history("objective")[-1], team.gather("feature", "w"), np.array(team.tau.b)
 
 
@@ -109,14 +109,14 @@ def test_functions_of_samples_are_plain_python():
     class_quality.judge(sample, edges, tau)
     assert (tau.tested, tau.right) == (1, shares.argmax() == 2)
     tau.abs_sum = tau.square_sum = 0
-    class_quality.penalised(feature, tau)
+    class_quality.add_penalty(feature, tau)
     assert (tau.abs_sum, tau.square_sum) == (2.5, 2.25)
 
 
 def test_the_first_intercepts():
-    b = formulas.constants(np.array([10.0, 20.0, 70.0]))
+    b = formulas.first_intercepts(np.array([10.0, 20.0, 70.0]))
     assert softmax(b) == pytest.approx([0.1, 0.2, 0.7]) and b.sum() == pytest.approx(0)
-    assert np.isfinite(formulas.constants(np.array([3.0, 0.0]))).all()
+    assert np.isfinite(formulas.first_intercepts(np.array([3.0, 0.0]))).all()
 
 
 # The optimum.
@@ -124,10 +124,10 @@ def test_the_first_intercepts():
 
 @pytest.mark.parametrize(("classes", "intercept"), [(3, False), (5, True)])
 def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
-    data, new = drawn(classes), drawn(classes, n=60, seed=1)
-    team = trained(data, new, fit_intercept=intercept)
-    model, optimum = least(data, 0.5, intercept=intercept)
-    said, w, b = found(team)
+    data, new = draw_samples(classes), draw_samples(classes, n=60, seed=1)
+    team = fit_softmax(data, new, fit_intercept=intercept)
+    model, optimum = sklearn_optimum(data, 0.5, intercept=intercept)
+    said, w, b = result_of(team)
     assert said == pytest.approx(objective(data, w, b, l2=0.5), rel=1e-9)
     assert said == pytest.approx(optimum, rel=1e-8)
     assert w == pytest.approx(model.coef_.T, abs=1e-4)
@@ -142,11 +142,11 @@ def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
 
 def test_two_classes_are_logistic_regression():
     """Softmax of half the penalty is logistic regression, as both of its weights are half."""
-    data = drawn(2)
-    team = trained(data, data, l2=1.0)
+    data = draw_samples(2)
+    team = fit_softmax(data, data, l2=1.0)
     signs = data._replace(y=2 * data.y - 1)
     other = fit(signs, signs, l2=0.5, tol=1e-10)
-    said, w, _ = found(team)
+    said, w, _ = result_of(team)
     assert said == pytest.approx(other.history("objective")[-1], rel=1e-9)
     assert w[:, 1] - w[:, 0] == pytest.approx(other.gather("feature", "w"), abs=1e-5)
     for name in ("test_auc", "test_accuracy", "test_logloss"):
@@ -155,9 +155,9 @@ def test_two_classes_are_logistic_regression():
 
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 2)])
 def test_lbfgs_on_several_workers(k, slack):
-    data = drawn(3)
-    one = trained(data, fit_intercept=True, tol=1e-6)
-    team = trained(data, fit_intercept=True, tol=1e-6, k=k, slack=slack, delivery=k)
+    data = draw_samples(3)
+    one = fit_softmax(data, fit_intercept=True, tol=1e-6)
+    team = fit_softmax(data, fit_intercept=True, tol=1e-6, k=k, slack=slack, delivery=k)
     assert team.history("objective") == pytest.approx(one.history("objective"), rel=1e-9)
     assert team.gather("feature", "w") == pytest.approx(one.gather("feature", "w"), abs=1e-7)
 
@@ -167,19 +167,19 @@ SLOW = [pytest.param(solver, marks=pytest.mark.long) for solver in ("adagrad", "
 
 @pytest.mark.parametrize("solver", ["adam", *SLOW])
 def test_a_stochastic_solver_comes_near(solver):
-    data = drawn(3)
+    data = draw_samples(3)
     step = {"learning_rate": 1.0} if solver == "adagrad" else {}
     how = {"solver": solver, "batch_size": 0.1, "fit_intercept": True, "tol": 1e-5}
-    said, w, b = found(trained(data, **how, **step))
+    said, w, b = result_of(fit_softmax(data, **how, **step))
     assert said == pytest.approx(objective(data, w, b, l2=0.5), rel=1e-6)
-    assert said <= least(data, 0.5, intercept=True)[1] * 1.001
+    assert said <= sklearn_optimum(data, 0.5, intercept=True)[1] * 1.001
 
 
 @pytest.mark.slow
 def test_a_penalty_on_sums():
-    data = drawn(3)
+    data = draw_samples(3)
     how = {"solver": "adagrad", "penalty": "elastic", "l1": 1.0, "batch_size": 0.1, "tol": 1e-5}
-    said, w, _ = found(trained(data, **how, learning_rate=1.0, epochs=500))
+    said, w, _ = result_of(fit_softmax(data, **how, learning_rate=1.0, epochs=500))
     assert said == pytest.approx(objective(data, w, l1=1.0, l2=0.5), rel=1e-6)
     shape = 2, *w.shape  # above 0 and below
 
@@ -199,7 +199,7 @@ def test_a_penalty_on_sums():
 @pytest.mark.parametrize("solver", ["sgd", "averaging"])
 def test_solvers_of_one_margin_are_refused(solver):
     with pytest.raises(UsageError, match=f"{solver} is for losses of one margin") as told:
-        trained(drawn(3), solver=solver, tol=1e-5)
+        fit_softmax(draw_samples(3), solver=solver, tol=1e-5)
     assert told.value.do == "--solver lbfgs, or adam, adagrad or rmsprop"
     with pytest.raises(UsageError, match="knows no second class"):
-        trained(drawn(3), positive_weight=2.0)
+        fit_softmax(draw_samples(3), positive_weight=2.0)

@@ -15,8 +15,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.graph.store import read_manifest
-from tux.program.input import Samples, class_names, written
-from tux.runs.generated import generated
+from tux.program.input import Samples, class_names, join_class_names
+from tux.runs.generated import generate_data
 from tux.runs.inputs import load
 
 RNG = np.random.default_rng(4)
@@ -43,7 +43,7 @@ def table(x, y):
     return "\n".join(["a,b,c,d,e,f,kind", *rows])
 
 
-def trained(data, test=None, parameters=HOW, **options):
+def run_softmax(data, test=None, parameters=HOW, **options):
     return tux.run(tux.Linear(**parameters), data, test=test, progress=False, jit=False, **options)
 
 
@@ -160,7 +160,7 @@ def test_labels_of_one_kind(here, command):
 
 
 def test_arrays():
-    run = trained((X[TRAIN], WORDS[TRAIN]), (X[TEST], WORDS[TEST]), epochs=100)
+    run = run_softmax((X[TRAIN], WORDS[TRAIN]), (X[TEST], WORDS[TEST]), epochs=100)
     p = shares(run, X[TEST])
     assert run.predict(X[TEST]) == pytest.approx(p, abs=1e-6)
     told = run.predict(X[TEST], ids=True)
@@ -168,13 +168,13 @@ def test_arrays():
     right = (told["class"] == WORDS[TEST]).mean()
     assert run.history["test_accuracy"][-1] == pytest.approx(right)
     with pytest.raises(DataError, match="none of the classes"):
-        trained((X[TRAIN], WORDS[TRAIN]), (X[TEST], ["cod"] * 30))
+        run_softmax((X[TRAIN], WORDS[TRAIN]), (X[TEST], ["cod"] * 30))
     with pytest.raises(DataError, match="3 kinds of labels instead of two"):
-        trained((X, WORDS), parameters={})
+        run_softmax((X, WORDS), parameters={})
 
 
 def test_samples_that_are_made_up():
-    train, test, _ = generated(tux.Linear(loss="softmax"))
+    train, test, _ = generate_data(tux.Linear(loss="softmax"))
     for edges in (train, test):
         assert {*edges.vertex_fields["sample"]["label"].tolist()} == {0, 1}
         assert edges.classes == ("-1", "+1")
@@ -183,7 +183,7 @@ def test_samples_that_are_made_up():
 # Folders of tux partition, and several workers.
 
 
-def known(edges):
+def labels_by_id(edges):
     """Return the labels by the ids of samples."""
     samples = edges.ids["sample"].values.tolist()
     classes = [edges.classes[int(k)] for k in edges.vertex_fields["sample"]["label"]]
@@ -196,15 +196,17 @@ def test_partitioned_folders(here, command):
     assert read_manifest(here / "parts").classes == ["7", "8", "9"]
     program, direct = tux.Linear(**HOW), load(tux.Linear(**HOW), "train.svm", "test.svm")
     stored = load(program, "parts", "test.svm")
-    assert known(stored.train) == known(direct.train) and known(stored.test) == known(direct.test)
+    assert labels_by_id(stored.train) == labels_by_id(direct.train) and labels_by_id(
+        stored.test
+    ) == labels_by_id(direct.test)
     assert command("partition train.svm --parts 2 --method bicut --numeric --out numbers")[0] == 0
-    assert known(load(program, "numbers").train) == known(direct.train)
+    assert labels_by_id(load(program, "numbers").train) == labels_by_id(direct.train)
     two = np.where(Y[TRAIN] == 1, "ham", "spam")
     (here / "two.svm").write_text(libsvm(X[TRAIN], two))
     assert command("partition two.svm --parts 1 --method bicut --out two")[0] == 0
-    assert [*known(load(program, "two").train).values()] == two.tolist()
+    assert [*labels_by_id(load(program, "two").train).values()] == two.tolist()
     named = tux.Linear(**HOW, classes="spam,eggs,ham")
-    assert [*known(load(named, "two").train).values()] == two.tolist()
+    assert [*labels_by_id(load(named, "two").train).values()] == two.tolist()
     with pytest.raises(DataError, match="labels of 3 classes, not two") as told:
         load(tux.Linear(), "parts")
     assert "--loss softmax" in told.value.do
@@ -220,9 +222,9 @@ def test_partitioned_folders(here, command):
 @pytest.mark.slow
 def test_two_workers(here, command):
     assert command("partition train.svm --parts 2 --method bicut --multiclass --out parts")[0] == 0
-    one = trained("train.svm", "test.svm", epochs=100)
+    one = run_softmax("train.svm", "test.svm", epochs=100)
     for data in ("train.svm", "parts"):
-        run = trained(data, "test.svm", workers=2, epochs=100)
+        run = run_softmax(data, "test.svm", workers=2, epochs=100)
         for name, share in (("objective", 1e-9), ("test_logloss", 1e-6)):
             assert run.history[name][-1] == pytest.approx(one.history[name][-1], rel=share)
 
@@ -266,18 +268,18 @@ def edges(label, weight=1.0):
 )
 def test_labels_of_edges_that_the_loss_does_not_know(parameters, label, what):
     with pytest.raises((DataError, UsageError), match=what):
-        trained(edges(label), parameters=parameters, epochs=1)
+        run_softmax(edges(label), parameters=parameters, epochs=1)
     if parameters.get("classes"):
         held_out = edges([0, 1])
         with pytest.raises(DataError, match=what):
-            trained(held_out, edges(label), parameters=parameters, epochs=1)
+            run_softmax(held_out, edges(label), parameters=parameters, epochs=1)
 
 
 def test_weights_that_train_nothing():
     with pytest.raises(DataError, match="weight -1 of sample 0"):
-        trained(edges([-1, 1], -1.0), parameters={}, epochs=1)
+        run_softmax(edges([-1, 1], -1.0), parameters={}, epochs=1)
     with pytest.raises(DataError, match="the weight of each sample is 0"):
-        trained((X, Y, np.zeros(len(X))), epochs=1)
+        run_softmax((X, Y, np.zeros(len(X))), epochs=1)
 
 
 def test_what_a_run_says_of_its_classes(here, command):
@@ -295,6 +297,6 @@ def test_names_of_classes_that_cannot_be_read(text):
 
 def test_names_of_classes_as_a_parameter():
     for classes in (("a", "b"), ("a,b", 'say "no"', "c"), ("-1", "+1", "1e3")):
-        assert class_names(written(classes)) == classes
+        assert class_names(join_class_names(classes)) == classes
     assert class_names("") == () and class_names("a, b ,c") == ("a", "b", "c")
     assert Samples().multiclass(tux.BlockPG()) is False

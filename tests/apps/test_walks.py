@@ -10,7 +10,7 @@ from support.machines.team import Team
 from support.programs.programs import random_pairs, start
 
 from tux import Edge, Graph, Program, Vertex, param, shared
-from tux.apps.deepwalk.walking import chosen
+from tux.apps.deepwalk.walking import choose_step
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
@@ -52,14 +52,14 @@ def matrix(directed, weighted):
     return found
 
 
-def asked(p=1.0, q=1.0, weighted=False):
+def walk_parameters(p=1.0, q=1.0, weighted=False):
     return Row(p=p, q=q, weighted=weighted)
 
 
 def walks(p, *, directed, starts, length):
     """Return the walks of `starts` in plain Python, (walks, length); -1 follows their ends."""
     topology = Topology.of(SRC, DST, N, directed=directed, weights=WEIGHTS if p.weighted else None)
-    step, rng = chosen(p), Stream(np.array([5], np.uint64))
+    step, rng = choose_step(p), Stream(np.array([5], np.uint64))
     out = np.full((len(starts), length), -1, np.int32)
     for path, v in zip(out, starts, strict=True):
         for at in range(length):
@@ -67,7 +67,7 @@ def walks(p, *, directed, starts, length):
     return out
 
 
-def fits(counts, shares):
+def fits_shares(counts, shares):
     """Compare counts (groups, k) with shares (groups, k) by Pearson's test. Return whether p >
     .001, by Wilson and Hilferty's approximation.
     """
@@ -85,15 +85,18 @@ def fits(counts, shares):
 def test_steps_of_the_first_order(directed, weighted):
     a = matrix(directed, weighted)
     found = walks(
-        asked(weighted=weighted), directed=directed, starts=np.tile(np.arange(N), 250), length=12
+        walk_parameters(weighted=weighted),
+        directed=directed,
+        starts=np.tile(np.arange(N), 250),
+        length=12,
     )
     counts = np.zeros((N, N))
     here, there = found[:, :-1].ravel(), found[:, 1:].ravel()
     np.add.at(counts, (here[there >= 0], there[there >= 0]), 1)
     shares = a / np.maximum(a.sum(axis=1, keepdims=True), 1e-300)
-    assert fits(counts, shares)
+    assert fits_shares(counts, shares)
     if weighted:
-        assert not fits(counts, (a > 0) / np.maximum((a > 0).sum(axis=1, keepdims=True), 1))
+        assert not fits_shares(counts, (a > 0) / np.maximum((a > 0).sum(axis=1, keepdims=True), 1))
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -102,7 +105,10 @@ def test_steps_of_the_first_order(directed, weighted):
 def test_steps_of_the_second_order(directed, weighted, p, q):
     a = matrix(directed, weighted)
     found = walks(
-        asked(p, q, weighted), directed=directed, starts=np.tile(np.arange(N), 150), length=20
+        walk_parameters(p, q, weighted),
+        directed=directed,
+        starts=np.tile(np.arange(N), 150),
+        length=20,
     )
     counts, shares = np.zeros((N * N, N)), np.zeros((N * N, N))
     for row in found:
@@ -113,14 +119,20 @@ def test_steps_of_the_second_order(directed, weighted, p, q):
         for v in range(N):
             biased = [a[v, x] * (1 / p if x == t else 1 if a[t, x] else 1 / q) for x in range(N)]
             shares[t * N + v] = np.array(biased) / max(sum(biased), 1e-300)
-    assert fits(counts, shares)
-    assert not fits(
+    assert fits_shares(counts, shares)
+    assert not fits_shares(
         counts, np.where(shares > 0, 1, 0) / np.maximum((shares > 0).sum(axis=1, keepdims=True), 1)
     )
 
 
 @pytest.mark.parametrize(
-    "p", [asked(), asked(weighted=True), asked(0.5, 2.0), asked(2.0, 0.5, weighted=True)]
+    "p",
+    [
+        walk_parameters(),
+        walk_parameters(weighted=True),
+        walk_parameters(0.5, 2.0),
+        walk_parameters(2.0, 0.5, weighted=True),
+    ],
 )
 def test_walks_end_where_nothing_leads_on(p):
     directed = walks(p, directed=True, starts=np.repeat([5, 6, 7], 40), length=6)
@@ -142,15 +154,15 @@ def count(path):
         path[i].node.seen += 1
 
 
-class Along(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
 
-class Walked(Program):
+class KeepsWalks(Program):
     """Counts visits, and keeps the walks: by (start, round, epoch)."""
 
-    input = Along()
+    input = DirectedLinks()
     length: int = param(9)
     p: float = param(1.0)
     q: float = param(1.0)
@@ -162,11 +174,11 @@ class Walked(Program):
         kept = self.kept = getattr(self, "kept", {})
 
         class Keeping(Generate):
-            def prepared(self, worker, batch):
-                made = super().prepared(worker, batch)
+            def prepare_lists(self, worker, batch):
+                made = super().prepare_lists(worker, batch)
                 make = made.make
 
-                def noted(block):
+                def note_walks(block):
                     make(block)
                     for v, path in zip(
                         made.starts(block), made.lists_of(block)["path"], strict=True
@@ -176,11 +188,13 @@ class Walked(Program):
                             == path.tolist()
                         )
 
-                made.make = noted
+                made.make = note_walks
                 return made
 
         return [
-            MiniBatch(Keeping(chosen(self), count, "node", rounds=2, path="length"), vertices=6)
+            MiniBatch(
+                Keeping(choose_step(self), count, "node", rounds=2, path="length"), vertices=6
+            )
         ]
 
 
@@ -193,21 +207,21 @@ EDGES = from_arrays(
 )
 
 
-def kept(jit=True, **parameters):
-    program = Walked(**parameters)
+def collect_walks(jit=True, **parameters):
+    program = KeepsWalks(**parameters)
     list(Training(start(program, EDGES, jit=jit)).epochs(2))
     return program.kept
 
 
 @pytest.mark.parametrize("parameters", [{}, {"p": 0.5, "q": 2.0}])
 def test_the_same_walks_on_any_number_of_workers(parameters):
-    alone = kept(**parameters)
+    alone = collect_walks(**parameters)
     assert len(alone) == 2 * 2 * len(EDGES.ids["node"])
-    assert alone == kept(jit=False, **parameters)
+    assert alone == collect_walks(jit=False, **parameters)
     # other walks in other rounds and epochs
     assert len({tuple(path) for (v, _, _), path in alone.items() if v == 3}) > 1
     for k in (2, 4):
-        program = Walked(**parameters)
+        program = KeepsWalks(**parameters)
         Team(program, EDGES, k=k, slack=k // 4, jit=True).train(2)
         assert program.kept == alone
 
@@ -217,4 +231,4 @@ def test_an_edge_without_weight_is_refused():
 
     edges = EdgeData.of(("node", "node"), [0, 1], [1, 2], {"weight": np.array([1, 0], "f4")})
     with pytest.raises(DataError, match="weight 0"):
-        start(Walked(), edges)
+        start(KeepsWalks(), edges)

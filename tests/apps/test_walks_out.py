@@ -30,7 +30,7 @@ def graph(tmp_path):
     return file
 
 
-def many(path, n=300, m=900):
+def write_random_edges(path, n=300, m=900):
     """Return a file of random edges between numbers."""
     pairs = np.random.default_rng(1).integers(0, n, (m, 2)) * 7
     path.write_text("".join(f"{a} {b}\n" for a, b in pairs))
@@ -83,7 +83,7 @@ def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
 
 @pytest.mark.slow
 def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
-    graph = many(tmp_path / "edges.txt")
+    graph = write_random_edges(tmp_path / "edges.txt")
     monkeypatch.setattr(app, "AT_ONCE", 400)  # several blocks
     options = dict(num_walks=3, walk_length=9, q=0.5)
     run(Walks(**options), graph, options=RunOptions(out=tmp_path / "one"))
@@ -133,7 +133,7 @@ def free_port():
 
 @pytest.mark.slow
 def test_lists_of_other_machines_come_home(tmp_path):
-    graph = many(tmp_path / "edges.txt", 60, 150)
+    graph = write_random_edges(tmp_path / "edges.txt", 60, 150)
     command = [
         sys.executable,
         "-m",
@@ -205,10 +205,10 @@ def test_ids_with_blanks_need_a_table(tmp_path):
 
 
 def test_nothing_half_written(graph, tmp_path, monkeypatch):
-    def full(self, lists):
+    def raise_disk_full(self, lists):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Lines, "of", full)
+    monkeypatch.setattr(Lines, "of", raise_disk_full)
     with pytest.raises(DiskError, match="No space left"):
         run(Walks(), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert not [each for each in (tmp_path / "out").iterdir() if "walks" in each.name]

@@ -7,8 +7,8 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, drawn
-from support.machines.warplda_team import FINE, Fixed, Warped, occurrence
+from support.machines.lda_team import CORNERS, ENDS, Sampling, bags, counts, draw_documents
+from support.machines.warplda_team import FINE, FixedNumbers, WarpTeam, occurrence
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import start
 
@@ -20,16 +20,16 @@ from tux.base.errors import UsageError
 from tux.engine.training import Training
 from tux.runs.folder import read_run
 from tux.runs.options import RunOptions
-from tux.runs.predict import reopened
+from tux.runs.predict import reopen_program
 from tux.runs.session import run
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 
 def parameters(topics=4, alpha=0.5, beta=0.25):
     return Row(topics=topics, alpha=alpha, beta=beta)
 
 
-def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
+def topic_frequencies(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
     """Return how often a walk gives the first of some occurrences each topic, and how often it
     proposes each topic, on a fine grid of random numbers. `topics` has (topic, proposed) of each
     occurrence.
@@ -46,7 +46,7 @@ def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
             prior,
             tau,
             p,
-            Fixed((i + 0.5) / FINE, *[0.5] * (len(edges) - 1)),
+            FixedNumbers((i + 0.5) / FINE, *[0.5] * (len(edges) - 1)),
         )
         first = edges[0].z
         changed = np.bincount([edge.z[TOPIC] for edge in edges], minlength=k) - np.bincount(
@@ -61,7 +61,7 @@ def walked(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
 def test_a_proposal_is_accepted_as_the_rule_says():
     """And what is proposed next is a topic of one of the occurrences, or any."""
     n, totals, prior, smooth = [3, 1, 0, 2], [9, 8, 2, 5], 0.5, 2.0
-    got, proposed = walked([(0, 1), (0, 0), (1, 1), (3, 3), (0, 0), (3, 3)], n, totals)
+    got, proposed = topic_frequencies([(0, 1), (0, 0), (1, 1), (3, 3), (0, 0), (3, 3)], n, totals)
     chance = (n[1] + prior) * (totals[0] - 1 + smooth) / ((n[0] - 1 + prior) * (totals[1] + smooth))
     assert 0.3 < chance < 0.9
     np.testing.assert_allclose(got, [1 - chance, chance, 0, 0], atol=12 / FINE)
@@ -69,8 +69,12 @@ def test_a_proposal_is_accepted_as_the_rule_says():
 
 
 def test_a_better_topic_is_always_accepted_and_the_same_changes_nothing():
-    assert walked([(1, 0), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx([1, 0])
-    assert walked([(1, 1), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx([0, 1])
+    assert topic_frequencies([(1, 0), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx(
+        [1, 0]
+    )
+    assert topic_frequencies([(1, 1), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx(
+        [0, 1]
+    )
 
 
 def test_a_cut_word_proposes_by_all_its_occurrences():
@@ -78,7 +82,7 @@ def test_a_cut_word_proposes_by_all_its_occurrences():
     bag = np.empty(10, np.uint16)
     warplda.fill(bag, Row(n=np.array([1, 6, 0, 3])), parameters())
     assert bag.tolist() == [0, *[1] * 6, *[3] * 3]
-    _, proposed = walked([(0, 0)], [1, 6, 0, 3], [5, 9, 4, 6], bag)
+    _, proposed = topic_frequencies([(0, 0)], [1, 6, 0, 3], [5, 9, 4, 6], bag)
     np.testing.assert_allclose(proposed, np.array([1.5, 6.5, 0.5, 3.5]) / 12, atol=12 / FINE)
     found, rng, p = np.zeros(4), np.random.default_rng(0), parameters()
     for _ in range(2000):
@@ -99,7 +103,7 @@ def test_the_very_ends_of_random_numbers():
             0.1,
             Row(n=np.array([1, 1, 0, 0]), smooth=1.0),
             parameters(),
-            Fixed(x, x),
+            FixedNumbers(x, x),
         )
         assert all(0 <= edge.z[PROPOSED] < 4 for edge in edges)
 
@@ -139,7 +143,7 @@ def test_a_document_remembers_what_words_have_counted():
 # Steps without delay leave the posterior as it is.
 
 
-def fresh(truth, z, rng, walk):
+def sweep_all_tokens(truth, z, rng, walk):
     """Make one sweep: each token is proposed a topic by its document, then by its word. Each
     proposal is decided on at once.
     """
@@ -169,7 +173,7 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
     visits, z, place = np.zeros(32), rng.integers(0, 2, 5), 2 ** np.arange(5)[::-1]
     for _ in range(1000):
         for _ in range(5):
-            fresh(truth, z, rng, walk)
+            sweep_all_tokens(truth, z, rng, walk)
         visits[z @ place] += 1
     chance = oracle.chance(visits, truth.posterior())
     assert chance > 0.001 if right else chance < 1e-9
@@ -191,7 +195,9 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
     ],
 )
 def test_counts_are_true_after_every_epoch(k, slack):
-    team = Warped(WarpLDA(topics=5, parts=4), drawn(), k=k, slack=slack, delivery=k).check()
+    team = WarpTeam(
+        WarpLDA(topics=5, parts=4), draw_documents(), k=k, slack=slack, delivery=k
+    ).check()
     before = counts(team.workers)[1]
     for _ in range(4):
         team.epoch()
@@ -202,7 +208,10 @@ def test_counts_are_true_after_every_epoch(k, slack):
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_plain_python_does_the_same(k):
-    teams = [Warped(WarpLDA(topics=5, parts=4), drawn(), k=k, jit=jit) for jit in (True, False)]
+    teams = [
+        WarpTeam(WarpLDA(topics=5, parts=4), draw_documents(), k=k, jit=jit)
+        for jit in (True, False)
+    ]
     for _ in range(3):
         for team in teams:
             team.epoch()
@@ -217,7 +226,7 @@ def test_plain_python_does_the_same(k):
 @pytest.mark.parametrize("name", CORNERS)
 @pytest.mark.parametrize(("k", "topics"), [(1, 300), (3, 2)])
 def test_corner_cases(name, k, topics):
-    team = Warped(WarpLDA(topics=topics), CORNERS[name], k=k).check()
+    team = WarpTeam(WarpLDA(topics=topics), CORNERS[name], k=k).check()
     for _ in range(3):
         team.epoch()
         assert team.check().likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
@@ -231,7 +240,7 @@ def test_known_topics_are_found(k):
     """By one of six chains: one in four joins two topics for long."""
     edges = bags(KNOWN.documents, KNOWN.words)
     by_document, by_word = (
-        oracle.counted(rows, KNOWN.topics, rows.max() + 1, 5)
+        oracle.count_topics(rows, KNOWN.topics, rows.max() + 1, 5)
         for rows in (KNOWN.documents, KNOWN.words)
     )
     truth = oracle.log_likelihood(by_document, by_word, 0.1, 0.1) / len(KNOWN.words)
@@ -253,7 +262,7 @@ def test_known_topics_are_found(k):
 # The choice of the sampler.
 
 
-class Said(Silent):
+class SaidLines(NullWatcher):
     """Keeps what is said."""
 
     def __init__(self):
@@ -295,15 +304,23 @@ def test_what_is_named_is_taken():
 
 
 def test_an_automatic_choice_is_told(monkeypatch):
-    said = Said()
+    said = SaidLines()
     assert (
-        type(run(LDA(topics=3), drawn(), options=RunOptions(epochs=1), watch=said).worker.program)
+        type(
+            run(
+                LDA(topics=3), draw_documents(), options=RunOptions(epochs=1), watch=said
+            ).worker.program
+        )
         is LDA
     )
     monkeypatch.setattr(lda, "MANY", 10)
     monkeypatch.setattr(lda, "EACH", 5)
     assert (
-        type(run(LDA(topics=3), drawn(), options=RunOptions(epochs=1), watch=said).worker.program)
+        type(
+            run(
+                LDA(topics=3), draw_documents(), options=RunOptions(epochs=1), watch=said
+            ).worker.program
+        )
         is WarpLDA
     )
     assert [line for line in said.lines if "sampler" in line] == [
@@ -316,10 +333,10 @@ def test_an_automatic_choice_is_told(monkeypatch):
     [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.long)],
 )
 def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
-    said = Said()
+    said = SaidLines()
     result = run(
         LDA(topics=4, sampler=sampler),
-        drawn(),
+        draw_documents(),
         options=RunOptions(out=tmp_path / "run", epochs=2, workers=workers),
         watch=said,
     )
@@ -330,13 +347,13 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
         and recorded.parameters["sampler"] == sampler
         and recorded.parameters["topics"] == 4
     )
-    assert type(reopened(recorded, tmp_path / "run", lambda text: pytest.fail(text))) is kind
+    assert type(reopen_program(recorded, tmp_path / "run", lambda text: pytest.fail(text))) is kind
     assert not any("sampler" in line for line in said.lines)
-    assert result.worker.tables["word"].arrays["n"].sum() == drawn().fields["count"].sum()
+    assert result.worker.tables["word"].arrays["n"].sum() == draw_documents().fields["count"].sum()
 
 
 def test_held_out_documents_are_judged():
-    train = drawn(documents=40, words=8, mean=10)
+    train = draw_documents(documents=40, words=8, mean=10)
     test = EdgeData.of(
         ENDS, [100, 100, 101], [0, 1, 2], {"count": np.array([2, 3, 4])}, against=train.ids
     )
@@ -346,10 +363,10 @@ def test_held_out_documents_are_judged():
 
 @pytest.mark.slow
 def test_processes_count_the_same():
-    edges, program = drawn(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
+    edges, program = draw_documents(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
     result, team = (
         run(program, edges, options=RunOptions(workers=2, epochs=3)),
-        Warped(program, edges, k=2, by="bicut"),
+        WarpTeam(program, edges, k=2, by="bicut"),
     )
     for record in result.records:
         team.epoch()

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 
 from tux.arrays import arrow
-from tux.arrays.arrow import Coded, Pieces
+from tux.arrays.arrow import CodedColumn, Pieces
 
 
 def words(column):
-    assert isinstance(column, Coded)
+    assert isinstance(column, CodedColumn)
     return column.values[column.codes].tolist()
 
 
@@ -45,7 +45,7 @@ def test_numbers_are_given_up_piece_by_piece():
     pieces = Pieces([np.dtype("f4")])
     for n in range(3):
         pieces.append([np.full(2, n, np.float32)])
-    row = pieces.each[0].pieced()
+    row = pieces.each[0].stream_pieces()
     assert (row.rows, row.dtype) == (6, np.float32)
     assert row.whole().tolist() == [0, 0, 1, 1, 2, 2]
     assert list(row.pieces) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tux.arrays.frame_columns import fitting, gathered, unfit
+from tux.arrays.frame_columns import cast_numbers, gathered, unfit_reason
 from tux.arrays.frames import frame_of
 
 KINDS = [None, None, np.dtype("f4")]
@@ -58,7 +58,7 @@ def test_pieces_take_the_least_room_and_hold_nothing_of_the_table():
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i8", "u1", "u8"])
 def test_numbers_fit_if_they_can_be_held(kind, dtype):
     values = np.array([0, 1, 100], dtype)
-    found, bad = fitting(values, np.dtype(kind))
+    found, bad = cast_numbers(values, np.dtype(kind))
     if kind == "?":
         assert bad.tolist() == [False, False, True] and found.tolist() == [False, True, False]
     else:
@@ -80,9 +80,9 @@ def test_numbers_fit_if_they_can_be_held(kind, dtype):
 )
 def test_numbers_that_do_not_fit(value, dtype, kind, why):
     values = np.array([1, value], dtype)
-    found, bad = fitting(values, np.dtype(kind))
+    found, bad = cast_numbers(values, np.dtype(kind))
     assert bad.tolist() == [False, True] and found.tolist() == [1, 0]
-    assert unfit(values[1], np.dtype(kind)) == why
+    assert unfit_reason(values[1], np.dtype(kind)) == why
 
 
 def test_arrays_that_arrow_does_not_know():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tux.arrays import ids as module
-from tux.arrays.arrow import STRING, Coded, ColumnPieces, _ids
+from tux.arrays.arrow import STRING, CodedColumn, ColumnPieces, _ids
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.parallel import slices
@@ -154,7 +154,7 @@ def test_hashes_beside_other_integers():
 
 
 def test_a_column_that_is_given_is_never_written_to():
-    coded = Coded(np.array([1, 0, 1], np.int32), np.array(["a", "b"], STRING))
+    coded = CodedColumn(np.array([1, 0, 1], np.int32), np.array(["a", "b"], STRING))
     column = np.array([3, 1, 2], np.int32)
     Ids.of(["b"])[0].extend(coded)
     Ids.of(column)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.arrays.integers import distinct, joined, narrow, of_python
+from tux.arrays.integers import distinct_integers, from_python_integers, join_integers, narrow
 
 SIGNED, UNSIGNED = st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**64 - 1)
 ARRAYS = st.one_of(
@@ -28,7 +28,7 @@ def test_narrow(values):
 
 @given(st.lists(ARRAYS, max_size=4))
 def test_joined(pieces):
-    values, found = [value for piece in pieces for value in piece.tolist()], joined(pieces)
+    values, found = [value for piece in pieces for value in piece.tolist()], join_integers(pieces)
     if found is None:
         assert min(values) < 0 and any(piece.dtype == np.uint64 for piece in pieces)
     else:
@@ -37,7 +37,7 @@ def test_joined(pieces):
 
 @given(st.lists(SIGNED | UNSIGNED | st.integers()))
 def test_of_python(values):
-    found = of_python(values)
+    found = from_python_integers(values)
     if found is None:
         assert (
             min(values) < -(2**63)
@@ -53,5 +53,5 @@ def test_of_python(values):
 
 @given(ARRAYS)
 def test_distinct(values):
-    found = distinct(values)
+    found = distinct_integers(values)
     assert found.dtype == values.dtype and found.tolist() == sorted(set(values.tolist()))

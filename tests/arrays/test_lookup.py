@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tux.arrays import lookup
-from tux.arrays.lookup import looked_up
+from tux.arrays.lookup import look_up
 from tux.base.parallel import slices
 
 
@@ -16,13 +16,13 @@ def test_it_is_what_indexing_gives(monkeypatch, threads, m):
     monkeypatch.setattr(lookup, "slices", lambda n: slices(n, 1))
     rng = np.random.default_rng(m)
     table, index = rng.random(50), rng.integers(0, 50, m).astype(np.int32)
-    found = looked_up(table, index)
+    found = look_up(table, index)
     assert found.dtype == table.dtype and np.array_equal(found, table[index])
     ranks = rng.permutation(50).astype(np.int32)
     expected = ranks[index]
-    assert looked_up(ranks, index, index) is index and np.array_equal(index, expected)
+    assert look_up(ranks, index, index) is index and np.array_equal(index, expected)
 
 
 def test_an_index_beyond_the_table_is_an_error():
     with pytest.raises(IndexError):
-        looked_up(np.arange(3), np.array([0, 3]))
+        look_up(np.arange(3), np.array([0, 3]))

@@ -19,7 +19,7 @@ import pytest
 import scipy.sparse as sp
 
 from tux.arrays import packed, piped
-from tux.arrays.piped import forget, readable
+from tux.arrays.piped import readable_path, remove_copies
 from tux.base.errors import DataError, DiskError
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
@@ -55,7 +55,7 @@ def pipe(tmp_path, monkeypatch):
     yield make
     for writer in writers:
         writer.join()
-    forget()
+    remove_copies()
     assert not list((tmp_path / "copies").iterdir())
 
 
@@ -70,7 +70,7 @@ def parquet(tmp_path, edges):
 
 
 def test_a_pipe_is_read_as_a_file(tmp_path, plain, pipe):
-    packed = zipped(tmp_path / "x.zip", {"x.csv": TEXT}).read_bytes()
+    packed = write_zip(tmp_path / "x.zip", {"x.csv": TEXT}).read_bytes()
     for content in (TEXT.encode(), lzma.compress(TEXT.encode()), packed, parquet(tmp_path, plain)):
         path = pipe(content)
         assert read_edges(path, ENDS, FIELDS).digest() == plain.digest()
@@ -90,7 +90,7 @@ def test_samples_through_a_pipe(tmp_path, pipe):
 def test_a_name_may_stand_for_another_input_later(tmp_path, pipe):
     path = pipe(b"1,2,3\n2,3,4\n")
     assert len(read_edges(path, ENDS, FIELDS)) == 2
-    forget()
+    remove_copies()
     writer = threading.Thread(target=path.write_bytes, args=(b"1,2,3\n",))
     writer.start()
     assert len(read_edges(path, ENDS, FIELDS)) == 1
@@ -100,8 +100,8 @@ def test_a_name_may_stand_for_another_input_later(tmp_path, pipe):
 def test_an_ordinary_file_is_not_copied(tmp_path):
     (tmp_path / "x").write_text("1")
     assert (
-        readable(tmp_path / "x") == str(tmp_path / "x")
-        and readable("no such file") == "no such file"
+        readable_path(tmp_path / "x") == str(tmp_path / "x")
+        and readable_path("no such file") == "no such file"
     )
 
 
@@ -142,9 +142,9 @@ def test_standard_input(tmp_path, name):
 def test_a_copy_leaves_a_tenth_of_the_free_space(tmp_path, pipe, monkeypatch):
     usage = namedtuple("usage", "total used free")(1000, 900, 100)
     monkeypatch.setattr(piped.shutil, "disk_usage", lambda folder: usage)
-    assert readable(pipe(bytes(90)))
+    assert readable_path(pipe(bytes(90)))
     with pytest.raises(DiskError, match="pipe1 is over 90 bytes, nine tenths of what was free"):
-        readable(pipe(bytes(91)))
+        readable_path(pipe(bytes(91)))
     assert len(os.listdir(tmp_path / "copies")) == 1  # the first
 
 
@@ -152,9 +152,9 @@ def test_copies_of_processes_that_were_killed_are_removed(tmp_path, pipe):
     left, other = tmp_path / "copies" / "tux-input-left", tmp_path / "copies" / "other"
     left.write_text("of a process that is no more")
     other.write_text("of no concern")
-    copy = readable(pipe(b"1"))
+    copy = readable_path(pipe(b"1"))
     assert not left.exists() and os.path.exists(copy) and other.exists()
-    readable(pipe(b"2"))
+    readable_path(pipe(b"2"))
     assert os.path.exists(copy)  # its process lives
     other.unlink()
 
@@ -162,7 +162,7 @@ def test_copies_of_processes_that_were_killed_are_removed(tmp_path, pipe):
 # ---- packed
 
 
-def zipped(path, files):
+def write_zip(path, files):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
@@ -171,11 +171,13 @@ def zipped(path, files):
 
 def test_xz_and_zip(tmp_path, plain):
     (tmp_path / "x.csv.xz").write_bytes(lzma.compress(TEXT.encode()))
-    zipped(tmp_path / "x.zip", {"data/": "", "data/x.csv": TEXT, "__MACOSX/data/._x.csv": "junk"})
+    write_zip(
+        tmp_path / "x.zip", {"data/": "", "data/x.csv": TEXT, "__MACOSX/data/._x.csv": "junk"}
+    )
     for name in ("x.csv.xz", "x.zip"):
         assert read_edges(tmp_path / name, ENDS, FIELDS).digest() == plain.digest()
     (tmp_path / "s.svm.xz").write_bytes(lzma.compress(SVM.encode()))
-    zipped(tmp_path / "s.svm.zip", {"s.svm": SVM})
+    write_zip(tmp_path / "s.svm.zip", {"s.svm": SVM})
     for name in ("s.svm.xz", "s.svm.zip"):
         assert read_samples(tmp_path / name).label.tolist() == [1, -1, 1]
 
@@ -183,14 +185,14 @@ def test_xz_and_zip(tmp_path, plain):
 def test_packed_files_that_cannot_be_read(tmp_path):
     whole = lzma.compress(TEXT.encode() * 10)
     (tmp_path / "x.xz").write_bytes(whole[: len(whole) // 2])
-    content = zipped(tmp_path / "x.zip", {"x.csv": TEXT * 50}).read_bytes()
+    content = write_zip(tmp_path / "x.zip", {"x.csv": TEXT * 50}).read_bytes()
     (tmp_path / "y.zip").write_bytes(content[:100])
     (tmp_path / "z.zip").write_bytes(content[:60] + bytes(20) + content[80:])
     for name in ("x.xz", "y.zip", "z.zip"):
         with pytest.raises(DataError, match=r"damaged or cut short|no readable zip"):
             read_edges(tmp_path / name, ENDS, FIELDS)
     with pytest.raises(DataError, match=r"holds 2 files: a.csv, b.csv"):
-        read_edges(zipped(tmp_path / "two.zip", {"a.csv": TEXT, "b.csv": TEXT}), ENDS, FIELDS)
+        read_edges(write_zip(tmp_path / "two.zip", {"a.csv": TEXT, "b.csv": TEXT}), ENDS, FIELDS)
     (tmp_path / "x.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(40))
     with pytest.raises(DataError, match="is a 7z file"):
         read_edges(tmp_path / "x.7z", ENDS, FIELDS)

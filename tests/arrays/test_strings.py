@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
 from tux.arrays.strings import distinct_values
 from tux.io.read import read_edges
@@ -28,7 +28,7 @@ def test_distinct_values(order):
     found, place = distinct_values(values)
     assert found.tolist() == sorted({*values.tolist()})
     assert (found[place] == values).all()
-    ids, rows = Ids.of(Coded(np.arange(len(values), dtype=np.int32), values))
+    ids, rows = Ids.of(CodedColumn(np.arange(len(values), dtype=np.int32), values))
     assert ids.values.tolist() == found.tolist() and (ids.values[rows] == values).all()
 
 

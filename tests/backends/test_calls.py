@@ -6,14 +6,14 @@ import time
 import pytest
 
 from tux.backends import calls as module
-from tux.backends.calls import Calls, Hello, Line, Stay
-from tux.backends.contract import MachineLost, served
+from tux.backends.calls import Calls, DriverLine, MachineHello, Stay
+from tux.backends.contract import MachineLost, serve_call
 from tux.base.errors import DiskError, TuxError
 
 LIMIT = 60.0  # seconds after which a test counts as hung
 
 
-class Command:
+class CalledCommand:
     """A machine with those methods alone that these tests call."""
 
     def __init__(self):
@@ -23,7 +23,7 @@ class Command:
         self.stays += 1
 
     def serve(self, method, *arguments):
-        return served(getattr(self, method), *arguments)
+        return serve_call(getattr(self, method), *arguments)
 
     def double(self, value):
         return 2 * value
@@ -62,12 +62,12 @@ def machine(calls):
     running = []
 
     def start(rank, secret=None, command=None):
-        command, ended = command or Command(), []
+        command, ended = command or CalledCommand(), []
 
         def serve():
             try:
-                with Line(command, calls.address, secret or calls.secret, rank) as line:
-                    line.spooled(10)
+                with DriverLine(command, calls.address, secret or calls.secret, rank) as line:
+                    line.report_rows(10)
                     line.serve()
                 ended.append(None)
             except MachineLost as error:
@@ -86,14 +86,14 @@ def machine(calls):
         assert not thread.is_alive()
 
 
-def ready(calls, *ranks):
+def wait_until_ready(calls, *ranks):
     until(lambda: all(rank in calls.machines and calls.machines[rank].ready for rank in ranks))
 
 
 def test_each_machine_answers_its_calls(calls, machine):
     for rank in (0, 1):
         machine(rank)
-    ready(calls, 0, 1)
+    wait_until_ready(calls, 0, 1)
     assert calls.ask(0, "double", 21) == 42 and calls.ask(1, "double", b"ab") == b"abab"
     assert calls.machines[0].rows == 10 and calls.machines[0].host == "127.0.0.1"
 
@@ -113,7 +113,7 @@ def test_the_driver_listens_at_the_interface_of_its_address(calls):
 
 def test_a_call_waits_while_the_driver_may_open_no_more_files(calls, machine, monkeypatch):
     machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     tried, connect = [], calls._sockets.dealers.connect
 
     def in_vain_at_first(*member):
@@ -126,7 +126,7 @@ def test_a_call_waits_while_the_driver_may_open_no_more_files(calls, machine, mo
 
 def test_a_machine_that_lives_ends_its_command_though_all_are_lost(calls, machine):
     machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     calls.lose("the stage has ended")
     assert calls.ask(0, "end") == "it has ended"
     with pytest.raises(MachineLost, match="the stage has ended"):
@@ -150,10 +150,10 @@ def asking(calls, rank, method):
 
 
 def test_a_machine_that_is_ending_its_command_is_waited_for(calls, machine):
-    command = Command()
+    command = CalledCommand()
     command.end = command.waits
     machine(0, command=command)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     thread, found = asking(calls, 0, "end")
     calls.lose("the stage has ended")
     command.release.set()
@@ -162,10 +162,10 @@ def test_a_machine_that_is_ending_its_command_is_waited_for(calls, machine):
 
 
 def test_nobody_waits_when_the_driver_has_closed(calls, machine, monkeypatch):
-    command = Command()
+    command = CalledCommand()
     command.end = command.waits
     _, serving, _ = machine(0, command=command)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     thread, found = asking(calls, 0, "end")
     calls.close()
     thread.join(LIMIT)
@@ -179,9 +179,9 @@ def test_nobody_waits_when_the_driver_has_closed(calls, machine, monkeypatch):
 
 def test_a_message_that_cannot_be_read_is_told(calls, machine, monkeypatch):
     command, serving, _ = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     thread, found = asking(calls, 0, "waits")
-    with Line(Command(), calls.address, calls.secret, 1) as line:
+    with DriverLine(CalledCommand(), calls.address, calls.secret, 1) as line:
         line._sockets.dealers.send(module.DRIVER, [b"\xc1"])
         thread.join(LIMIT)
     assert "lost its connection to the machines: DecodeError" in found[0]
@@ -192,7 +192,7 @@ def test_a_message_that_cannot_be_read_is_told(calls, machine, monkeypatch):
 
 def test_an_error_is_raised_at_the_driver(calls, machine):
     machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     with pytest.raises(DiskError, match="the disk is full") as raised:
         calls.ask(0, "fails")
     assert (raised.value.where, raised.value.do) == ("here", "free space")
@@ -202,7 +202,7 @@ def test_an_error_is_raised_at_the_driver(calls, machine):
 
 def test_a_call_passes_one_that_waits(calls, machine):
     command, *_ = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     answers = []
     waiting = threading.Thread(target=lambda: answers.append(calls.ask(0, "waits")))
     waiting.start()
@@ -216,7 +216,7 @@ def test_a_machine_that_lives_may_take_longer_than_the_silence(calls, machine, m
     monkeypatch.setattr(module, "SIGN", 0.05)
     monkeypatch.setattr(module, "POLL", 20)
     command, *_ = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     heard = calls._heard[0]
     answers = []
     waiting = threading.Thread(target=lambda: answers.append(calls.ask(0, "waits")))
@@ -229,14 +229,14 @@ def test_a_machine_that_lives_may_take_longer_than_the_silence(calls, machine, m
 
 def test_a_silent_machine_is_lost(calls, monkeypatch):
     monkeypatch.setattr(module, "SILENCE", 0.1)
-    calls._take(Hello(0, "tcp://127.0.0.1:9", "127.0.0.1", 0, True))
+    calls._take(MachineHello(0, "tcp://127.0.0.1:9", "127.0.0.1", 0, True))
     with pytest.raises(MachineLost, match="silent"):
         calls.ask(0, "double", 1)
 
 
 def test_a_stage_that_ends_loses_all_machines(calls, machine):
     command, *_ = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     errors = []
 
     def ask():
@@ -258,7 +258,7 @@ def test_a_stage_that_ends_loses_all_machines(calls, machine):
 def test_a_rank_that_comes_twice_loses_all(calls, machine, monkeypatch):
     monkeypatch.setattr(module, "LEASE", 1.0)
     machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     _, thread, _ = machine(0)
     until(lambda: calls.lost is not None)
     assert "started twice" in calls.lost.what
@@ -269,10 +269,10 @@ def test_a_stranger_is_not_heard(calls, machine):
     machine(0)
     stranger = bytes(32)
     assert stranger != calls.secret
-    line = Line(Command(), calls.address, stranger, 1)
+    line = DriverLine(CalledCommand(), calls.address, stranger, 1)
     with line:
-        line.spooled(1)
-        ready(calls, 0)
+        line.report_rows(1)
+        wait_until_ready(calls, 0)
         assert calls.ask(0, "double", 4) == 8
         assert 1 not in calls.machines
 
@@ -301,7 +301,7 @@ def recorder(monkeypatch):
 
 def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, recorder, monkeypatch):
     command, *_ = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     stays = command.stays
     monkeypatch.setattr(module, "SIGN", 0.05)
     told = recorder.stays()
@@ -313,7 +313,7 @@ def test_a_machine_stays_while_the_driver_asks_another(calls, machine, recorder,
     """As when a large model is copied from machine 0."""
     for rank in (0, 1):
         machine(rank)
-    ready(calls, 0, 1)
+    wait_until_ready(calls, 0, 1)
     assert calls.ask(0, "double", 1) == 2
     monkeypatch.setattr(module, "SIGN", 1.0)
     told = recorder.stays()
@@ -325,7 +325,7 @@ def test_a_machine_ends_when_its_driver_is_gone(calls, machine, monkeypatch):
     monkeypatch.setattr(module, "LEASE", 0.2)
     monkeypatch.setattr(module, "POLL", 20)
     _, thread, ended = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     calls.close()
     thread.join(LIMIT)
     assert isinstance(ended[0], MachineLost) and "driver" in ended[0].what
@@ -333,7 +333,7 @@ def test_a_machine_ends_when_its_driver_is_gone(calls, machine, monkeypatch):
 
 def test_leave_ends_a_machine(calls, machine):
     _, thread, ended = machine(0)
-    ready(calls, 0)
+    wait_until_ready(calls, 0)
     calls.leave()
     thread.join(LIMIT)
     assert ended == [None]

@@ -9,7 +9,7 @@ import threading
 import pyarrow as pa
 import pytest
 from support.machines.dealt_rows import Tables, command_of
-from support.machines.run_folders import model, untimed
+from support.machines.run_folders import drop_times, model
 
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
@@ -20,7 +20,7 @@ from tux.backends.remote_run import remote_run
 from tux.backends.run import run
 from tux.base.errors import TuxError
 from tux.runs import session, why_whole
-from tux.runs.checkpoints import latest
+from tux.runs.checkpoints import newest_number
 from tux.runs.folder import read_metrics, read_run
 from tux.runs.options import RunOptions
 
@@ -46,7 +46,7 @@ HELD = [("u1", 3, 2), ("u5", 8, 4), ("u77", 5, 5)]
 SHARES = [("data.parquet", 35, "0 of 2"), ("data.parquet", 36, "1 of 2")]
 
 
-def dealt(program=None, machines=2, data=None, test=None, **options):
+def rows_per_machine(program=None, machines=2, data=None, test=None, **options):
     """Return the number of rows that each machine gets of its own; an empty list where rows are not
     dealt out.
     """
@@ -57,17 +57,26 @@ def dealt(program=None, machines=2, data=None, test=None, **options):
 
 
 def test_each_machine_gets_its_own_rows_where_a_run_of_a_file_loads_in_shares(monkeypatch):
-    assert dealt() == [35, 36]
-    assert dealt(machines=3, workers=2, partitioner="auto", test=table(HELD)) == [23, 24, 24]
-    assert dealt(machines=1, workers=2) == []
-    assert dealt(LDA()) == dealt(partitioner="hdrf") == dealt(data="/a file") == []
+    assert rows_per_machine() == [35, 36]
+    assert rows_per_machine(machines=3, workers=2, partitioner="auto", test=table(HELD)) == [
+        23,
+        24,
+        24,
+    ]
+    assert rows_per_machine(machines=1, workers=2) == []
+    assert (
+        rows_per_machine(LDA())
+        == rows_per_machine(partitioner="hdrf")
+        == rows_per_machine(data="/a file")
+        == []
+    )
     monkeypatch.setattr(why_whole, "SMALL", 1 << 20)
-    assert dealt() == []
+    assert rows_per_machine() == []
 
 
 def test_what_machines_are_told_of_their_rows():
     found = remote_run(MF(), table(ROWS), table(HELD), RunOptions(), 2, Tables())
-    given = [(name, len(data), notes) for name, data, notes in found.given(1)]
+    given = [(name, len(data), notes) for name, data, notes in found.data_for(1)]
     share = {"tux.share": "1 of 2"}
     assert given == [("data.parquet", 36, share), ("test.parquet", 3, {})]
     assert found.words[:2] == [f"{FOLDER}/data.parquet", f"--test={FOLDER}/test.parquet"]
@@ -87,7 +96,7 @@ def is_that_of_one_machine(out, **options):
     why_whole.SMALL = 1 << 20
     session.run(MF(rank=2), "train.parquet", "held.parquet", chosen)
     assert model(out) == model("whole")
-    assert untimed(read_metrics(out)) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics(out)) == drop_times(read_metrics("whole"))
     one, other = read_run(out), read_run("whole")
     assert one.data.path == "memory" and one.data.digest == other.data.digest
     assert (one.sizes, one.data.columns) == (other.sizes, other.data.columns)
@@ -122,7 +131,7 @@ def test_a_lost_machine_has_all_of_them_start_again(here, monkeypatch):
     running = threading.Thread(target=body, daemon=True)
     running.start()
     pause = threading.Event()
-    while not latest(here / "out"):
+    while not newest_number(here / "out"):
         assert running.is_alive(), said
         pause.wait(0.02)
     os.kill(command_of(1, here), signal.SIGKILL)

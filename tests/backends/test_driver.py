@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from support.machines.scripted_machines import Scripted
+from support.machines.scripted_machines import ScriptedBackend
 
 from tux.apps.mf.mf import MF
 from tux.backends import bring_back, driver
-from tux.backends.contract import MachineLost, Order, Rows
+from tux.backends.contract import EngineRows, MachineLost, Order
 from tux.backends.run import run
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
 from tux.cli.main import main
-from tux.runs.folder import App, Origin, Run, read_run, write_run
+from tux.runs.folder import App, DataOrigin, RunRecord, read_run, write_run
 from tux.runs.options import RunOptions
 
 LIMIT = 60.0  # seconds after which a test counts as hung
@@ -32,8 +32,8 @@ def at_once(monkeypatch):
     monkeypatch.setattr(driver, "LEASE", -1.0)
 
 
-class Said(list):
-    def started(self, backend, machines=2, data="/data", **options):
+class DriverLines(list):
+    def start_run(self, backend, machines=2, data="/data", **options):
         return run(
             MF(),
             data,
@@ -53,9 +53,9 @@ def orders(backend):
 
 
 def test_lines_of_machine_0_are_shown_and_its_exit_code_is_that_of_the_run():
-    said = Said()
-    backend = Scripted({0: [[(["a", "b"], None), (["error: c"], 3)]], 1: [[(["no"], 0)]]})
-    assert said.started(backend) == 3
+    said = DriverLines()
+    backend = ScriptedBackend({0: [[(["a", "b"], None), (["error: c"], 3)]], 1: [[(["no"], 0)]]})
+    assert said.start_run(backend) == 3
     assert said == ["a", "b", "error: c"] and backend.closed == 1
     ((_, first), (_, second)) = orders(backend)
     assert first[:3] == ["run", "mf", "/data"]
@@ -65,7 +65,7 @@ def test_lines_of_machine_0_are_shown_and_its_exit_code_is_that_of_the_run():
     assert len(keys) == 1 and len(keys.pop()) == 64
 
 
-class Few(Rows):
+class Few(EngineRows):
     """Rows that all machines get."""
 
     whole = "rows"
@@ -78,7 +78,7 @@ class Few(Rows):
 
 
 def test_all_machines_take_their_rows_side_by_side_before_one_begins():
-    class Taking(Scripted):
+    class Taking(ScriptedBackend):
         both = threading.Barrier(2, timeout=60.0)
 
         def takes(self, rank, *what):
@@ -86,30 +86,30 @@ def test_all_machines_take_their_rows_side_by_side_before_one_begins():
             self.both.wait()
 
     backend = Taking({0: [ENDS], 1: [ENDS]})
-    assert Said().started(backend, data=Few()) == 0
+    assert DriverLines().start_run(backend, data=Few()) == 0
     methods = [method for _, method in backend.asked if method in ("take", "begin")]
     assert methods == ["take", "take", "begin", "begin"]
 
 
 def test_a_back_end_is_given_the_rows_of_its_own_run():
-    backend, rows = Scripted({0: [ENDS, ENDS], 1: [ENDS, ENDS]}), Few()
-    assert Said().started(backend, data=rows) == Said().started(backend) == 0
+    backend, rows = ScriptedBackend({0: [ENDS, ENDS], 1: [ENDS, ENDS]}), Few()
+    assert DriverLines().start_run(backend, data=rows) == DriverLines().start_run(backend) == 0
     assert [each.rows for each in backend.wanted] == [{"data.parquet": rows}, {}]
 
 
 def test_an_error_of_a_machine_that_takes_its_rows_ends_the_run():
-    class Full(Scripted):
+    class Full(ScriptedBackend):
         def takes(self, rank, *what):
             raise DiskError(f"the disk of machine {rank} is full")
 
     with pytest.raises(DiskError, match="the disk of machine . is full"):
-        Said().started(Full({}), data=Few())
+        DriverLines().start_run(Full({}), data=Few())
 
 
 def test_another_machine_that_cannot_go_on_ends_the_run():
-    backend = Scripted({0: [GOES_ON], 1: [[(["error: no such file"], 3)]]})
+    backend = ScriptedBackend({0: [GOES_ON], 1: [[(["error: no such file"], 3)]]})
     with pytest.raises(TuxError, match="ended with exit code 3") as caught:
-        Said().started(backend)
+        DriverLines().start_run(backend)
     assert caught.value.exit_code == 3 and "no such file" in caught.value.where
     assert backend.closed == 1
 
@@ -117,47 +117,47 @@ def test_another_machine_that_cannot_go_on_ends_the_run():
 def test_only_the_last_words_of_the_last_command_are_told():
     scripts = {0: [GOES_ON], 1: [[(["error: the first"], 4)], [(["error: the second"], 3)]]}
     with pytest.raises(TuxError, match="ended with exit code 3") as caught:
-        Said().started(Scripted(scripts), restarts=1)
+        DriverLines().start_run(ScriptedBackend(scripts), restarts=1)
     assert caught.value.where == "error: the second"
 
 
 def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
-    backend = Scripted({0: [GOES_ON], 1: [LOST, LOST, ENDS]})
+    backend = ScriptedBackend({0: [GOES_ON], 1: [LOST, LOST, ENDS]})
     backend.until = lambda: len(backend.orders) == 4
-    said = Said()
-    assert said.started(backend, restarts=2) == 0
+    said = DriverLines()
+    assert said.start_run(backend, restarts=2) == 0
     assert sum("another takes its place" in line for line in said) == 2
     assert backend.asked.count((1, "kill")) == 2 and backend.started == 1
-    backend = Scripted({0: [GOES_ON], 1: [LOST, LOST, LOST]})
+    backend = ScriptedBackend({0: [GOES_ON], 1: [LOST, LOST, LOST]})
     with pytest.raises(MachineLost, match=r"machine 1 \(host1\) is lost"):
-        Said().started(backend, restarts=2)
+        DriverLines().start_run(backend, restarts=2)
 
 
 def test_a_folder_that_cannot_be_made_here_is_told_before_the_machines_are_placed(tmp_path):
     (tmp_path / "file").write_text("")
-    backend = Scripted({0: [[([], 3)]], 1: [ENDS]})
+    backend = ScriptedBackend({0: [[([], 3)]], 1: [ENDS]})
     with pytest.raises(DiskError, match="run1 cannot be written"):
-        Said().started(backend, out=str(tmp_path / "file" / "run1"))
+        DriverLines().start_run(backend, out=str(tmp_path / "file" / "run1"))
     assert backend.started == 0
-    assert Said().started(backend, out=str(tmp_path / "new" / "run1")) == 3
+    assert DriverLines().start_run(backend, out=str(tmp_path / "new" / "run1")) == 3
     assert [each.name for each in (tmp_path / "new").iterdir()] == []
 
 
 def test_machine_0_is_lost():
-    backend = Scripted({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
-    assert Said().started(backend, restarts=1) == 0
+    backend = ScriptedBackend({0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
+    assert DriverLines().start_run(backend, restarts=1) == 0
     assert backend.started == 2 and backend.closed == 2
     with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost"):
-        Said().started(Scripted({0: [LOST], 1: [GOES_ON]}))
+        DriverLines().start_run(ScriptedBackend({0: [LOST], 1: [GOES_ON]}))
 
 
 def test_a_back_end_that_starts_all_or_none():
-    backend = Scripted({0: [GOES_ON, ENDS], 1: [LOST, ENDS]}, replaces=False)
-    assert Said().started(backend, restarts=1) == 0
+    backend = ScriptedBackend({0: [GOES_ON, ENDS], 1: [LOST, ENDS]}, replaces=False)
+    assert DriverLines().start_run(backend, restarts=1) == 0
     assert backend.started == 2
 
 
-class AtWork(Scripted):
+class AtWork(ScriptedBackend):
     """Its machine 0 keeps a checkpoint before anything happens."""
 
     def __init__(self, out, *given, **more):
@@ -175,7 +175,7 @@ class AtWork(Scripted):
 def test_all_go_on_from_the_checkpoint(tmp_path):
     out = tmp_path / "out"
     backend = AtWork(out, {0: [LOST, ENDS], 1: [GOES_ON, ENDS]})
-    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert DriverLines().start_run(backend, out=out, checkpoint_every="1") == 0
     words = dict(orders(backend)[2:])
     assert words[0][:3] == ["run", "--resume", str(out)]
     assert words[1][:3] == ["run", "mf", "/data"] and "--checkpoint-every=1" in words[1]
@@ -204,38 +204,40 @@ def test_the_lease_is_waited_for_if_machine_0_may_still_write(
     monkeypatch.setattr(driver, "time", clock)
     monkeypatch.setattr(driver, "LEASE", 1000.0)
     backend = AtWork(tmp_path / "out", scripts, replaces=False, deaf=deaf)
-    assert Said().started(backend, out=tmp_path / "out", checkpoint_every="1") == 0
+    assert DriverLines().start_run(backend, out=tmp_path / "out", checkpoint_every="1") == 0
     assert [seconds > 100 for seconds in slept] == [True] * waits
     assert backend.started == 2
 
 
 def test_a_machine_that_is_lost_before_it_begins_takes_a_restart_too(tmp_path):
-    backend = Scripted({0: [GOES_ON], 1: [LOST, ENDS]}, stillborn=[3])
+    backend = ScriptedBackend({0: [GOES_ON], 1: [LOST, ENDS]}, stillborn=[3])
     backend.until = lambda: len(backend.orders) == 3
-    said = Said()
-    assert said.started(backend, restarts=2) == 0
+    said = DriverLines()
+    assert said.start_run(backend, restarts=2) == 0
     assert sum("another takes its place" in line for line in said) == 2
     with pytest.raises(MachineLost, match=r"machine 1 \(host1\) is lost"):
-        Said().started(Scripted({0: [GOES_ON], 1: [LOST]}, stillborn=[3]), restarts=1)
+        DriverLines().start_run(
+            ScriptedBackend({0: [GOES_ON], 1: [LOST]}, stillborn=[3]), restarts=1
+        )
     out = tmp_path / "out"
     backend = AtWork(out, {0: [LOST, ENDS], 1: [GOES_ON, ENDS]}, stillborn=[3, 5])
-    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert DriverLines().start_run(backend, out=out, checkpoint_every="1") == 0
     assert backend.started == 4
 
 
-class Leaving(Scripted):
+class Leaving(ScriptedBackend):
     """At a method's `number`-th call, its machine is gone."""
 
     def __init__(self, *given, method, number, **more):
         super().__init__(*given, **more)
         self.method, self.number, self.count = method, number, itertools.count(1)
 
-    def called(self, rank, method):
+    def before_call(self, rank, method):
         if method == self.method and next(self.count) == self.number:
             raise MachineLost("its actor is gone")
 
     def takes(self, rank, *what):
-        self.called(rank, "take")
+        self.before_call(rank, "take")
 
 
 @pytest.mark.parametrize("method", ["about", "take", "begin"])
@@ -244,20 +246,20 @@ def test_a_machine_that_is_lost_at_the_first_start_takes_a_restart(method):
         scripts = {0: [GOES_ON, ENDS], 1: [ENDS, ENDS]}
         return Leaving(scripts, method=method, number=2)
 
-    backend, said = leaving(), Said()
+    backend, said = leaving(), DriverLines()
     backend.until = lambda: backend.started == 2
-    assert said.started(backend, data=Few(), restarts=1) == 0
+    assert said.start_run(backend, data=Few(), restarts=1) == 0
     assert backend.started == 2
     assert any(re.search(r"machine . \(.+\) is lost.*all machines are started", s) for s in said)
     with pytest.raises(MachineLost, match=r"^machine . \(.+\) is lost: its actor is gone"):
-        Said().started(leaving(), data=Few())
+        DriverLines().start_run(leaving(), data=Few())
 
 
 def test_the_first_start_of_a_run_with_checkpoints_may_come_again(tmp_path):
     """Nobody has begun to write to its folder."""
     scripts = {0: [ENDS], 1: [ENDS]}
     backend = Leaving(scripts, method="about", number=2)
-    assert Said().started(backend, out=tmp_path / "out", checkpoint_every="1") == 0
+    assert DriverLines().start_run(backend, out=tmp_path / "out", checkpoint_every="1") == 0
     assert backend.started == 2
     assert all("--resume" not in words for _, words in orders(backend))
 
@@ -265,8 +267,8 @@ def test_the_first_start_of_a_run_with_checkpoints_may_come_again(tmp_path):
 def test_a_machine_that_is_lost_when_its_command_is_started_again():
     backend = Leaving({0: [GOES_ON], 1: [[([], 4)], ENDS]}, method="begin", number=3)
     backend.until = lambda: len(backend.orders) == 3
-    said = Said()
-    assert said.started(backend, restarts=2) == 0
+    said = DriverLines()
+    assert said.start_run(backend, restarts=2) == 0
     assert any("its command is started again" in line for line in said)
     assert sum("another takes its place" in line for line in said) == 1
 
@@ -274,14 +276,14 @@ def test_a_machine_that_is_lost_when_its_command_is_started_again():
 def test_a_machine_that_is_lost_while_its_folder_is_copied_is_named(tmp_path):
     backend = Leaving({0: [ENDS]}, method="read", number=1, files={"run.json": b"{}"})
     with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost: its actor is gone"):
-        Said().started(backend, 1, out=tmp_path / "out")
+        DriverLines().start_run(backend, 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
 
 def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
     out = tmp_path / "out"
 
-    class Over(Scripted):
+    class Over(ScriptedBackend):
         def start(self, wanted):
             (out / "checkpoints" / "000001").mkdir(parents=True)
             (out / "model").mkdir()
@@ -291,54 +293,54 @@ def test_machine_0_that_is_lost_behind_its_last_word_has_ended(tmp_path):
             return super().start(wanted)
 
     backend = Over({0: [LOST], 1: [GOES_ON]})
-    assert Said().started(backend, out=out, checkpoint_every="1") == 0
+    assert DriverLines().start_run(backend, out=out, checkpoint_every="1") == 0
     assert backend.started == 1 and backend.closed == 2
 
 
 def test_a_machine_that_cannot_be_replaced_gives_machine_0_time():
-    class Full(Scripted):
+    class Full(ScriptedBackend):
         def replace(self, rank):
             raise DeadlinePassed("no room")
 
     backend = Full({0: [GOES_ON], 1: [LOST]})
     with pytest.raises(DeadlinePassed, match="no room"):
-        Said().started(backend, restarts=1)
+        DriverLines().start_run(backend, restarts=1)
     backend = Full({0: [GOES_ON], 1: [LOST]})
     backend.until = lambda: (1, "kill") in backend.asked
-    assert Said().started(backend, restarts=1) == 0
+    assert DriverLines().start_run(backend, restarts=1) == 0
 
 
 def test_checkpoints_must_be_where_all_machines_see_them(tmp_path):
-    backend = Scripted({0: [ENDS], 1: [ENDS]}, sees=False)
+    backend = ScriptedBackend({0: [ENDS], 1: [ENDS]}, sees=False)
     with pytest.raises(UsageError, match=r"machine 0 \(host0\) does not share"):
-        Said().started(backend, out=tmp_path / "out", checkpoint_every="1")
+        DriverLines().start_run(backend, out=tmp_path / "out", checkpoint_every="1")
     assert list(tmp_path.iterdir()) == [] and backend.orders == [] and backend.closed == 1
 
 
 def record(name):
-    return Run(App(name, "0"), {}, 0, {}, Origin("/tmp/tux-machine-0/data.parquet", "0"))
+    return RunRecord(App(name, "0"), {}, 0, {}, DataOrigin("/tmp/tux-machine-0/data.parquet", "0"))
 
 
 def test_the_folder_is_brought_back(tmp_path):
     write_run(tmp_path, record("mf"))
     files = {"run.json": (tmp_path / "run.json").read_bytes(), "model/user.parquet": b"0123456789a"}
-    backend = Scripted({0: [[(["written to /tmp/tux-machine-0/out"], 0)]]}, files=files)
-    said, out = Said(), tmp_path / "new" / "out"
-    assert said.started(backend, 1, out=out, command=["tux", "run"]) == 0
+    backend = ScriptedBackend({0: [[(["written to /tmp/tux-machine-0/out"], 0)]]}, files=files)
+    said, out = DriverLines(), tmp_path / "new" / "out"
+    assert said.start_run(backend, 1, out=out, command=["tux", "run"]) == 0
     assert said == [f"written to {out}"]
     assert (out / "model" / "user.parquet").read_bytes() == files["model/user.parquet"]
     assert read_run(out).command == ["tux", "run"]
     assert [each.name for each in out.parent.iterdir()] == ["out"]
     with pytest.raises(UsageError, match="exists"):
-        Said().started(backend, 1, out=out)
+        DriverLines().start_run(backend, 1, out=out)
 
 
 def test_machine_0_is_called_until_its_folder_is_here(tmp_path, monkeypatch):
     """Its last line may wait for the terminal; unless it is called, it removes the folder."""
     monkeypatch.setattr(driver, "SIGN", 0.001)
-    backend = Scripted({0: [[(["done"], 0)]]}, files={"model": b"x"})
+    backend = ScriptedBackend({0: [[(["done"], 0)]]}, files={"model": b"x"})
 
-    class Slow(Said):
+    class Slow(DriverLines):
         def append(self, line):
             super().append(line)
             limit = time.monotonic() + LIMIT
@@ -346,27 +348,27 @@ def test_machine_0_is_called_until_its_folder_is_here(tmp_path, monkeypatch):
                 assert time.monotonic() < limit
                 time.sleep(0.001)
 
-    assert Slow().started(backend, 1, out=tmp_path / "out") == 0
+    assert Slow().start_run(backend, 1, out=tmp_path / "out") == 0
     assert (tmp_path / "out" / "model").read_bytes() == b"x"
 
 
 def test_a_folder_that_is_gone_is_told(tmp_path):
     with pytest.raises(MachineLost, match=r"machine 0 \(host0\) is lost: the run's folder"):
-        Said().started(Scripted({0: [ENDS]}), 1, out=tmp_path / "out")
+        DriverLines().start_run(ScriptedBackend({0: [ENDS]}), 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
 
 def test_an_error_of_the_engine_itself_is_the_loss_of_the_machine():
-    backend = Scripted({0: [[([], None), ConnectionError("the cluster is gone")]]})
+    backend = ScriptedBackend({0: [[([], None), ConnectionError("the cluster is gone")]]})
     with pytest.raises(MachineLost, match="is lost: ConnectionError: the cluster is gone"):
-        Said().started(backend, 1)
+        DriverLines().start_run(backend, 1)
 
 
 @pytest.mark.parametrize("name", ["../run.json", "/tmp/run.json", "model/../../x"])
 def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
-    backend = Scripted({0: [[([], 0)]]}, files={name: b"x"})
+    backend = ScriptedBackend({0: [[([], 0)]]}, files={name: b"x"})
     with pytest.raises(Refused, match="under the name"):
-        Said().started(backend, 1, out=tmp_path / "out")
+        DriverLines().start_run(backend, 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tux.backends import guard
-from tux.base.processes import lives
+from tux.base.processes import is_alive
 
 LIMIT = 60.0
 CHILD = "import subprocess, sys; print(subprocess.Popen(['sleep', '1000']).pid, flush=True)"
@@ -31,7 +31,7 @@ def start(folder):
     """Start a guard of the folder: ``start(seconds, program)``."""
     running = []
 
-    def begun(seconds="100", program=guard.__file__):
+    def start_guard(seconds="100", program=guard.__file__):
         running.append(
             subprocess.Popen(
                 [sys.executable, "-I", program, str(folder), seconds, "MARK"],
@@ -42,33 +42,33 @@ def start(folder):
         )
         return running[-1]
 
-    yield begun
+    yield start_guard
     for each in running:
         each.stdin.close()
-        assert ended(each) and each.wait(LIMIT) == 0
+        assert wait_for_end(each) and each.wait(LIMIT) == 0
         each.stdout.close()
 
 
-def wish(process, what):
+def send_wish(process, what):
     process.stdin.write(json.dumps(what).encode() + b"\n")
     process.stdin.flush()
 
 
 def begin(process, folder, text):
     command = [sys.executable, "-c", text]
-    wish(process, {"command": command, "cwd": str(folder), "env": {**os.environ}})
+    send_wish(process, {"command": command, "cwd": str(folder), "env": {**os.environ}})
 
 
-def ended(process):
+def wait_for_end(process):
     """Return whether the guard ends in time, and all processes that hold its output."""
     return select.select([process.stdout], [], [], LIMIT)[0] and process.stdout.read() is not None
 
 
-def gone(pid):
+def wait_until_gone(pid):
     limit = time.monotonic() + LIMIT
-    while lives(pid) and time.monotonic() < limit:
+    while is_alive(pid) and time.monotonic() < limit:
         time.sleep(0.02)
-    return not lives(pid)
+    return not is_alive(pid)
 
 
 def test_it_tells_the_exit_code_behind_the_last_line(folder, start):
@@ -80,7 +80,7 @@ def test_it_tells_the_exit_code_behind_the_last_line(folder, start):
     assert [process.stdout.readline() for _ in range(2)] == [b"\n", b"MARK -9\n"]
     assert folder.exists()
     process.stdin.close()
-    assert ended(process) and not folder.exists()
+    assert wait_for_end(process) and not folder.exists()
 
 
 def test_a_command_that_cannot_be_started_is_told(folder, start):
@@ -96,14 +96,14 @@ def test_the_end_of_its_input_kills_the_command(folder, start):
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")
     pid = int(process.stdout.readline())
     process.stdin.close()
-    assert ended(process) and gone(pid) and not folder.exists()
+    assert wait_for_end(process) and wait_until_gone(pid) and not folder.exists()
 
 
 def test_the_end_of_the_lease_kills_the_command(folder, start):
     process = start("2")
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")
     pid = int(process.stdout.readline())
-    assert ended(process) and gone(pid) and not folder.exists()
+    assert wait_for_end(process) and wait_until_gone(pid) and not folder.exists()
 
 
 @pytest.mark.parametrize("blocked", [[], [signal.SIGINT]], ids=["open", "blocked"])
@@ -114,7 +114,7 @@ def test_an_interrupt_is_that_of_a_terminal(folder, start, blocked):
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     begin(process, folder, "import time; print('on', flush=True); time.sleep(1000)")
     process.stdout.readline()
-    wish(process, "interrupt")
+    send_wish(process, "interrupt")
     assert [process.stdout.readline() for _ in range(2)][1] == f"MARK {-signal.SIGINT}\n".encode()
 
 
@@ -131,4 +131,4 @@ def test_what_the_command_has_left_is_killed(folder, start):
     begin(process, folder, CHILD)
     pid = int(process.stdout.readline())
     assert [process.stdout.readline() for _ in range(2)] == [b"\n", b"MARK 0\n"]
-    assert gone(pid)
+    assert wait_until_gone(pid)

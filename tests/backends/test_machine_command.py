@@ -12,10 +12,10 @@ import pytest
 import tux
 from faults.clusters import processes
 from tux.backends import machine_command as module
-from tux.backends.contract import FOLDER, Order, answered
+from tux.backends.contract import FOLDER, Order, answer_of
 from tux.backends.machine_command import LONGEST, PIECE_BYTES, MachineCommand
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
-from tux.base.processes import lives
+from tux.base.processes import is_alive
 from tux.program.source_files import digest_of
 
 KEY = "5e" * 32
@@ -34,13 +34,13 @@ def ask(machine, method, *arguments):
     """Ask by way of bytes, as an engine carries them."""
     packed = msgspec.msgpack.decode(msgspec.msgpack.encode([method, *arguments]))
     reply = msgspec.msgpack.encode(machine.serve(*packed))
-    return answered(msgspec.msgpack.decode(reply))
+    return answer_of(msgspec.msgpack.decode(reply))
 
 
 def order(words, files=None, **changed):
     files = files or {}
     made = Order(tux.__version__, words, KEY, os.getcwd(), 80, files, digest_of(files))
-    return msgspec.structs.replace(made, **changed).packed()
+    return msgspec.structs.replace(made, **changed).to_bytes()
 
 
 def news(machine):
@@ -90,7 +90,7 @@ def test_a_command_ends_with_a_guard_that_is_killed(machine):
     until(commands)
     [command] = commands()
     os.kill(guard, signal.SIGKILL)
-    until(lambda: not lives(command))
+    until(lambda: not is_alive(command))
     ask(machine, "end")
     assert ask(machine, "news", 0.0) == [[], None]
 

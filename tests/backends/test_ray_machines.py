@@ -8,10 +8,10 @@ import pytest
 
 from tux.apps.mf.mf import MF
 from tux.backends import ray as module
-from tux.backends.contract import MachineLost, served
-from tux.backends.local import Local
+from tux.backends.contract import MachineLost, serve_call
+from tux.backends.local import LocalBackend
 from tux.backends.ray import RayMachine
-from tux.backends.ray_rows import DataSet, alike
+from tux.backends.ray_rows import DataSet, matching_tables
 from tux.backends.remote_run import remote_run
 from tux.base.errors import DataError, DiskError, UsageError
 from tux.runs.options import RunOptions
@@ -41,16 +41,16 @@ class Actor:
 
     def _take(self, name, tables, notes):
         self.asked.append(("take", name, tables, notes))
-        return self._taken
+        return self._take_reply
 
-    def _taken(self):
+    def _take_reply(self):
         if self.looks is None or self.looks > 0:
             return None
         if isinstance(self.error, RayError):
             raise self.error
-        return served(self._told)
+        return serve_call(self._take_result)
 
-    def _told(self):
+    def _take_result(self):
         if self.error:
             raise self.error
 
@@ -141,7 +141,7 @@ def tables(*columns):
 
 def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
     given = tables(([1.0], "f8"), ([None], "null"), ([2.0], "f8"))
-    assert [*alike([pa.table({}), given[0].slice(0, 0), *given])] == given
+    assert [*matching_tables([pa.table({}), given[0].slice(0, 0), *given])] == given
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
 def test_blocks_of_other_columns_are_refused(others):
     """float64 would become float32 without a word."""
     with pytest.raises(DataError, match="a block of the data set has the columns") as raised:
-        [*alike(others)]
+        [*matching_tables(others)]
     for table in others:
         assert ", ".join(f"{each.name} {each.type}" for each in table.schema) in raised.value.what
 
@@ -170,8 +170,8 @@ def test_a_data_set_that_cannot_be_computed():
 
 
 def test_the_data_that_have_no_rows_are_named():
-    class Engine(Local):
-        def taken(self, data):
+    class Engine(LocalBackend):
+        def rows_of(self, data):
             empty = SimpleNamespace(count=lambda: 0)
             return data and DataSet(SimpleNamespace(materialize=lambda: empty))
 

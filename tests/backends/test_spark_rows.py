@@ -10,7 +10,7 @@ import pytest
 
 from tux.arrays.arrow import read_parquet
 from tux.backends import spark, spark_reports, spark_rows
-from tux.backends.contract import Wanted
+from tux.backends.contract import MachineNeeds
 from tux.backends.spark import Spark, SparkMachine
 from tux.base.errors import DataError, UsageError
 from tux.runs.machine_share import MachineShare, share_of
@@ -30,7 +30,7 @@ def batch(users, held_out):
     return pa.RecordBatch.from_pydict(columns | {spark_rows.HELD_OUT: held_out})
 
 
-def spooled(folder, batches, notes=None):
+def spool_batches(folder, batches, notes=None):
     rows = []
     spark_rows.spool(iter(batches), folder, rows.append, notes or {})
     found = {path.name: read_parquet(path) for path in sorted(folder.iterdir())}
@@ -41,11 +41,13 @@ def spooled(folder, batches, notes=None):
 def test_rows_of_both_data_frames_go_to_their_files(tmp_path):
     batches = [batch([3, 1], [0, 0]), batch([4, 1, 5], [0, 1, 1]), batch([9], [1])]
     files = {"data.parquet": [3, 1, 4], "test.parquet": [1, 5, 9]}
-    assert spooled(tmp_path, batches) == (3, files)
+    assert spool_batches(tmp_path, batches) == (3, files)
 
 
 def test_only_the_rows_to_train_on_are_a_share(tmp_path):
-    spooled(tmp_path, [batch([3, 1], [0, 0]), batch([4, 5], [0, 1])], MachineShare(2, 5).notes)
+    spool_batches(
+        tmp_path, [batch([3, 1], [0, 0]), batch([4, 5], [0, 1])], MachineShare(2, 5).notes
+    )
     assert share_of(tmp_path / "data.parquet") == MachineShare(2, 5)
     assert share_of(tmp_path / "test.parquet") is None
 
@@ -88,14 +90,17 @@ def test_rows_that_are_others_than_were_counted():
 
 
 def test_rows_of_one_data_frame(tmp_path):
-    assert spooled(tmp_path, [batch([3], [0]), batch([2], [0])]) == (2, {"data.parquet": [3, 2]})
+    assert spool_batches(tmp_path, [batch([3], [0]), batch([2], [0])]) == (
+        2,
+        {"data.parquet": [3, 2]},
+    )
 
 
 @pytest.mark.parametrize(
     "batches", [[], [batch([], [])], [pa.RecordBatch.from_pydict({"id": [1]})]]
 )
 def test_no_rows_give_no_file(tmp_path, batches):
-    assert spooled(tmp_path, batches) == (0, {})
+    assert spool_batches(tmp_path, batches) == (0, {})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_no_rows_give_no_file(tmp_path, batches):
     ],
 )
 def test_the_reason_of_a_failed_stage(cause, reason):
-    assert spark_reports.reason(REPORT.format(cause=cause)) == reason
+    assert spark_reports.cause_of_failure(REPORT.format(cause=cause)) == reason
 
 
 def test_the_reason_why_there_is_no_session():
@@ -120,7 +125,7 @@ def test_the_reason_why_there_is_no_session():
     cause = "java.lang.IllegalArgumentException: requirement failed: a setting is too large"
     where = "\tat scala.Predef$.require(Predef.scala:337)"
     report = f"An error occurred while calling None.JavaSparkContext.\n: {cause}\n{where}\n"
-    assert spark_reports.reason(report) == cause
+    assert spark_reports.cause_of_failure(report) == cause
 
 
 def test_a_machine_without_java_is_told_to_install_it(monkeypatch):
@@ -153,14 +158,14 @@ def test_a_process_of_spark_that_is_gone_is_no_error_at_the_end():
 
 
 def test_a_report_without_words_has_a_reason():
-    assert spark_reports.reason("") == "no reason given"
+    assert spark_reports.cause_of_failure("") == "no reason given"
 
 
-def wanted(**frames):
+def needs_of_frames(**frames):
     """Return the `Wanted` of a run with these DataFrames."""
     kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
-    rows = {f"{name}.parquet": Spark().taken(kind()) for name in frames}
-    return Wanted(2, 1, 1.0, rows=rows)
+    rows = {f"{name}.parquet": Spark().rows_of(kind()) for name in frames}
+    return MachineNeeds(2, 1, 1.0, rows=rows)
 
 
 def test_a_back_end_keeps_no_data_frames():
@@ -168,14 +173,14 @@ def test_a_back_end_keeps_no_data_frames():
     backend = Spark(object())
     before = dict(vars(backend))
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
-    assert backend.taken(frame).whole is frame
-    assert backend.taken("a.csv") is None and backend.taken(None) is None
+    assert backend.rows_of(frame).whole is frame
+    assert backend.rows_of("a.csv") is None and backend.rows_of(None) is None
     assert vars(backend) == before
 
 
 def test_held_out_rows_alone():
     with pytest.raises(UsageError, match="held-out rows are a DataFrame, and DATA is none"):
-        Spark(object()).start(wanted(test=0))
+        Spark(object()).start(needs_of_frames(test=0))
 
 
 def test_held_out_rows_of_other_columns():
@@ -200,4 +205,4 @@ def test_held_out_rows_that_are_none():
 def test_spark_connect_is_refused_before_its_rows_are_counted():
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
     with pytest.raises(UsageError, match="Spark Connect"):
-        Spark().taken(frame)
+        Spark().rows_of(frame)

@@ -34,7 +34,7 @@ def test_words_mean_what_the_options_mean(number):
     program, chosen = CASES[number]
     options = RunOptions(**chosen)
     words = words_of(program, "/data file", "/test", options, 1)
-    source = sources.of(program)
+    source = sources.source_of(program)
     args = run_flags(source, source.name).parse([*words, "--out", "o"])
     read = _options(args, program, None, [])
     for name, value in chosen.items():

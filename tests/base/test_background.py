@@ -14,7 +14,7 @@ from tux.base.errors import DiskError, TuxError
 LONG = 60.0  # seconds; only guards against a hang
 
 
-def ended(background):
+def wait_for_outcome(background):
     """Wait until there is an outcome, and return it."""
     assert background.wait(time.monotonic() + LONG)
     return background.poll()
@@ -24,26 +24,26 @@ def test_the_outcome_is_told_once():
     background = Background()
     assert background.poll() is None and background.wait(0.0)
     assert background.start(lambda: 3)
-    assert ended(background) == Outcome(3, None)
+    assert wait_for_outcome(background) == Outcome(3, None)
     assert background.poll() is None
 
 
 def test_one_at_a_time():
     background, go = Background(), threading.Event()
     assert background.start(lambda: go.wait(LONG))
-    assert background.busy() and background.poll() is None
+    assert background.is_busy() and background.poll() is None
     assert not background.start(lambda: 5)
     assert not background.wait(time.monotonic() - 1)
     go.set()
-    assert ended(background) == Outcome(True, None)
-    assert background.start(lambda: 6) and ended(background) == Outcome(6, None)
+    assert wait_for_outcome(background) == Outcome(True, None)
+    assert background.start(lambda: 6) and wait_for_outcome(background) == Outcome(6, None)
 
 
 def test_work_that_is_done_makes_room_though_nobody_asked():
     background = Background()
     assert background.start(lambda: 1) and background.wait(time.monotonic() + LONG)
     assert background.start(lambda: 2)
-    assert ended(background) == Outcome(2, None)
+    assert wait_for_outcome(background) == Outcome(2, None)
 
 
 def fail(error):
@@ -53,8 +53,8 @@ def fail(error):
 def test_a_full_disk_is_an_outcome():
     background, error = Background(), DiskError("full")
     assert background.start(lambda: fail(error))
-    assert ended(background) == Outcome(None, error)
-    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+    assert wait_for_outcome(background) == Outcome(None, error)
+    assert background.start(lambda: 1) and wait_for_outcome(background) == Outcome(1, None)
 
 
 @pytest.mark.parametrize("error", [ValueError("a fault"), KeyboardInterrupt()], ids=repr)
@@ -62,8 +62,8 @@ def test_other_errors_are_raised_where_the_outcome_is_asked_for(error):
     background = Background()
     assert background.start(lambda: fail(error))
     with pytest.raises(type(error)):
-        ended(background)
-    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+        wait_for_outcome(background)
+    assert background.start(lambda: 1) and wait_for_outcome(background) == Outcome(1, None)
 
 
 def test_other_errors_are_raised_before_new_work_begins():
@@ -72,7 +72,7 @@ def test_other_errors_are_raised_before_new_work_begins():
     assert background.wait(time.monotonic() + LONG)
     with pytest.raises(ValueError, match="a fault"):
         background.start(lambda: 1)
-    assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
+    assert background.start(lambda: 2) and wait_for_outcome(background) == Outcome(2, None)
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -84,7 +84,7 @@ def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
         done.append(1)
         here.set()
 
-    def interrupted(work, given):
+    def interrupt_start(work, given):
         if begun:
             start(work, given)
             assert here.wait(LONG)
@@ -92,28 +92,28 @@ def test_an_interrupted_start_leaves_it_usable(monkeypatch, begun):
 
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(_thread, "start_new_thread", interrupted)
+        patch.setattr(_thread, "start_new_thread", interrupt_start)
         with pytest.raises(KeyboardInterrupt):
             background.start(work)
-    assert ended(background) == (Outcome(None, None) if begun else None)
+    assert wait_for_outcome(background) == (Outcome(None, None) if begun else None)
     assert done == [1] * begun
-    assert background.start(lambda: 2) and ended(background) == Outcome(2, None)
+    assert background.start(lambda: 2) and wait_for_outcome(background) == Outcome(2, None)
 
 
 def test_a_thread_that_comes_late_does_nothing(monkeypatch):
     """Its start was interrupted, and the work was given up in between."""
     late, done = [], []
 
-    def interrupted(work, _):
+    def interrupt_start(work, _):
         late.append(work)
         raise KeyboardInterrupt
 
     background = Background()
     with monkeypatch.context() as patch:
-        patch.setattr(_thread, "start_new_thread", interrupted)
+        patch.setattr(_thread, "start_new_thread", interrupt_start)
         with pytest.raises(KeyboardInterrupt):
             background.start(lambda: done.append(1))
-    assert not background.busy() and not background.busy()
+    assert not background.is_busy() and not background.is_busy()
     late[0]()
     assert done == [] and background.poll() is None
 
@@ -166,9 +166,9 @@ def test_an_interrupted_wait_leaves_the_work(monkeypatch):
         patch.setattr(time, "monotonic", lambda: fail(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             background.wait(LONG)
-    assert background.busy()
+    assert background.is_busy()
     go.set()
-    assert ended(background) == Outcome(True, None)
+    assert wait_for_outcome(background) == Outcome(True, None)
 
 
 def test_a_system_without_threads_is_told(monkeypatch):
@@ -177,7 +177,7 @@ def test_a_system_without_threads_is_told(monkeypatch):
         patch.setattr(_thread, "start_new_thread", lambda *_: fail(RuntimeError("no more")))
         with pytest.raises(TuxError, match="no more"):
             background.start(lambda: 1)
-    assert background.start(lambda: 1) and ended(background) == Outcome(1, None)
+    assert background.start(lambda: 1) and wait_for_outcome(background) == Outcome(1, None)
 
 
 AT_EXIT = """

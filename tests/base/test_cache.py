@@ -15,19 +15,19 @@ from tux.base import cache
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """Yield a home folder for the test, without any cache, and forget answers from before."""
-    cache._chosen.cache_clear()
+    cache._choose_folder.cache_clear()
     for name in ("TUX_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     yield tmp_path
-    cache._chosen.cache_clear()
+    cache._choose_folder.cache_clear()
 
 
 def mode(folder):
     return stat.S_IMODE(folder.stat().st_mode)
 
 
-def blocked(path):
+def block_path(path):
     """Return a path below which no folder can be made, even by root."""
     path.write_text("a file")
     return path / "cache"
@@ -70,7 +70,7 @@ def test_a_user_without_a_home_has_a_temporary_folder(home, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_made_falls_through(home, monkeypatch):
-    monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "file")))
+    monkeypatch.setenv("TUX_CACHE_DIR", str(block_path(home / "file")))
     other = home / "home" / ".cache" / "tux"
     with pytest.warns(UserWarning, match=f"kept in {other} .*file/cache: "):
         assert cache.cache_folder() == other
@@ -98,8 +98,8 @@ def test_an_unwritable_folder_is_not_used(home, monkeypatch):
 
 
 def test_when_all_fail_there_is_a_warning_and_a_temporary_folder(home, monkeypatch):
-    monkeypatch.setenv("TUX_CACHE_DIR", str(blocked(home / "one")))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked(home / "two")))
+    monkeypatch.setenv("TUX_CACHE_DIR", str(block_path(home / "one")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(block_path(home / "two")))
     with pytest.warns(UserWarning, match="removed at the end .*one.*two.*set TUX_CACHE_DIR"):
         folder = cache.cache_folder()
     assert folder.is_dir() and mode(folder) == 0o700
@@ -124,8 +124,8 @@ def test_a_temporary_folder_is_shared_with_the_processes_started_and_removed_at_
     temporary = home / "temporary"
     temporary.mkdir()
     own = {
-        "TUX_CACHE_DIR": str(blocked(home / "one")),
-        "XDG_CACHE_HOME": str(blocked(home / "two")),
+        "TUX_CACHE_DIR": str(block_path(home / "one")),
+        "XDG_CACHE_HOME": str(block_path(home / "two")),
         "TMPDIR": str(temporary),
     }
     ran = subprocess.run(

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tux.base.checksums import SUMS, check, files_below, is_changed, read_sealed, seal, unseal
+from tux.base.checksums import SUMS, check_sums, files_below, is_changed, read_sealed, seal, unseal
 from tux.base.errors import DataError
 
 
@@ -19,9 +19,9 @@ def folder(tmp_path):
 
 
 def test_what_is_as_it_was(folder):
-    assert check(folder) == 2 and read_sealed(folder, "a b.txt") == b"one"
+    assert check_sums(folder) == 2 and read_sealed(folder, "a b.txt") == b"one"
     (folder / "later").write_text("not sealed")
-    assert check(folder) == 2 and not is_changed(folder, "later")
+    assert check_sums(folder) == 2 and not is_changed(folder, "later")
 
 
 @pytest.mark.skipif(shutil.which("b2sum") is None, reason="coreutils are not here")
@@ -34,16 +34,16 @@ def test_b2sum_compares_them_too(folder):
 @pytest.mark.parametrize("name", ["a b.txt", "below/c"])
 def test_what_has_changed_is_named(folder, name):
     (folder / name).write_bytes((folder / name).read_bytes()[:-1] + b"!")
-    for look in (lambda: check(folder), lambda: read_sealed(folder, name)):
+    for look in (lambda: check_sums(folder), lambda: read_sealed(folder, name)):
         with pytest.raises(DataError, match="damaged or was changed") as caught:
             look()
         assert caught.value.where == str(folder / name)
     unseal(folder)
-    assert check(folder) == 0 and read_sealed(folder, name).endswith(b"!")
+    assert check_sums(folder) == 0 and read_sealed(folder, name).endswith(b"!")
     unseal(folder)
 
 
 def test_sums_that_are_no_text(folder):
     (folder / SUMS).write_bytes(b"\xff")
     with pytest.raises(DataError, match="no checksums"):
-        check(folder)
+        check_sums(folder)

@@ -64,20 +64,20 @@ def calls(monkeypatch):
     def name(path):
         return re.sub(r"\.[0-9a-f]{8}\.", ".*.", os.path.basename(path))
 
-    def synced(number):
+    def note_fsync(number):
         log.append(("fsync", name(os.readlink(f"/proc/self/fd/{number}"))))
         fsync(number)
 
-    def moved(rename):
+    def note_rename(rename):
         def call(source, target):
             log.append(("rename", name(source), name(target)))
             rename(source, target)
 
         return call
 
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(os, "rename", moved(rename))
-    monkeypatch.setattr(os, "replace", moved(replace))
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "rename", note_rename(rename))
+    monkeypatch.setattr(os, "replace", note_rename(replace))
     return log
 
 
@@ -114,7 +114,7 @@ def test_a_file_system_that_syncs_no_folders_is_no_error(tmp_path, monkeypatch):
     sync(tmp_path)
 
 
-def limited(folder, argv, size, **environment):
+def run_on_full_disk(folder, argv, size, **environment):
     """Run a command whose files must be no larger than `size` bytes, as on a full disk. Return its
     exit code and what it writes to standard error.
     """
@@ -149,13 +149,13 @@ RUN = ["run", "mf", "train.csv", "--rank", "8", "--epochs", "1", "--no-jit"]
 def test_a_disk_that_takes_no_more_of_a_run_is_told(folder, flags):
     """The model does not fit, or with several workers their parts."""
     (folder / "temporary").mkdir()
-    code, err = limited(folder, [*RUN, *flags], 16_000, TMPDIR=str(folder / "temporary"))
+    code, err = run_on_full_disk(folder, [*RUN, *flags], 16_000, TMPDIR=str(folder / "temporary"))
     assert code == 6 and "cannot be written: File too large\n  free space there" in err
     assert os.listdir(folder / "temporary") == [] and not (folder / "out" / "model").exists()
 
 
 def test_a_cache_that_takes_no_more_is_told(folder):
-    code, err = limited(
+    code, err = run_on_full_disk(
         folder, [*RUN[:-1], "--out", "out"], 4000, TUX_CACHE_DIR=str(folder / "cache")
     )
     assert code == 6 and f"{folder / 'cache'}" in err and "TUX_CACHE_DIR" in err
@@ -168,14 +168,14 @@ def test_parts_that_another_process_removes_too(tmp_path, monkeypatch):
         path.write_text("x")
     (tmp_path / "run.json").write_text("x")
 
-    def twice(system):
+    def call_twice(system):
         def remove(*path, **rest):
             system(*path, **rest)
             system(*path, **rest)  # as the other has been faster
 
         return remove
 
-    monkeypatch.setattr(os, "unlink", twice(os.unlink))
-    monkeypatch.setattr(os, "rmdir", twice(os.rmdir))
+    monkeypatch.setattr(os, "unlink", call_twice(os.unlink))
+    monkeypatch.setattr(os, "rmdir", call_twice(os.rmdir))
     remove_parts(tmp_path)
     assert os.listdir(tmp_path) == ["run.json"]

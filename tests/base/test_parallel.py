@@ -6,34 +6,34 @@ import threading
 import pytest
 
 from tux.base import parallel
-from tux.base.parallel import MANY, cores, granted, slices, spread, threads, use_threads
+from tux.base.parallel import MANY, core_limit, cores, slices, spread, threads, use_threads
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
-def several(request, monkeypatch):
+def thread_counts(request, monkeypatch):
     """Use so many threads."""
     monkeypatch.setattr(parallel, "_chosen", [request.param])
     return request.param
 
 
-def test_results_come_in_the_order_of_the_pieces(several):
+def test_results_come_in_the_order_of_the_pieces(thread_counts):
     assert spread(lambda x: x * x, range(20)) == [x * x for x in range(20)]
     assert spread(lambda x: x, []) == []
 
 
-def test_pieces_run_side_by_side(several):
-    if several > 1:
-        together = threading.Barrier(several)
-        spread(lambda piece: together.wait(60), range(several))
+def test_pieces_run_side_by_side(thread_counts):
+    if thread_counts > 1:
+        together = threading.Barrier(thread_counts)
+        spread(lambda piece: together.wait(60), range(thread_counts))
 
 
-def test_the_error_is_that_of_the_first_piece_that_fails(several):
+def test_the_error_is_that_of_the_first_piece_that_fails(thread_counts):
     last = threading.Event()
 
     def work(piece):
         if piece == 7:
             last.set()
-        if several == 8 and piece == 2:
+        if thread_counts == 8 and piece == 2:
             assert last.wait(60)  # a later piece has failed before
         if piece in (2, 5, 7):
             raise ValueError(f"piece {piece}")
@@ -42,7 +42,7 @@ def test_the_error_is_that_of_the_first_piece_that_fails(several):
         spread(work, range(8))
 
 
-def test_after_an_error_no_piece_is_begun(several):
+def test_after_an_error_no_piece_is_begun(thread_counts):
     begun = []
 
     def work(piece):
@@ -77,14 +77,14 @@ def test_ctrl_c_ends_it(monkeypatch):
     assert len(begun) < 1000
 
 
-def test_slices(several):
+def test_slices(thread_counts):
     for n, least in ((0, 1), (1, 1), (5, 1), (100, 7), (100, 1000)):
         found = slices(n, least)
         assert found[0].start == 0 and found[-1].stop == n
         assert all(a.stop == b.start for a, b in zip(found[:-1], found[1:], strict=True))
         lengths = [piece.stop - piece.start for piece in found]
         assert max(lengths) - min(lengths) <= 1
-        assert len(found) == max(1, min(several, n // least))
+        assert len(found) == max(1, min(thread_counts, n // least))
 
 
 def test_a_process_may_be_told_how_many(monkeypatch):
@@ -103,17 +103,17 @@ def write(folder, **files):
 
 
 def test_control_groups_limit_the_cores(tmp_path):
-    assert granted("0::/\n", tmp_path) == MANY
+    assert core_limit("0::/\n", tmp_path) == MANY
     write(tmp_path / "job" / "step", cpu__max="max 100000")
-    assert granted("0::/job/step\n", tmp_path) == MANY
+    assert core_limit("0::/job/step\n", tmp_path) == MANY
     write(tmp_path / "job", cpu__max="150000 100000")
-    assert granted("0::/job/step\n", tmp_path) == 2  # of the group around it, rounded up
+    assert core_limit("0::/job/step\n", tmp_path) == 2  # of the group around it, rounded up
     write(tmp_path / "job" / "step", cpu__max="20000 100000")
-    assert granted("0::/job/step\n", tmp_path) == 1
+    assert core_limit("0::/job/step\n", tmp_path) == 1
 
 
 def test_control_groups_of_the_first_version(tmp_path):
     write(tmp_path / "cpu" / "job", cpu__cfs_quota_us="400000", cpu__cfs_period_us="100000")
-    assert granted("4:memory:/x\n3:cpu,cpuacct:/job\n0::/\n", tmp_path) == 4
+    assert core_limit("4:memory:/x\n3:cpu,cpuacct:/job\n0::/\n", tmp_path) == 4
     write(tmp_path / "cpu" / "job", cpu__cfs_quota_us="-1")
-    assert granted("3:cpu,cpuacct:/job\n", tmp_path) == MANY
+    assert core_limit("3:cpu,cpuacct:/job\n", tmp_path) == MANY

@@ -58,19 +58,19 @@ def test_initial_values_do_not_depend_on_the_other_rows(law):
 
 
 def test_laws_have_their_moments():
-    def drawn(law):
+    def draw_numbers(law):
         out = np.empty(100_000)
         law.fill(out, key(0, "moments"), np.arange(len(out)))
         return out
 
-    even, bell = drawn(uniform(-1, 3)), drawn(normal(2, 0.5))
+    even, bell = draw_numbers(uniform(-1, 3)), draw_numbers(normal(2, 0.5))
     assert even.min() >= -1 and even.max() < 3 and abs(even.mean() - 1) < 0.02
     assert (
         abs(bell.mean() - 2) < 0.01
         and abs(bell.std() - 0.5) < 0.01
         and abs(np.mean((bell - 2) ** 3)) < 0.01
     )
-    assert set(drawn(constant(2.5))) == {2.5}
+    assert set(draw_numbers(constant(2.5))) == {2.5}
 
 
 def test_an_initialiser_stands_where_a_function_of_parameters_may():

@@ -10,7 +10,7 @@ from tux.base import signals
 
 
 @pytest.fixture(autouse=True)
-def handled():
+def handle_endings():
     restore = signals.handle_ending()
     yield
     restore()
@@ -20,7 +20,7 @@ def test_a_second_signal_at_once_is_the_same_wish():
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     signal.raise_signal(signal.SIGINT)  # an impatient user, while the run ends
-    assert signals.received() == signal.SIGINT
+    assert signals.last_signal() == signal.SIGINT
     with pytest.raises(KeyboardInterrupt):
         signals.check_ending()
 
@@ -34,14 +34,14 @@ def test_a_later_signal_interrupts_again(monkeypatch):
 
 
 def test_a_signal_during_a_clean_up_is_heard_after_it():
-    with signals.ending_noted():
+    with signals.note_ending():
         signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signals.check_ending()
 
 
 def test_a_signal_during_a_clean_up_is_told_where_the_end_is_deferred():
-    with signals.ending_deferred() as ending, signals.ending_noted():
+    with signals.defer_ending() as ending, signals.note_ending():
         signal.raise_signal(signal.SIGTERM)
         assert ending.seconds() is not None
     signals.check_ending()
@@ -51,7 +51,7 @@ def test_what_was_dropped_is_sent_again():
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        signals.send_again()
+        signals.resend_signal()
         for _ in range(1000):  # where it is handled
             pass
 
@@ -91,13 +91,13 @@ def test_what_asks_the_process_to_end_ends_it_after_the_body():
     before = signal.getsignal(signal.SIGTERM)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
-        with pytest.raises(SystemExit) as left, signals.termination_passed_on():
-            with signals.ending_deferred() as ending:
+        with pytest.raises(SystemExit) as left, signals.pass_on_termination():
+            with signals.defer_ending() as ending:
                 signal.raise_signal(signal.SIGTERM)
                 assert ending.seconds() is not None
             done = True
         assert done and left.value.code == 143
-        with signals.termination_passed_on(), signals.ending_deferred():
+        with signals.pass_on_termination(), signals.defer_ending():
             signal.raise_signal(signal.SIGINT)  # is for the body alone
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -107,7 +107,7 @@ def test_a_handler_that_was_there_before_gets_the_signal():
     came, before = [], signal.getsignal(signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
     try:
-        with signals.termination_passed_on(), signals.ending_deferred():
+        with signals.pass_on_termination(), signals.defer_ending():
             signal.raise_signal(signal.SIGTERM)
             assert came == []
         assert came == [signal.SIGTERM]

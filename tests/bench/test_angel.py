@@ -10,7 +10,7 @@ from support.machines.team import Team
 
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def test_the_target_is_what_all_reach(curves):
 
 @pytest.mark.parametrize("solver", ["adam", "sgd"])
 def test_waits_change_no_step_of_a_linear_model(late, solver):
-    edges = labelled(clicks(60, 30, 6, 5).split()[0], Linear())
+    edges = samples_to_edges(clicks(60, 30, 6, 5).split()[0], Linear())
 
     def objectives(program):
         return Team(program, edges, by=edges.src % 2).train(2).history("objective")

@@ -3,11 +3,16 @@
 import pytest
 
 from bench import engines
-from bench.engines import Taken
+from bench.engines import EngineTimes
 
 
 def test_its_table(capsys, monkeypatch):
-    pairs = iter([(Taken(10, 5), Taken(10.4, 8, 1)), (Taken(20, 5), Taken(20.2, 9, 2))])
+    pairs = iter(
+        [
+            (EngineTimes(10, 5), EngineTimes(10.4, 8, 1)),
+            (EngineTimes(20, 5), EngineTimes(20.2, 9, 2)),
+        ]
+    )
     trained = []
     monkeypatch.setattr(engines, "missing", lambda name: "")
     monkeypatch.setattr(engines, "train", lambda data, *_: trained.append(data.read_text()))
@@ -31,4 +36,4 @@ def test_what_is_missing_is_told(monkeypatch):
     with pytest.raises(SystemExit, match="no spark"):
         engines.main(["--engines", "spark"])
     with pytest.raises(RuntimeError, match=r"(?s)-c import: .*SyntaxError"):
-        engines.timed(["-c", "import"], {})
+        engines.time_command(["-c", "import"], {})

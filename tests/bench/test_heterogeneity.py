@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from support.machines.team import Team
 
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 
-@pytest.mark.parametrize("name", ["Alike", "Untracked", "Compact"])
+@pytest.mark.parametrize("name", ["AlikeBlockPG", "UntrackedBlockPG", "CompactBlockPG"])
 def test_all_take_the_steps_of_the_app(name, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     heterogeneity = importlib.import_module("bench.heterogeneity")
-    edges = labelled(clicks(60, 30, 6, 5).split()[0], heterogeneity.Split())
-    cut = edges.src % 2 if name != "Alike" else "random"
+    edges = samples_to_edges(clicks(60, 30, 6, 5).split()[0], heterogeneity.PlainBlockPG())
+    cut = edges.src % 2 if name != "AlikeBlockPG" else "random"
 
     def objectives(kind):
         program = getattr(heterogeneity, kind)(l1=0.5, blocks=3, tol=0.0)
@@ -28,4 +28,4 @@ def test_all_take_the_steps_of_the_app(name, monkeypatch):
             .history("objective")
         )
 
-    np.testing.assert_allclose(objectives(name), objectives("Split"), rtol=1e-5)
+    np.testing.assert_allclose(objectives(name), objectives("PlainBlockPG"), rtol=1e-5)

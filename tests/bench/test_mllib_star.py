@@ -18,7 +18,7 @@ def rows(told):
 
 
 def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
-    def scripted(problem, steps, goal, given):
+    def script_records(problem, steps, goal, given):
         """Return records whose distances to the optimum of the mean loss fall only with the right
         step.
         """
@@ -28,7 +28,7 @@ def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
         last = goal if suits and reach <= steps else 2 * goal
         return [{"objective": 3 * goal - k * (3 * goal - last) / ends} for k in range(1, ends + 1)]
 
-    monkeypatch.setattr(star, "simulated", scripted)
+    monkeypatch.setattr(star, "simulated", script_records)
     monkeypatch.setattr(star, "optimum", lambda problem: 0.0)
     seconds = {"sgd": 6.0, "averaging": 2.0}
     monkeypatch.setattr(star, "timed", lambda problem, least, found: seconds[found.way["solver"]])

@@ -13,7 +13,7 @@ import pytest
 from support.machines.team import Team
 
 from tux.apps.linear.linear import Linear
-from tux.runs.samples import labelled
+from tux.runs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 EPOCHS, STEP = 3, 0.05
@@ -26,31 +26,31 @@ def ways(monkeypatch):
     return importlib.import_module("bench.adam_ways")
 
 
-def drawn(values):
+def make_samples(values):
     """Draw samples whose entries are all 1, as those of clicks, or random."""
     edges = clicks(120, 30, 6, 5).split()[0]
     if values == "random":
         numbers = np.random.default_rng(0).normal(size=len(edges.edges)).astype("f4")
         edges = edges._replace(edges=replace(edges.edges, fields={"value": numbers}))
-    return labelled(edges, Linear())
+    return samples_to_edges(edges, Linear())
 
 
-def trained(program, edges, k=1):
+def train_team(program, edges, k=1):
     return Team(program, edges, k=k, by=edges.src % k).train(EPOCHS)
 
 
 def of_way(ways, name, edges, k):
     """Return a team of one of the ways, and its weights."""
     more = {"features": len(edges.ids["feature"])} if name == "OnDriver" else {}
-    team = trained(getattr(ways, name)(step=STEP, batch=20, **more), edges, k)
+    team = train_team(getattr(ways, name)(step=STEP, batch=20, **more), edges, k)
     return team, team.tau.w if name == "OnDriver" else team.gather("feature", "w")
 
 
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("name", WAYS)
 def test_each_way_takes_the_steps_of_the_app(ways, name, k):
-    edges = drawn("random")
-    app = trained(
+    edges = make_samples("random")
+    app = train_team(
         Linear(solver="adam", penalty="none", batch_size=20, learning_rate=STEP, decay=0.0), edges
     )
     team, w = of_way(ways, name, edges, k)
@@ -62,11 +62,11 @@ def test_each_way_takes_the_steps_of_the_app(ways, name, k):
 
 def test_the_ways_agree_where_gradients_add_up_to_0_and_the_masters_send_least(ways):
     """At w = 0, entries of 1 in two samples of either class do."""
-    edges = drawn("ones")
+    edges = make_samples("ones")
     found = {name: of_way(ways, name, edges, 3) for name in WAYS}
     for name in WAYS:
         np.testing.assert_allclose(found[name][1], found["OnMasters"][1], rtol=1e-9, atol=1e-12)
-    sent = {name: sum(team.sent().values()) for name, (team, _) in found.items()}
+    sent = {name: sum(team.total_sent().values()) for name, (team, _) in found.items()}
     assert sent["OnMasters"] < min(sent["OnWorker"], sent["OnDriver"])
 
 

@@ -21,7 +21,7 @@ def recommending(monkeypatch):
     return importlib.import_module("bench.recommending")
 
 
-class StandIn:
+class SortingRecommender:
     """Sorts all scores."""
 
     def __init__(self, factors, num_threads):
@@ -45,7 +45,7 @@ def test_without_implicit(recommending, monkeypatch, capsys):
 def test_beside_a_stand_in(recommending, monkeypatch, capsys):
     pytest.importorskip("scipy", reason="scipy is not installed")
     library = ModuleType("implicit.cpu.als")
-    library.AlternatingLeastSquares = StandIn
+    library.AlternatingLeastSquares = SortingRecommender
     for name in ("implicit", "implicit.cpu"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setitem(sys.modules, "implicit.cpu.als", library)

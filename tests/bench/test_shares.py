@@ -22,11 +22,11 @@ def test_what_a_process_holds():
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
         peaks = Peaks(process.pid)
 
-        def seen():
+        def sees_memory():
             peaks.look()
             return peaks.largest("cat", "resident") > 0
 
-        until(seen, "its memory is seen")
+        until(sees_memory, "its memory is seen")
         assert peaks.largest("no such word", "resident") == 0
 
 

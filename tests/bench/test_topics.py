@@ -43,7 +43,7 @@ def test_the_likelihood_is_the_formula(topics, seed):
     rng = np.random.default_rng(seed)
     of, words, z = (rng.integers(0, size, 200) for size in (20, 30, 4))
     # with an empty document and absent words
-    by_document, by_word = oracle.counted(of, z, 21, 4), oracle.counted(words, z, 40, 4)
+    by_document, by_word = oracle.count_topics(of, z, 21, 4), oracle.count_topics(words, z, 40, 4)
     expected = oracle.log_likelihood(by_document, by_word, 0.3, 0.02)
     assert topics.log_likelihood(
         by_document, by_document.sum(1), by_word, 0.3, 0.02

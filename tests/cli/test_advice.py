@@ -8,7 +8,7 @@ from tux.cli.main import main
 
 
 @pytest.fixture
-def told(tmp_path, capsys, monkeypatch):
+def run_command(tmp_path, capsys, monkeypatch):
     """Return a function that runs a command in an empty folder, and gives its exit code and all
     that it says.
     """
@@ -22,66 +22,68 @@ def told(tmp_path, capsys, monkeypatch):
     return run
 
 
-def made(path, text):
+def write_file(path, text):
     path.write_text(text)
     return str(path)
 
 
-def test_plain_text_without_its_form(tmp_path, told):
-    text = made(tmp_path / "texts.txt", "the cat sat\nthe dog, sat on a mat\na b c d e f g\n")
-    code, out = told("run", "lda", text)
+def test_plain_text_without_its_form(tmp_path, run_command):
+    text = write_file(tmp_path / "texts.txt", "the cat sat\nthe dog, sat on a mat\na b c d e f g\n")
+    code, out = run_command("run", "lda", text)
     assert code == 3 and "--form text" in out
-    assert "--form text" not in told("run", "mf", text)[1]
+    assert "--form text" not in run_command("run", "mf", text)[1]
 
 
-def test_samples_whose_labels_are_not_found(tmp_path, told):
-    table = made(tmp_path / "table.csv", "a,b,click\n1,2,0\n3,4,1\n2,2,1\n")
-    code, out = told("run", "blockpg", table)
+def test_samples_whose_labels_are_not_found(tmp_path, run_command):
+    table = write_file(tmp_path / "table.csv", "a,b,click\n1,2,0\n3,4,1\n2,2,1\n")
+    code, out = run_command("run", "blockpg", table)
     assert code == 3 and "--label" in out and "click" in out
 
 
-def test_classes_that_are_not_in_the_file(tmp_path, told):
-    samples = made(
+def test_classes_that_are_not_in_the_file(tmp_path, run_command):
+    samples = write_file(
         tmp_path / "samples.svm",
         "".join(f"{label} 1:1 2:{label + 2}\n" for label in (-1, 1, 1, -1)),
     )
-    code, out = told("run", "blockpg", samples, "--negative", "no", "--positive", "yes")
+    code, out = run_command("run", "blockpg", samples, "--negative", "no", "--positive", "yes")
     assert code == 2 and "--negative and --positive" in out and "'-1', '1'" in out
 
 
-def test_held_out_edges_mean_nothing_to_walks(tmp_path, told):
-    links = made(tmp_path / "links.txt", "a b\nb c\n")
-    code, out = told("run", "walks", links, "--test", links)
+def test_held_out_edges_mean_nothing_to_walks(tmp_path, run_command):
+    links = write_file(tmp_path / "links.txt", "a b\nb c\n")
+    code, out = run_command("run", "walks", links, "--test", links)
     assert code == 2 and "does not judge its model" in out and not (tmp_path / "out").exists()
     assert (
-        "--test" not in told("run", "walks", "--help")[1]
-        and "--test" in told("run", "mf", "--help")[1]
+        "--test" not in run_command("run", "walks", "--help")[1]
+        and "--test" in run_command("run", "mf", "--help")[1]
     )
 
 
-def test_info_tells_the_scores(tmp_path, told):
-    links = made(
+def test_info_tells_the_scores(tmp_path, run_command):
+    links = write_file(
         tmp_path / "links.txt",
         "".join(f"{a} {(a * 7 + 3) % 20}\n{a} {(a + 1) % 20}\n" for a in range(20)),
     )
-    labels = made(tmp_path / "labels.txt", "".join(f"{a} {a % 3}\n" for a in range(20)))
+    labels = write_file(tmp_path / "labels.txt", "".join(f"{a} {a % 3}\n" for a in range(20)))
     assert (
-        told("run", "deepwalk", links, "--labels", labels, "--dimensions", "4", "--out", "run1")[0]
+        run_command(
+            "run", "deepwalk", links, "--labels", labels, "--dimensions", "4", "--out", "run1"
+        )[0]
         == 0
     )
-    code, out = told("info", "run1")
+    code, out = run_command("info", "run1")
     assert code == 0 and "micro_f1_50 0." in out and "macro_f1_90" in out
 
 
-def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, told):
-    code, out = told("run", "blockpg", "--fit-intercept", "--path", "20", "--epochs", "4")
+def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, run_command):
+    code, out = run_command("run", "blockpg", "--fit-intercept", "--path", "20", "--epochs", "4")
     assert code == 0 and "(intercept)" in out and "inf" not in out.split()
     assert "the path has ended at l1" in out and "--epochs" in out
-    code, out = told("run", "blockpg", "--epochs", "4")
+    code, out = run_command("run", "blockpg", "--epochs", "4")
     assert code == 0 and "(intercept)" not in out and "the path has ended" not in out
 
 
-def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, told):
+def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, run_command):
     """The second topic has one word, and so no coherence."""
     from tux.cli.run import _cell
 
@@ -89,30 +91,36 @@ def test_a_number_that_does_not_exist_is_a_stroke(tmp_path, told):
 
 
 @pytest.mark.parametrize("command", ["run mf", "partition --parts 2"])
-def test_an_output_folder_that_is_a_file(tmp_path, told, command):
-    ratings = made(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
+def test_an_output_folder_that_is_a_file(tmp_path, run_command, command):
+    ratings = write_file(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
     name, *rest = command.split()
-    code, out = told(name, *rest, ratings, "--out", ratings)
+    code, out = run_command(name, *rest, ratings, "--out", ratings)
     assert code == 2 and "train.csv is a file" in out and "new folder" in out
 
 
-def test_skipping_is_not_advised_where_no_row_can_be_left_out(tmp_path, told):
-    pairs = made(tmp_path / "pairs.csv", "1,2\n2,3,4,5\n1,2\n")
-    code, out = told("partition", pairs, "--parts", "2", "--method", "random")
+def test_skipping_is_not_advised_where_no_row_can_be_left_out(tmp_path, run_command):
+    pairs = write_file(tmp_path / "pairs.csv", "1,2\n2,3,4,5\n1,2\n")
+    code, out = run_command("partition", pairs, "--parts", "2", "--method", "random")
     assert code == 3 and "columns instead of" in out
     assert "--on-bad-row" not in out and "Correct the file." in out
 
 
-def test_flags_are_not_alike_by_their_dashes(told):
-    assert "did you mean" not in told("run", "walks", "g.txt", "--label", "x")[1]
-    assert "did you mean --walk-length?" in told("run", "walks", "g.txt", "--walk-lenght", "9")[1]
-
-
-def test_metrics_of_another_kind_are_told_by_their_file(tmp_path, told):
-    ratings = made(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
+def test_flags_are_not_alike_by_their_dashes(run_command):
+    assert "did you mean" not in run_command("run", "walks", "g.txt", "--label", "x")[1]
     assert (
-        told("run", "mf", ratings, "--rank", "2", "--no-jit", "--epochs", "1", "--out", "r")[0] == 0
+        "did you mean --walk-length?"
+        in run_command("run", "walks", "g.txt", "--walk-lenght", "9")[1]
+    )
+
+
+def test_metrics_of_another_kind_are_told_by_their_file(tmp_path, run_command):
+    ratings = write_file(tmp_path / "train.csv", "user,item,rating\n1,2,3\n2,3,4\n")
+    assert (
+        run_command("run", "mf", ratings, "--rank", "2", "--no-jit", "--epochs", "1", "--out", "r")[
+            0
+        ]
+        == 0
     )
     (tmp_path / "r" / "metrics.jsonl").write_text('{"epoch": 1}\n')
-    code, out = told("info", "r")
+    code, out = run_command("info", "r")
     assert code == 3 and "metrics.jsonl" in out and "run.json" not in out

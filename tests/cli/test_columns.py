@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from tux.cli import show
-from tux.cli.columns import Lines, Precision, fitting, number, ranked, sentence, values
+from tux.cli.columns import (
+    Precision,
+    RecordLines,
+    columns_that_fit,
+    number,
+    rank_names,
+    sentence,
+    values,
+)
 
 COSTS = {f"{what}_s": 0.0123 for what in ("compute", "wait", "apply", "send")}
 
@@ -45,7 +53,7 @@ MF = dict(train_rmse=0.7982, test_rmse=0.8491, objective=183590.25)
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("room", [40, 80, 100, 250])
 def test_what_is_shown_is_whole_and_fits(metrics, workers, room):
-    one, lines = record(100, workers, metrics), Lines()
+    one, lines = record(100, workers, metrics), RecordLines()
     header, row, missing = lines.add(one, 100, room)
     assert max(len(header), len(row)) <= room
     cells = {"epoch": "100/100", **values(one)}
@@ -60,7 +68,7 @@ def test_what_is_shown_is_whole_and_fits(metrics, workers, room):
 
 def test_the_header_comes_again_when_columns_change():
     lines, few, more = (
-        Lines(),
+        RecordLines(),
         {"loglik_per_token": -7.5},
         {"loglik_per_token": -7.4, "test_perplexity": 1234.5},
     )
@@ -78,7 +86,7 @@ def test_the_header_comes_again_when_columns_change():
 
 
 def test_what_is_left_out_is_told_once():
-    lines = Lines()
+    lines = RecordLines()
     assert (
         lines.add(record(1, 2, BLOCKPG), 9, 80)[2]
         and not lines.add(record(2, 2, BLOCKPG), 9, 80)[2]
@@ -87,11 +95,18 @@ def test_what_is_left_out_is_told_once():
 
 def test_order_of_importance():
     names = ["epoch", "seconds", "a", "test_b", "wait ms", "M edges/s"]
-    assert ranked(names, ["wait ms"]) == ["epoch", "seconds", "test_b", "a", "M edges/s", "wait ms"]
+    assert rank_names(names, ["wait ms"]) == [
+        "epoch",
+        "seconds",
+        "test_b",
+        "a",
+        "M edges/s",
+        "wait ms",
+    ]
     widths = dict.fromkeys(names, 8)
-    assert fitting(widths, ["wait ms"], 28) == ["epoch", "seconds", "test_b"]
-    assert fitting(widths, ["wait ms"], 3) == ["epoch"]
-    assert fitting(widths, ["wait ms"], 58) == names
+    assert columns_that_fit(widths, ["wait ms"], 28) == ["epoch", "seconds", "test_b"]
+    assert columns_that_fit(widths, ["wait ms"], 3) == ["epoch"]
+    assert columns_that_fit(widths, ["wait ms"], 58) == names
 
 
 def test_a_line_of_a_log():
@@ -114,7 +129,7 @@ def test_a_line_of_a_log():
 
 def test_a_log_says_once_what_it_has_no_room_for(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    with show.Plain() as watch:
+    with show.PlainLines() as watch:
         for epoch in (1, 2):
             watch.epoch(record(epoch, 2, BLOCKPG), 2)
     out = capsys.readouterr().out.splitlines()
@@ -125,7 +140,7 @@ def test_the_table_keeps_all_epochs(capsys, monkeypatch):
     """More than the screen has lines, each once, and none of its numbers cut short."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "10")
-    with show.Live() as watch:
+    with show.LiveTable() as watch:
         for epoch in range(1, 41):
             watch.epoch(record(epoch, 2, BLOCKPG), 40)
     out = capsys.readouterr().out
@@ -165,7 +180,7 @@ def test_a_metric_that_changes_looks_so():
     objective = [2000.5, 1283.41, 1283.4052, 1283.40519, 1283.3, 1283.3]
     texts = ["2000.5", "1283.4", "1283.405", "1283.40519", "1283.30000", "1283.30000"]
     records = [record(i, metrics={"objective": x, "rmse": 0.25}) for i, x in enumerate(objective)]
-    lines, precision = Lines(), Precision()
+    lines, precision = RecordLines(), Precision()
     rows = [lines.add(each, 9, 80)[1].split() for each in records]
     assert [row[2:4] for row in rows] == [[text, "0.2500"] for text in texts]
     told = [sentence(each, 9, 120, (), precision)[0] for each in records]

@@ -3,7 +3,7 @@
 from tux.cli.main import main
 
 
-def told(capsys, *argv):
+def output_of(capsys, *argv):
     """Run a command, and return all that it says."""
     main(argv)
     captured = capsys.readouterr()
@@ -15,7 +15,7 @@ def test_help_of_an_app_shows_what_means_something_to_it(capsys):
     is told as what it is.
     """
     shown = {
-        app: " ".join(told(capsys, "run", app, "--help").split())
+        app: " ".join(output_of(capsys, "run", app, "--help").split())
         for app in ("mf", "blockpg", "lda", "deepwalk")
     }
     for app, flags in (
@@ -43,14 +43,14 @@ def test_help_of_an_app_shows_what_means_something_to_it(capsys):
         and "of the table's columns document,word,count" in shown["lda"]
     )
     assert "[default ]" not in shown["blockpg"] and "--negative LABEL" in shown["blockpg"]
-    assert "samples have no columns" in told(
+    assert "samples have no columns" in output_of(
         capsys, "run", "blockpg", "x.svm", "--columns", "1,2,3"
     )
-    assert "monitors no metric" in told(capsys, "run", "blockpg", "--patience", "2")
+    assert "monitors no metric" in output_of(capsys, "run", "blockpg", "--patience", "2")
 
 
 def test_help_of_run_names_the_apps(capsys):
-    out = told(capsys, "run", "--help")
+    out = output_of(capsys, "run", "--help")
     assert all(
         word in out
         for word in ("blockpg", "Sparse logistic regression", "file.py", "usage: tux run APP")
@@ -59,7 +59,7 @@ def test_help_of_run_names_the_apps(capsys):
 
 def test_names_in_lists_have_a_column_of_their_own(capsys):
     """However long they are."""
-    lines = told(capsys, "run", "--help").splitlines()
+    lines = output_of(capsys, "run", "--help").splitlines()
     rows = [line for line in lines if line.startswith("  ") and line[2] != " "]
     at = {
         row.index(row.split(None, 1)[1]) for row in rows if "usage" not in row and "tux" not in row

@@ -74,7 +74,7 @@ def test_names_of_tables_and_words_are_expanded(home):
 )
 def test_output_that_cannot_be_written_is_refused_before_the_work(name, reason):
     with pytest.raises(UsageError, match=reason):
-        stores.output(name)
+        stores.output_path(name)
     with pytest.raises(UsageError, match=reason):
         RunOptions(out=name)
 

@@ -222,10 +222,10 @@ def test_parquet(tux, here):
 
 
 def test_a_method_that_refuses_is_told_and_the_others_go_on(tux, monkeypatch):
-    def picky(src, dst, k, seed=0, **how):
+    def refuse_method(src, dst, k, seed=0, **how):
         raise ValueError(f"k={k} is not to its taste")
 
-    monkeypatch.setitem(compare_cuts.PARTITIONERS, "picky", picky)
+    monkeypatch.setitem(compare_cuts.PARTITIONERS, "picky", refuse_method)
     code, out, _ = tux("links.txt --parts 4")
     assert (
         code == 0
@@ -315,11 +315,11 @@ def test_help_names_the_formats_and_the_real_methods_are_all_known(tux, capsys):
     assert all(word in out for word in ("METIS", "Matrix Market", "Parquet", "--import"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare_cuts, "PARTITIONERS", PARTITIONERS)
-        assert compare_cuts.chosen("all") == list(PARTITIONERS)
+        assert compare_cuts.parse_methods("all") == list(PARTITIONERS)
 
 
 def test_long_work_says_how_much_is_done(capsys):
-    with show.Plain(beat=0.01) as watch:
+    with show.PlainLines(beat=0.01) as watch:
         watch.phase("hdrf (1 of 2)")
         watch.share(0.5)
         seen = ""
@@ -331,7 +331,7 @@ def test_long_work_says_how_much_is_done(capsys):
 def test_on_a_terminal_there_are_a_bar_and_a_table(monkeypatch, capsys):
     from rich.console import Console
 
-    live = show.Live()
+    live = show.LiveTable()
     live.phase("hdrf (1 of 2)")
     console = Console(width=80)
     console.print(live._render())

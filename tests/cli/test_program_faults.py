@@ -224,4 +224,4 @@ def test_a_table_that_is_too_large_names_the_field(length):
         TuxError,
         match=rf"out of memory: page\.x needs .* GiB, for 3 rows of {length:,} numbers of float64",
     ):
-        table.Table.allocate("page", declared, 3, np.zeros(3, np.int64))
+        table.RowTable.allocate("page", declared, 3, np.zeros(3, np.int64))

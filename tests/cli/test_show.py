@@ -10,7 +10,7 @@ SOON = 60.0  # seconds after which a sign of life counts as missing
 
 def test_a_silent_run_tells_what_it_is_doing(capsys):
     lines, limit = [], time.monotonic() + SOON
-    with show.Plain(beat=0.05) as watch:
+    with show.PlainLines(beat=0.05) as watch:
         watch.phase("load")
         while len(lines) < 2 and time.monotonic() < limit:
             lines += capsys.readouterr().out.splitlines()
@@ -20,7 +20,7 @@ def test_a_silent_run_tells_what_it_is_doing(capsys):
 
 def test_what_is_half_done_tells_how_long_the_rest_takes(capsys):
     line, limit = "", time.monotonic() + SOON
-    with show.Plain(beat=0.05) as watch:
+    with show.PlainLines(beat=0.05) as watch:
         watch.phase("load")
         watch.share(0.5)
         while "left" not in line and time.monotonic() < limit:
@@ -30,14 +30,14 @@ def test_what_is_half_done_tells_how_long_the_rest_takes(capsys):
 
 
 def test_a_run_that_is_not_silent_for_long_says_nothing_between(capsys):
-    with show.Plain(beat=SOON) as watch:
+    with show.PlainLines(beat=SOON) as watch:
         watch.phase("load")
     assert capsys.readouterr().out == ""
 
 
 def test_live_table(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    with show.Live() as watch:
+    with show.LiveTable() as watch:
         for number in (1, 2):
             watch.epoch(
                 {

@@ -14,7 +14,7 @@ from tux.cli.main import main
 BEAT, LONG = 5.0, 10.0
 
 
-class Clock:
+class HandClock:
     """A clock that tests move on; and the watchers that read it."""
 
     def __init__(self):
@@ -33,9 +33,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     """Replace the clock by which `tux` tells the time of its work. The test moves it on by hand."""
-    clock = Clock()
+    clock = HandClock()
 
-    class Watching(show.Plain):
+    class Watching(show.PlainLines):
         def __init__(self, beat=BEAT, tell=show.say):
             super().__init__(beat, tell, clock)
 
@@ -48,13 +48,13 @@ def clock(monkeypatch):
         def __exit__(self, *_):
             clock.watchers.remove(self)
 
-    monkeypatch.setattr(show, "Plain", Watching)
+    monkeypatch.setattr(show, "PlainLines", Watching)
     monkeypatch.setattr(show, "BEAT", BEAT)
     return clock
 
 
 @pytest.fixture
-def slow(clock, monkeypatch):
+def make_slow(clock, monkeypatch):
     """Make functions slow: each call of one, by the name where it is used, takes long."""
 
     def make(*names):
@@ -72,7 +72,7 @@ def slow(clock, monkeypatch):
     return make
 
 
-def told(text):
+def phases_in_progress(text):
     """Return the names of the work that progress lines show."""
     return [each[1] for each in re.finditer(r"^\.\.\. ([^,\n]+), ", text, re.MULTILINE)]
 
@@ -80,8 +80,8 @@ def told(text):
 RUN = ["run", "mf", "ratings.csv", "--rank", "2", "--epochs", "1", "--no-jit"]
 
 
-def test_a_run(tux, ratings, slow):
-    slow(
+def test_a_run(tux, ratings, make_slow):
+    make_slow(
         "tux.runs.inputs.read_edges",
         "tux.runs.begin.Worker",
         "tux.runs.begin.Training",
@@ -90,9 +90,9 @@ def test_a_run(tux, ratings, slow):
         "tux.runs.finish.model_of",
     )
     code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")
-    assert code == 0 and not told(err)
+    assert code == 0 and not phases_in_progress(err)
     begins = ["load", "load", "layout", "compile", "epoch 2"]
-    assert told(out) == [*begins, "end of training", *["save"] * 3, "tables", "judge"]
+    assert phases_in_progress(out) == [*begins, "end of training", *["save"] * 3, "tables", "judge"]
 
 
 @pytest.mark.parametrize(
@@ -111,60 +111,68 @@ def test_a_run(tux, ratings, slow):
     ],
     ids=lambda each: each[0] if isinstance(each, list) else None,
 )
-def test_commands_tell_on_standard_error(tux, ratings, here, slow, argv, place, what):
+def test_commands_tell_on_standard_error(tux, ratings, here, make_slow, argv, place, what):
     assert tux(*RUN, "--out", "run")[0] == 0
     (here / "pairs.csv").write_text("user,item\n1,1\n")
-    slow(place)
+    make_slow(place)
     code, out, err = tux(*argv)
-    assert code == 0 and set(told(err)) == {what} and not told(out)
+    assert code == 0 and set(phases_in_progress(err)) == {what} and not phases_in_progress(out)
 
 
 @pytest.mark.parametrize("kind", ["ratings", "corpus", "clicks", "graph"])
-def test_generate(tux, here, slow, kind):
+def test_generate(tux, here, make_slow, kind):
     usual = f"tux.synthetic.{kind}.write_{kind}"
     writes = {"graph": "tux.runs.predict.write_text"}.get(kind, usual)
-    slow(f"tux.synthetic.{kind}.{kind}", writes)
+    make_slow(f"tux.synthetic.{kind}.{kind}", writes)
     code, _, err = tux("generate", kind, "--out", "x.svm" if kind == "clicks" else "x.csv")
-    assert code == 0 and len(told(err)) == 2 and told(err)[1].startswith("write x")
+    assert (
+        code == 0
+        and len(phases_in_progress(err)) == 2
+        and phases_in_progress(err)[1].startswith("write x")
+    )
 
 
-def test_partition(tux, ratings, slow):
-    slow("tux.cli.partition.read_graph", "tux.cli.partition.write_folder")
-    slow("tux.runs.compare_cuts.quality")
+def test_partition(tux, ratings, make_slow):
+    make_slow("tux.cli.partition.read_graph", "tux.cli.partition.write_folder")
+    make_slow("tux.runs.compare_cuts.quality")
     code, out, err = tux(
         "partition", ratings, "--parts", "2", "--method", "bicut", "--out", "parts"
     )
-    assert code == 0 and told(out)[0] == f"reading {ratings}" and "bicut (1 of 1)" in told(out)
-    assert told(err) == ["write parts"]
+    assert (
+        code == 0
+        and phases_in_progress(out)[0] == f"reading {ratings}"
+        and "bicut (1 of 1)" in phases_in_progress(out)
+    )
+    assert phases_in_progress(err) == ["write parts"]
 
 
-def test_a_run_that_goes_on_looks_for_its_checkpoint(tux, ratings, slow):
+def test_a_run_that_goes_on_looks_for_its_checkpoint(tux, ratings, make_slow):
     assert tux(*RUN, "--out", "run", "--checkpoint-every", "1")[0] == 0
-    slow("tux.runs.resume.newest")
+    make_slow("tux.runs.resume.find_newest_checkpoint")
     code, out, _ = tux("run", "--resume", "run", "--epochs", "2")
-    assert code == 0 and told(out)[0] == "look for the newest checkpoint"
+    assert code == 0 and phases_in_progress(out)[0] == "look for the newest checkpoint"
 
 
-def test_what_takes_long_before_the_first_word(tux, ratings, slow):
-    slow("tux.program.sources.find")
+def test_what_takes_long_before_the_first_word(tux, ratings, make_slow):
+    make_slow("tux.program.sources.find")
     code, _, err = tux(*RUN)
-    assert code == 0 and told(err)[0] == "run"
+    assert code == 0 and phases_in_progress(err)[0] == "run"
 
 
 def test_a_command_that_has_told_something_is_quiet(clock, capsys):
     """Such as one that serves a page from then on."""
-    with show.beside("watch"):
+    with show.show_progress("watch"):
         clock.passes()
         show.say("http://127.0.0.1:8000")
         clock.passes()
         show.phase("end")
         clock.passes()
-    assert told(capsys.readouterr().err) == ["watch", "end"]
+    assert phases_in_progress(capsys.readouterr().err) == ["watch", "end"]
 
 
 def test_columns_that_take_long_to_print(capsys):
     """The results stay clean."""
-    with show.beside("predict"):
+    with show.show_progress("predict"):
         show.table({"a": np.arange(2)})
     assert capsys.readouterr() == ("a\n0\n1\n", "")
     assert main(["--version"]) == 0

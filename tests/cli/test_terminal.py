@@ -81,17 +81,17 @@ def screen(monkeypatch):
     """Return a function that gives a new terminal of a width."""
     monkeypatch.setenv("TERM", "xterm-256color")
 
-    def made(columns):
+    def make_screen(columns):
         new = Screen()
         monkeypatch.setenv("COLUMNS", str(columns))
         for name in ("stdout", "stderr"):
             monkeypatch.setattr(sys, name, new)
         return new
 
-    return made
+    return make_screen
 
 
-class Recorder(show.Plain):
+class RecordingWatcher(show.PlainLines):
     """A watcher that keeps what it is told, to be told again."""
 
     def __init__(self, calls):
@@ -119,7 +119,7 @@ def runs(tmp_path_factory):
     """Return by app the folder of a run, all that it told its watcher, and its result."""
     done = {}
 
-    def of(app):
+    def run_app(app):
         if app in done:
             return done[app]
         folder = tmp_path_factory.mktemp(app)
@@ -131,19 +131,19 @@ def runs(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             run = session.run
 
-            def remembered(*given):
+            def remember_run(*given):
                 kept.append(run(*given))
                 return kept[0]
 
-            patch.setattr(session, "run", remembered)
-            patch.setattr(show, "watcher", lambda: Recorder(calls))
+            patch.setattr(session, "run", remember_run)
+            patch.setattr(show, "watcher", lambda: RecordingWatcher(calls))
             out = str(folder / "out")
             words = f"run {app} {data} {SMALL[app]} {more} --no-jit --out {out}"
             assert main(words.split()) == 0
         done[app] = out, calls, kept[0]
         return done[app]
 
-    return of
+    return run_app
 
 
 @pytest.mark.parametrize("columns", SIZES)
@@ -152,7 +152,7 @@ def test_a_run_fits(runs, screen, app, columns):
     """The live table, what stands below it, and the lines at the end."""
     out, calls, result = runs(app)
     terminal = screen(columns)
-    with show.Live() as watch:
+    with show.LiveTable() as watch:
         for name, *given in calls:
             getattr(watch, name)(*given)
             watch.share(0.5)

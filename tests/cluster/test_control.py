@@ -15,31 +15,31 @@ from tux.cluster.control import (
     MOST_BYTES,
     Beat,
     Bye,
-    Failed,
+    Failure,
     Go,
     Hello,
     Join,
     Keep,
     NotYet,
     Record,
-    Trained,
+    TrainingEnd,
     Welcome,
-    Worked,
+    WorkSample,
     as_error,
+    as_failure,
     beat_in,
     epoch_of,
-    failed,
     pack,
     pack_beat,
     unpack,
 )
 from tux.engine.records import COSTS
 from tux.engine.shard import Digest
-from tux.engine.timeline import Held, Sample
+from tux.engine.timeline import Sample, WorkerInfo
 from tux.protocol.frames import decode, encode
 from tux.protocol.message import Kind, Message
 
-HELD = Held("höst", 4711, 2, 50, {"user": 5}, {"user": 5})
+HELD = WorkerInfo("höst", 4711, 2, 50, {"user": 5}, {"user": 5})
 SAMPLE = Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})
 
 CONTROLS = [
@@ -53,11 +53,11 @@ CONTROLS = [
     Keep(3, sends=True),
     Record({}),
     Record({"epoch": 3.0, "test_rmse": 0.1 + 0.2, "tiny": 5e-324, "none": float("inf")}),
-    Worked(SAMPLE),
-    Worked(structs.replace(SAMPLE, held=HELD)),
-    Trained(0.25, 7, False),
-    Failed(3, "what", "where", "do", "Traceback ..."),
-    Failed(1, "", "", ""),
+    WorkSample(SAMPLE),
+    WorkSample(structs.replace(SAMPLE, held=HELD)),
+    TrainingEnd(0.25, 7, False),
+    Failure(3, "what", "where", "do", "Traceback ..."),
+    Failure(1, "", "", ""),
     Bye(),
     Bye("it was interrupted"),
     Bye("worker 1 was killed", again=True),
@@ -83,7 +83,7 @@ def carrying(content, *more):
     return Message(Kind.CONTROL, 1, 2, arrays=[np.frombuffer(content, np.uint8), *more])
 
 
-def refused(message):
+def assert_refused(message):
     with pytest.raises(Refused, match="worker 1 was refused") as error:
         unpack(message)
     assert "\n" not in error.value.what and error.value.exit_code == 7
@@ -138,7 +138,7 @@ def test_a_value_that_is_no_number():
     ids=str,
 )
 def test_what_is_of_another_type(content):
-    refused(carrying(msgspec.msgpack.encode(content)))
+    assert_refused(carrying(msgspec.msgpack.encode(content)))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_is_of_another_type(content):
     ids=["nothing", "map cut short", "no type", "JSON", "HTTP", "deep nesting", "no UTF-8"],
 )
 def test_what_is_no_control_at_all(content):
-    refused(carrying(content))
+    assert_refused(carrying(content))
 
 
 @given(st.binary(max_size=64))
@@ -193,18 +193,18 @@ def test_records_that_cannot_be(fields, why):
 
 
 def test_trailing_bytes():
-    refused(carrying(msgspec.msgpack.encode(Bye()) + b"\0"))
+    assert_refused(carrying(msgspec.msgpack.encode(Bye()) + b"\0"))
 
 
 def test_no_buffer_or_two():
-    refused(Message(Kind.CONTROL, 1, 2))
-    refused(carrying(msgspec.msgpack.encode(Bye()), np.zeros(1, np.uint8)))
+    assert_refused(Message(Kind.CONTROL, 1, 2))
+    assert_refused(carrying(msgspec.msgpack.encode(Bye()), np.zeros(1, np.uint8)))
 
 
 def test_more_bytes_than_any_control_has():
-    content = msgspec.msgpack.encode(Failed(1, "x" * MOST_BYTES, "", ""))
-    refused(carrying(content))
-    refused(Message(Kind.CONTROL, 1, 2, arrays=[np.zeros(MOST_BYTES + 1, np.uint8)]))
+    content = msgspec.msgpack.encode(Failure(1, "x" * MOST_BYTES, "", ""))
+    assert_refused(carrying(content))
+    assert_refused(Message(Kind.CONTROL, 1, 2, arrays=[np.zeros(MOST_BYTES + 1, np.uint8)]))
 
 
 # ---- errors
@@ -212,12 +212,14 @@ def test_more_bytes_than_any_control_has():
 
 @pytest.mark.parametrize("kind", [*KINDS, TuxError])
 def test_errors_keep_their_kind_words_and_place(kind):
-    error = as_error(unpack(pack(failed(kind("it broke", where="mf.py:3", do="mend it")), 0, 2)))
+    error = as_error(
+        unpack(pack(as_failure(kind("it broke", where="mf.py:3", do="mend it")), 0, 2))
+    )
     assert type(error) is kind and str(error) == "it broke\n  at mf.py:3\n  mend it"
 
 
 def test_an_error_in_the_program_is_one_of_usage():
-    error = as_error(failed(errors.ProgramError("no such field", where="mf.py:3")))
+    error = as_error(as_failure(errors.ProgramError("no such field", where="mf.py:3")))
     assert isinstance(error, errors.UsageError) and error.exit_code == 2
 
 
@@ -228,13 +230,15 @@ def test_an_error_brings_its_traceback_for_those_who_ask():
     try:
         strange()
     except TuxError as raised:
-        error = as_error(failed(raised))
+        error = as_error(as_failure(raised))
     assert "in strange" in "".join(error.__notes__) and "strange" not in str(error)
 
 
 def test_an_error_with_endless_words_still_fits():
     message = pack(
-        failed(errors.DataError("x" * 3 * MOST_BYTES, where="ü" * MOST_BYTES, do="y" * MOST_BYTES)),
+        as_failure(
+            errors.DataError("x" * 3 * MOST_BYTES, where="ü" * MOST_BYTES, do="y" * MOST_BYTES)
+        ),
         0,
         2,
     )
@@ -243,5 +247,5 @@ def test_an_error_with_endless_words_still_fits():
 
 
 def test_an_unknown_code_is_an_error_all_the_same():
-    error = as_error(Failed(99, "from the future", "", ""))
+    error = as_error(Failure(99, "from the future", "", ""))
     assert type(error) is TuxError and error.what == "from the future"

@@ -22,12 +22,14 @@ def test_the_job_ends_with_the_last_of_the_workers_epochs():
 def test_a_worker_answers_at_once_and_passes_no_mark_before_it_knows_the_epoch():
     said, ended = [], [3]
     marks = WorkerMarks(0, None, 9, said.append, None, epoch=lambda: ended[0])
-    assert marks.wanted(5, None) is False and marks.asked() is None and not marks.keeps
-    assert not marks.heard(Until(4))  # nobody waits for it
-    assert marks.heard(End()) and said == [At(4)]
-    assert marks.wanted(6, None) is None
-    assert marks.heard(Until(5)) and marks.wanted(6, None) is False
+    assert (
+        marks.keeps_state(5, None) is False and marks.ending_seconds() is None and not marks.keeps
+    )
+    assert not marks.take_control(Until(4))  # nobody waits for it
+    assert marks.take_control(End()) and said == [At(4)]
+    assert marks.keeps_state(6, None) is None
+    assert marks.take_control(Until(5)) and marks.keeps_state(6, None) is False
     ended[0] = 4
-    assert marks.wanted(7, 4) is False and marks.asked() is None
+    assert marks.keeps_state(7, 4) is False and marks.ending_seconds() is None
     ended[0] = 5
-    assert marks.asked() == 0.0
+    assert marks.ending_seconds() == 0.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.running import unwarned
+from faults.running import without_warnings
 
 HARD = 300.0  # seconds after which a command counts as hung
 SOON = 60.0  # seconds after which a job whose member is lost counts as hung
@@ -70,7 +70,7 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     line = 1 + next(i for i, each in enumerate(FAULTY.splitlines()) if text in each)
     raised = r"error: (UDF \w+ has raised )?ZeroDivisionError: division by zero"
     expected = rf"{raised}\n  at {re.escape(str(program))}:{line}\n"
-    errors = [unwarned(run.output()[1]) for run in runs]
+    errors = [without_warnings(run.output()[1]) for run in runs]
     assert re.match(expected, errors[0]) and errors[0] == errors[1]
     assert two.left() == []
 
@@ -80,7 +80,7 @@ def test_divergence_names_vertex_field_and_value(tux, files):
     code, _, err = tux(
         "mf", files / "train.csv", "--learning-rate", 1e9, "--rank", 4, "--workers", 2
     )
-    what, do = unwarned(err).splitlines()
+    what, do = without_warnings(err).splitlines()
     assert code == 3
     assert re.fullmatch(
         r"error: (user ann\d+|item thing \d+): f became (nan|inf|-inf) in epoch \d+", what
@@ -100,7 +100,7 @@ def at_work(running):
     return running.workers()
 
 
-def intact(running, *, model=False):
+def check_epochs_whole(running, *, model=False):
     """Assert that the epochs written so far are whole, and in order, and that there is a model only
     where one should be.
     """
@@ -112,13 +112,13 @@ def intact(running, *, model=False):
     assert (running.folder / "out" / "model").exists() == model
 
 
-def over(running, code, seconds=SOON):
+def check_end(running, code, seconds=SOON):
     """Assert that the run ends with an exit code, leaves nothing, and says one thing. Return what
     it writes to standard error.
     """
     assert running.wait(seconds) == code, running.output()
     assert running.until(lambda: not running.left(), SOON), running.left()
-    err = unwarned(running.output()[1])
+    err = without_warnings(running.output()[1])
     assert err.count("error: ") == (code > 0 or code == -signal.SIGSEGV) and "Traceback" not in err
     return err
 
@@ -129,11 +129,11 @@ def test_a_killed_worker_ends_the_job(start, files):
     assert sorted(workers) == [0, 1, 2] and any((running.tmp).glob("tux-job-*"))
     assert all((path.stat().st_mode & 0o777) == 0o700 for path in running.tmp.glob("tux-job-*"))
     os.kill(workers[1], signal.SIGKILL)
-    err = over(running, 4)
+    err = check_end(running, 4)
     assert err.startswith(
         f"error: worker 1 (process {workers[1]}) was killed by signal 9 (SIGKILL)\n"
     )
-    intact(running)
+    check_epochs_whole(running)
 
 
 @pytest.mark.long
@@ -141,7 +141,7 @@ def test_a_crash_of_a_worker_is_told_with_advice(start, files):
     running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS, "--out", "out")
     workers = at_work(running)
     os.kill(workers[1], signal.SIGSEGV)
-    err = over(running, 4)
+    err = check_end(running, 4)
     assert f"(process {workers[1]}) was killed by signal 11 (SIGSEGV)\n" in err and "--check" in err
 
 
@@ -149,7 +149,7 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
     running = start("mf", files / "train.csv", *ENDLESS, "--out", "out")
     at_work(running)
     running.process.send_signal(signal.SIGSEGV)
-    err = over(running, -signal.SIGSEGV)
+    err = check_end(running, -signal.SIGSEGV)
     assert err.endswith("try the same with --check\n")
 
 
@@ -186,9 +186,9 @@ def test_a_stopped_worker_ends_the_job(start, files):
     rank, pid = next(iter(starting.workers().items()))
     os.kill(pid, signal.SIGSTOP)
     os.kill(at_work(working)[0], signal.SIGSTOP)
-    assert f"worker {rank} (process {pid}) has been stopped" in over(starting, 4)
-    assert "worker 0 " in over(working, 4)
-    intact(working)
+    assert f"worker {rank} (process {pid}) has been stopped" in check_end(starting, 4)
+    assert "worker 0 " in check_end(working, 4)
+    check_epochs_whole(working)
 
 
 @pytest.mark.parametrize(
@@ -203,17 +203,17 @@ def test_an_interrupt_ends_the_job(start, files, number):
     at_work(running)
     os.killpg(running.process.pid, number)
     os.killpg(running.process.pid, number)  # impatient
-    err = over(running, 130)
+    err = check_end(running, 130)
     assert err.startswith("error: interrupted after ") and "the model is in out" in err
-    intact(running, model=True)
+    check_epochs_whole(running, model=True)
 
 
 def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
     running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
     at_work(running)
     running.process.kill()
-    assert over(running, -signal.SIGKILL) == ""
-    intact(running)
+    assert check_end(running, -signal.SIGKILL) == ""
+    check_epochs_whole(running)
 
 
 def test_a_launcher_killed_while_it_prepares_leaves_nothing(start, files):
@@ -222,4 +222,4 @@ def test_a_launcher_killed_while_it_prepares_leaves_nothing(start, files):
         running = start("mf", files / "train.csv", "--workers", 2, *ENDLESS)
         assert running.until(lambda: sign(running), HARD)  # noqa: B023
         running.process.kill()
-        assert over(running, -signal.SIGKILL) == ""
+        assert check_end(running, -signal.SIGKILL) == ""

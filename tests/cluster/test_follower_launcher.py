@@ -11,14 +11,14 @@ from support.machines.members import job_in
 
 from tux.base.errors import Interrupted, PeerLost, ProgramError, Refused, StartsAgain, TuxError
 from tux.cluster import follower_launcher, local_workers
-from tux.cluster.control import Bye, Welcome, failed
+from tux.cluster.control import Bye, Welcome, as_failure
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.local_workers import LocalWorkers
-from tux.cluster.worker_process import ended, failure_of, leave_failure
+from tux.cluster.worker_process import ending_error, failure_of, leave_failure
 
 
-class Ended:
+class EndedProcess:
     """A process that has ended."""
 
     def __init__(self, code):
@@ -50,9 +50,9 @@ def machine(tmp_path, monkeypatch):
                 for rank, end in zip(self.ranks, next(ends), strict=True):
                     (folder / f"failed-{rank}.json").unlink(missing_ok=True)
                     if isinstance(end, Exception):
-                        leave_failure(folder, rank, failed(end))
+                        leave_failure(folder, rank, as_failure(end))
                         end = end.exit_code
-                    self.processes[rank] = Ended(end)
+                    self.processes[rank] = EndedProcess(end)
 
         def ask_again(job, lost):
             asked.append((job.nonce, lost))
@@ -67,7 +67,7 @@ def machine(tmp_path, monkeypatch):
     assert not folder.exists()
 
 
-AGAIN = ended(Bye("worker 0 was killed", again=True))
+AGAIN = ending_error(Bye("worker 0 was killed", again=True))
 
 
 def test_it_joins_each_incarnation_under_its_nonce(machine):
@@ -89,7 +89,11 @@ def test_a_word_of_machine_0_is_a_reason_to_join_again(machine):
 
 @pytest.mark.parametrize(
     "error",
-    [ended(Bye("lost")), ended(Bye("after 2 epochs", interrupted=True)), ProgramError("1 / 0")],
+    [
+        ending_error(Bye("lost")),
+        ending_error(Bye("after 2 epochs", interrupted=True)),
+        ProgramError("1 / 0"),
+    ],
 )
 def test_what_ends_the_job_for_good_ends_this_machine(machine, error):
     follower, asked, _ = machine([(error, 0)])
@@ -120,8 +124,8 @@ def test_a_worker_that_is_stopped_for_long_is_lost(machine, monkeypatch):
 
 def test_a_goodbye_says_whether_the_job_goes_on():
     assert isinstance(AGAIN, StartsAgain) and AGAIN.exit_code == 75
-    assert isinstance(ended(Bye("over")), Refused)
-    by_user = ended(Bye("interrupted after 2 epochs", interrupted=True))
+    assert isinstance(ending_error(Bye("over")), Refused)
+    by_user = ending_error(Bye("interrupted after 2 epochs", interrupted=True))
     assert isinstance(by_user, Interrupted) and by_user.exit_code == 130
     assert by_user.what == "machine 0 ended the job: interrupted after 2 epochs"
 
@@ -151,8 +155,8 @@ def test_a_machine_that_has_not_joined_tells_nothing(machine, monkeypatch):
 
 
 def test_reasons_of_an_older_incarnation_are_removed(tmp_path):
-    leave_failure(tmp_path, 1, failed(AGAIN))
-    leave_failure(tmp_path, 2, failed(AGAIN))
+    leave_failure(tmp_path, 1, as_failure(AGAIN))
+    leave_failure(tmp_path, 2, as_failure(AGAIN))
     workers = LocalWorkers(None, tmp_path, [])
     workers.ranks = [1]
     with pytest.raises(FileNotFoundError), pytest.MonkeyPatch.context() as patched:

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from support.machines.members import SOON, unharmed, until, up, value_of
+from support.machines.members import SOON, assert_delivers, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost
 from tux.cluster import hand_over, heartbeat
@@ -19,7 +19,7 @@ from tux.protocol.message import Kind, Message
 def test_an_absence_is_as_long_as_the_longest_of_the_last_ones():
     absence, now = Absence(), 0.0
 
-    def away(seconds):
+    def be_absent(seconds):
         nonlocal now
         absence.begin(now)
         now += seconds
@@ -27,10 +27,10 @@ def test_an_absence_is_as_long_as_the_longest_of_the_last_ones():
         return absence.is_short
 
     assert not absence.is_short, "nothing is known yet"
-    while not away(WAITING_COMPUTE_SECONDS / 10):
+    while not be_absent(WAITING_COMPUTE_SECONDS / 10):
         assert now < 1, "short ones are believed after a while"
-    assert not away(4 * WAITING_COMPUTE_SECONDS)
-    assert [away(0) for _ in range(3)] == [False, False, True]
+    assert not be_absent(4 * WAITING_COMPUTE_SECONDS)
+    assert [be_absent(0) for _ in range(3)] == [False, False, True]
     absence.end(now + 100)  # it was not away
     assert absence.is_short
 
@@ -117,7 +117,7 @@ def test_no_message_is_lost_or_comes_twice_in_a_hand_over(join, ipc, monkeypatch
 
 
 @pytest.fixture
-def keeps(monkeypatch):
+def keep_sockets(monkeypatch):
     """Let the main thread of a member take its sockets; it keeps them until it hands them over."""
     monkeypatch.setattr(hand_over, "IDLE_SOCKET_SECONDS", SOON)
 
@@ -128,7 +128,7 @@ def keeps(monkeypatch):
     return take
 
 
-def test_a_main_thread_that_waits_serves_itself(join, ipc, keeps):
+def test_a_main_thread_that_waits_serves_itself(join, ipc, keep_sockets):
     """The handler runs where the worker waits; while it computes, in the socket thread."""
     threads = []
 
@@ -137,7 +137,7 @@ def test_a_main_thread_that_waits_serves_itself(join, ipc, keeps):
         return message.kind is Kind.TOTALS
 
     one, two = join(ipc(2), handle={1: handle})
-    keeps(two)
+    keep_sockets(two)
     one.send(Message(Kind.TOTALS, 0, 1))
     one.send(up(1, 5))
     assert value_of(two.serve(SOON, "a message")) == 5
@@ -148,18 +148,18 @@ def test_a_main_thread_that_waits_serves_itself(join, ipc, keeps):
     assert threads[-1] is two._thread
 
 
-def test_a_message_to_itself_needs_no_other_thread(join, ipc, keeps):
+def test_a_message_to_itself_needs_no_other_thread(join, ipc, keep_sockets):
     threads = []
     (member,) = join(ipc(1), handle={0: lambda _: threads.append(threading.current_thread())})
-    keeps(member)
+    keep_sockets(member)
     member.send(up(0, 2))
     assert value_of(member.serve(SOON, "a message")) == 2
     assert threads == [threading.current_thread()]
 
 
-def test_what_is_sent_between_two_waits_leaves_at_once(join, ipc, keeps):
+def test_what_is_sent_between_two_waits_leaves_at_once(join, ipc, keep_sockets):
     one, two = join(ipc(2))
-    keeps(one)
+    keep_sockets(one)
     one.send(up(1, 3))
     assert value_of(two.receive(SOON, "a message")) == 3
 
@@ -173,7 +173,7 @@ def test_an_error_while_the_main_thread_serves_is_raised_there_and_it_can_still_
     with pytest.raises(DataError, match="bad") as error:
         two.serve(SOON, "a message")
     assert any(entry.name == "handle" for entry in error.traceback)
-    unharmed(two, one)
+    assert_delivers(two, one)
 
 
 def test_a_deadline_and_a_silence_are_told_to_who_serves(join, ipc, monkeypatch):
@@ -219,9 +219,9 @@ def test_an_end_while_the_main_thread_serves_leaves_nothing(join, ipc, tmp_path,
     assert not two._thread.is_alive() and len(list(tmp_path.iterdir())) == 1
 
 
-def test_closing_sends_what_the_main_thread_has_left(join, ipc, keeps):
+def test_closing_sends_what_the_main_thread_has_left(join, ipc, keep_sockets):
     one, two = join(ipc(2))
-    keeps(one)
+    keep_sockets(one)
     for value in range(100):
         one.reactor.queue(up(1, value))
     one.close()

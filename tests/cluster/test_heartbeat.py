@@ -5,10 +5,10 @@ from tux.cluster.heartbeat import HEARTBEAT, SILENCE, Activity, Deadline, Heartb
 
 def test_a_sign_of_life_is_due_once_an_interval():
     heartbeat = Heartbeat(100.0)
-    assert heartbeat.due(100.0), "the first one at once"
-    assert not heartbeat.due(100.0 + 0.9 * HEARTBEAT)
-    assert heartbeat.due(100.0 + HEARTBEAT)
-    assert not heartbeat.due(100.0 + 1.5 * HEARTBEAT)
+    assert heartbeat.is_due(100.0), "the first one at once"
+    assert not heartbeat.is_due(100.0 + 0.9 * HEARTBEAT)
+    assert heartbeat.is_due(100.0 + HEARTBEAT)
+    assert not heartbeat.is_due(100.0 + 1.5 * HEARTBEAT)
 
 
 def test_a_member_is_silent_from_when_it_was_last_heard():
@@ -20,9 +20,9 @@ def test_a_member_is_silent_from_when_it_was_last_heard():
 
 def test_time_in_which_nobody_listened_is_nobodys_silence():
     heartbeat = Heartbeat(0.0)
-    heartbeat.due(0.0)
+    heartbeat.is_due(0.0)
     heartbeat.heard[1] = 0.0
-    heartbeat.due(1000.0)
+    heartbeat.is_due(1000.0)
     assert heartbeat.silence(1, 1000.0) <= HEARTBEAT
 
 
@@ -74,10 +74,10 @@ def test_a_deadline_is_for_silence_not_for_work():
     heartbeat = Heartbeat(0.0)
     deadline = Deadline(3.0, heartbeat)
     for _ in range(100):
-        deadline.waited(1.0)
-        deadline.waited(1.0)
+        deadline.count_wait(1.0)
+        deadline.count_wait(1.0)
         assert deadline.left > 0
         heartbeat.work += 1
     for _ in range(4):
-        deadline.waited(1.0)
+        deadline.count_wait(1.0)
     assert deadline.left == 0

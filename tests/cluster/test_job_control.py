@@ -15,7 +15,7 @@ import pytest
 from faults.running import Running
 from tux.base.errors import DeadlinePassed
 from tux.base.processes import is_stopped
-from tux.base.signals import check_ending, ending_ignored, handle_ending, received
+from tux.base.signals import check_ending, handle_ending, ignore_ending, last_signal
 from tux.cluster import heartbeat, reactor
 from tux.cluster.launcher import Launcher
 from tux.cluster.local_workers import LocalWorkers
@@ -84,7 +84,7 @@ def test_what_was_ignored_before_stays_ignored():
     try:
         restore = handle_ending()
         os.kill(os.getpid(), signal.SIGHUP)
-        assert received() is None
+        assert last_signal() is None
         restore()
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
@@ -101,17 +101,17 @@ def test_handlers_are_nested_and_put_back(monkeypatch):
     for again in (inner, outer):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
-        assert received() == signal.SIGTERM
+        assert last_signal() == signal.SIGTERM
         with pytest.raises(KeyboardInterrupt):
             check_ending()
-        with ending_ignored():
+        with ignore_ending():
             signal.raise_signal(signal.SIGINT)
         again()
     assert {number: signal.getsignal(number) for number in before} == before
     check_ending()  # what comes later in this process was not asked to end
 
 
-class Process:
+class StubbornProcess:
     """A worker process that ends only when it is killed, and then not at once."""
 
     def __init__(self, log, rank):
@@ -130,7 +130,7 @@ class Process:
 def test_workers_that_cannot_leave_by_themselves_are_killed_at_once(tmp_path):
     """None is waited for while others still take the processor from it."""
     log, workers = [], LocalWorkers(None, tmp_path / "job", range(3))
-    workers.processes = {rank: Process(log, rank) for rank in range(3)}
+    workers.processes = {rank: StubbornProcess(log, rank) for rank in range(3)}
     workers.end(leaving=[1], patience=0.0)
     assert log[:2] == [("kill", 0), ("kill", 2)]
     assert log.index(("kill", 1)) < log.index(("gone", 1))
@@ -142,7 +142,7 @@ def test_workers_that_cannot_leave_by_themselves_are_killed_at_once(tmp_path):
 def test_ctrl_c_while_workers_are_ended_to_be_started_again_is_heard(tmp_path):
     log, workers = [], LocalWorkers(None, tmp_path / "job", range(1))
 
-    class Slow(Process):
+    class Slow(StubbornProcess):
         def kill(self):
             super().kill()
             signal.raise_signal(signal.SIGINT)

@@ -10,8 +10,8 @@ from support.machines.members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.cluster import answering, heartbeat, joining
-from tux.cluster.answering import Answering, Answers
-from tux.cluster.control import Bye, Failed, Join, NotYet, ReadWhole, Welcome
+from tux.cluster.answering import Answers, AnswerThread
+from tux.cluster.control import Bye, Failure, Join, NotYet, ReadWhole, Welcome
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.job import Job
 from tux.cluster.launcher import Launcher
@@ -19,7 +19,7 @@ from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.cluster.refusals import Refusals
 from tux.cluster.socket_thread import SocketThread
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
 
 
@@ -84,10 +84,10 @@ def test_the_workers_of_another_machine_get_the_number(tmp_path, machine0):
 
 def test_the_workers_of_another_machine_learn_from_which_states_they_go_on(tmp_path, machine0):
     digests = [Digest(100 + rank, str(rank)) for rank in range(2)]
-    saved = [Saved(f"/out/{rank}", digest) for rank, digest in enumerate(digests)]
+    saved = [SavedState(f"/out/{rank}", digest) for rank, digest in enumerate(digests)]
     machine0(job_in(tmp_path, resume=saved))
     asking = job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/asks")
-    for workers, expected in ((2, [Saved("", digest) for digest in digests]), (3, [])):
+    for workers, expected in ((2, [SavedState("", digest) for digest in digests]), (3, [])):
         folder = tmp_path / str(workers)
         folder.mkdir()
         with FollowerLauncher(msgspec.structs.replace(asking, workers=workers), folder, ranks=[]):
@@ -180,7 +180,7 @@ class Busy:
     def offer(self, member, frames):
         self.asked += 1
         word = NotYet() if self.asked <= self.times else Welcome(b"new")
-        self.waiting.append(joining.told(word, self.job.meeting))
+        self.waiting.append(joining.encode_control(word, self.job.meeting))
 
     def poll(self, milliseconds):
         return bool(self.waiting)
@@ -207,7 +207,7 @@ def test_a_machine_waits_on_while_machine_0_is_at_work(tmp_path, monkeypatch, li
     ("word", "error", "text"),
     [
         (ReadWhole(), MustReadWhole, "each reads the whole input"),
-        (Failed(4, "loader 1 was killed", "", ""), PeerLost, "loader 1 was killed"),
+        (Failure(4, "loader 1 was killed", "", ""), PeerLost, "loader 1 was killed"),
         (Bye("all machines have come"), PeerLost, "has not begun to load the data again within"),
     ],
 )
@@ -229,7 +229,7 @@ def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, wo
     )
     machine = Busy(meeting, 1000)
     machine.offer = lambda member, frames: machine.waiting.append(
-        joining.told(word, meeting.meeting)
+        joining.encode_control(word, meeting.meeting)
     )
     monkeypatch.setattr(joining, "Sockets", lambda *arguments: machine)
     with pytest.raises(error, match=text):
@@ -240,7 +240,7 @@ def test_what_a_machine_is_told_that_asks_to_load_anew(tmp_path, monkeypatch, wo
 def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch, secret):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
     monkeypatch.setattr(answering, "WORKING_SECONDS", 0.0)
-    answers = Answering("tcp://127.0.0.1:*", secret)
+    answers = AnswerThread("tcp://127.0.0.1:*", secret)
     place = answers._sockets.endpoint
     answers._answers = {joining.number(secret or place.encode(), b""): NotYet()}
     addresses = {"launcher": place, "listen": "tcp://127.0.0.1:*", "secret": secret}
@@ -263,10 +263,10 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
             partners=[],
             secret=secret,
             outside=lambda frames: (
-                isinstance(joining.heard(frames, asking.meeting), Join)
+                isinstance(joining.decode_control(frames, asking.meeting), Join)
                 and not launcher.reactor.sockets.send_once(
-                    joining.heard(frames, asking.meeting).address,
-                    joining.told(Welcome(b"new"), asking.meeting),
+                    joining.decode_control(frames, asking.meeting).address,
+                    joining.encode_control(Welcome(b"new"), asking.meeting),
                 )
             ),
         )
@@ -279,7 +279,7 @@ def test_machine_0_answers_before_it_has_a_launcher_unless_it_hangs(monkeypatch,
 
 
 def test_nobody_answers_for_workers_of_one_machine_or_at_a_place_that_is_taken(tmp_path):
-    first = Answering("tcp://127.0.0.1:*", None)
+    first = AnswerThread("tcp://127.0.0.1:*", None)
     for address in (f"ipc://{tmp_path}/launcher", first._sockets.endpoint, ""):
         warned = []
         answers = Answers(address, None, warned.append)
@@ -321,7 +321,7 @@ def ends_early(place, error):
         raise error
 
 
-def at(launcher, listen, rank=1):
+def make_place(launcher, listen, rank=1):
     return SimpleNamespace(rank=rank, launcher=launcher, secret=None, own=lambda: listen)
 
 
@@ -333,11 +333,11 @@ def test_machine_0_warns_once_of_a_machine_that_ends_before_it_has_joined(
     monkeypatch.setattr(joining, "TELLS", 50)
     job = job_in(tmp_path, nonce=b"one")
     launcher = machine0(job, complete=complete)
-    place = at(job.launcher, f"ipc://{tmp_path}/command")
+    place = make_place(job.launcher, f"ipc://{tmp_path}/command")
     ends_early(place, DataError("no such file: r.csv"))
     assert [text.startswith(TOLD) for text in machine0.warned()] == [True]
     for quiet, error in (
-        (at(job.launcher, place.own(), rank=0), DataError("of machine 0 itself")),
+        (make_place(job.launcher, place.own(), rank=0), DataError("of machine 0 itself")),
         (None, DataError("of a job on one machine")),
         (place, Refused("machine 0 has said so")),
     ):
@@ -365,7 +365,9 @@ def test_a_machine_that_ends_while_machine_0_reads_its_data_is_told_of_then(monk
 
 def test_nobody_waits_long_to_tell_a_machine_0_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
-    ends_early(at(f"ipc://{tmp_path}/nobody", f"ipc://{tmp_path}/command"), DataError("alone"))
+    ends_early(
+        make_place(f"ipc://{tmp_path}/nobody", f"ipc://{tmp_path}/command"), DataError("alone")
+    )
 
 
 @pytest.mark.parametrize("complete", [False, True])

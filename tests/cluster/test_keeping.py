@@ -7,22 +7,22 @@ import threading
 
 import numpy as np
 import pytest
-from support.machines.keeping import EPOCHS, AtOnce, Meetings, Visits, run
+from support.machines.keeping import EPOCHS, AtOnceBackground, ExactMeetings, RandomWalks, run
 from support.mutants.mutation import CAUGHT
 
 from tux.base.errors import DiskError
-from tux.cluster.control import Keep, Kept, NotKept, Passed, Reached
+from tux.cluster.control import Keep, MarkPassed, MarkReached, StateKept, StateNotKept
 from tux.cluster.keeper import LEFT_OUT, Checkpointing
-from tux.cluster.worker_marks import WorkerMarks, copied_if_small
+from tux.cluster.worker_marks import WorkerMarks, copy_if_small
 from tux.engine import state, training
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.shard import Digest
-from tux.engine.state import Counts, Head, State
-from tux.protocol.marks import Allowance, Every, OneAtATime
+from tux.engine.state import Counts, State, StateHead
+from tux.protocol.marks import Allowance, CheckpointInterval, OneAtATime
 
-PROGRAMS = [Meetings, Visits]
+PROGRAMS = [ExactMeetings, RandomWalks]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
+HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
 
 
 def probe(make, k, slack, seed):
@@ -31,7 +31,7 @@ def probe(make, k, slack, seed):
     """
     draw = random.Random(seed)
     expected = run(make, k=k, slack=slack, seed=draw.random())[0]
-    every = Every(seconds=draw.choice([0.02, 0.2, 0.5]))
+    every = CheckpointInterval(seconds=draw.choice([0.02, 0.2, 0.5]))
     held, _, keeper = run(make, k=k, slack=slack, seed=draw.random(), every=every)
     assert held == expected and keeper.kept[-1][0].epoch == EPOCHS
     for _, states in keeper.kept:
@@ -66,19 +66,21 @@ def test_each_effect_counts_once_in_many_orders(make, slack, seeds):
 
 
 def test_states_at_ends_of_epochs():
-    expected = run(Meetings, k=2, slack=1, seed=1)[0]
+    expected = run(ExactMeetings, k=2, slack=1, seed=1)[0]
     for epochs, ends in ((1, [1, 2, 3]), (2, [2, 3])):
-        held, _, keeper = run(Meetings, k=2, slack=1, seed=2, every=Every(epochs=epochs))
+        held, _, keeper = run(
+            ExactMeetings, k=2, slack=1, seed=2, every=CheckpointInterval(epochs=epochs)
+        )
         assert held == expected
         assert [(head.epoch, head.turns) for head, _ in keeper.kept] == [(n, 0) for n in ends]
         for _, states in keeper.kept:
-            assert run(Meetings, k=2, slack=1, seed=3, states=states)[0] == expected
+            assert run(ExactMeetings, k=2, slack=1, seed=3, states=states)[0] == expected
 
 
 # ---- mistakes
 
 
-def without(*prefixes):
+def without_arrays(*prefixes):
     """Have states lack some arrays."""
 
     def mutate(patch):
@@ -98,12 +100,12 @@ def without(*prefixes):
 
 
 def skips_one_more(patch):
-    cuts, real = training._InEpoch, training._InEpoch.__init__
+    cuts, real = training._EpochCuts, training._EpochCuts.__init__
     patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, skip + bool(skip)))
 
 
 def skips_one_less(patch):
-    cuts, real = training._InEpoch, training._InEpoch.__init__
+    cuts, real = training._EpochCuts, training._EpochCuts.__init__
     patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, max(skip - 1, 0)))
 
 
@@ -126,44 +128,44 @@ def copies_before_changes_are_folded(patch):
 
 
 def passes_without_a_word(patch):
-    real = Allowance.wanted
-    patch.setattr(Allowance, "wanted", lambda self, mark, epoch: bool(real(self, mark, epoch)))
+    real = Allowance.keeps_state
+    patch.setattr(Allowance, "keeps_state", lambda self, mark, epoch: bool(real(self, mark, epoch)))
 
 
 def forgets_a_mark_for_a_later_word(patch):
-    real = Allowance.given
+    real = Allowance.take_word
 
-    def given(self, word):
+    def clear_and_give(self, word):
         self._wanted.clear()
         real(self, word)
 
-    patch.setattr(Allowance, "given", given)
+    patch.setattr(Allowance, "take_word", clear_and_give)
 
 
 def takes_the_first_file_for_all(patch):
-    real = OneAtATime.ended
+    real = OneAtATime.add_outcome
 
-    def ended(self, worker, mark, outcome):
+    def end_for_all(self, worker, mark, outcome):
         real(self, worker, mark, outcome)
         return [outcome] * self._workers
 
-    patch.setattr(OneAtATime, "ended", ended)
+    patch.setattr(OneAtATime, "add_outcome", end_for_all)
 
 
 @pytest.mark.parametrize(
     ("mutate", "make"),
     [
-        pytest.param(without("base/"), Meetings, id="base"),
-        pytest.param(without("totals/"), Meetings, id="totals"),
-        pytest.param(without("masters/tau/"), Meetings, id="server's context"),
-        pytest.param(without("masters/special/"), Meetings, id="special"),
-        (skips_one_more, Meetings),
-        (skips_one_less, Meetings),
-        (copies_before_its_clocks_are_finished, Meetings),
-        (copies_before_changes_are_folded, Visits),
-        (passes_without_a_word, Meetings),
-        (forgets_a_mark_for_a_later_word, Visits),
-        (takes_the_first_file_for_all, Meetings),
+        pytest.param(without_arrays("base/"), ExactMeetings, id="base"),
+        pytest.param(without_arrays("totals/"), ExactMeetings, id="totals"),
+        pytest.param(without_arrays("masters/tau/"), ExactMeetings, id="server's context"),
+        pytest.param(without_arrays("masters/special/"), ExactMeetings, id="special"),
+        (skips_one_more, ExactMeetings),
+        (skips_one_less, ExactMeetings),
+        (copies_before_its_clocks_are_finished, ExactMeetings),
+        (copies_before_changes_are_folded, RandomWalks),
+        (passes_without_a_word, ExactMeetings),
+        (forgets_a_mark_for_a_later_word, RandomWalks),
+        (takes_the_first_file_for_all, ExactMeetings),
     ],
 )
 def test_mistakes_are_found(monkeypatch, mutate, make):
@@ -176,7 +178,7 @@ def test_mistakes_are_found(monkeypatch, mutate, make):
 # ---- what the launcher does with files
 
 
-class Files:
+class FailingKeeper:
     """A keeper that notes what it is told, and fails where it should."""
 
     def __init__(self, fails=""):
@@ -200,20 +202,20 @@ class Files:
         self.told.append((name, *more))
 
 
-def kept(rank, mark):
-    return Kept(mark, Digest(1, str(rank)), None if rank else HEAD)
+def kept_message(rank, mark):
+    return StateKept(mark, Digest(1, str(rank)), None if rank else HEAD)
 
 
-def led(keeper):
+def make_launcher(keeper):
     """Make a launcher of two workers. Messages to it go to ``handle``, its own are in lists."""
     said, warned = [], []
     launcher = Checkpointing(
         2,
-        Every(epochs=1),
+        CheckpointInterval(epochs=1),
         keeper,
         lambda control, rank: said.append((rank, control)),
         warned.append,
-        AtOnce(),
+        AtOnceBackground(),
     )
 
     def handle(*events):
@@ -226,42 +228,53 @@ def led(keeper):
 
 
 def test_a_checkpoint_has_the_files_of_all_workers():
-    files = Files()
-    said, warned = led(files)(
-        *((1, Reached(3)), (0, Reached(3)), (1, kept(1, 3)), (1, Reached(4)), (0, kept(0, 3)))
+    files = FailingKeeper()
+    said, warned = make_launcher(files)(
+        *(
+            (1, MarkReached(3)),
+            (0, MarkReached(3)),
+            (1, kept_message(1, 3)),
+            (1, MarkReached(4)),
+            (0, kept_message(0, 3)),
+        )
     )
     assert files.told == [("begin",), ("finish", ["0", "1"])] and warned == [LEFT_OUT]
     assert said == [(1, Keep(3, "file 1")), (0, Keep(3, "file 0")), (1, Keep(4))]
 
 
 def test_a_file_that_is_not_written_ends_a_checkpoint_when_all_have_tried():
-    files = Files()
-    handle = led(files)
-    handle((0, Reached(3)), (1, Reached(3)), (0, NotKept(3, "the disk is full")))
+    files = FailingKeeper()
+    handle = make_launcher(files)
+    handle((0, MarkReached(3)), (1, MarkReached(3)), (0, StateNotKept(3, "the disk is full")))
     assert files.told == [("begin",)], "the other one still writes"
-    assert handle((1, kept(1, 3)))[1] == ["no checkpoint: worker 0: the disk is full"]
+    assert handle((1, kept_message(1, 3)))[1] == ["no checkpoint: worker 0: the disk is full"]
     assert files.told == [("begin",), ("abandon",)]
-    handle((0, Reached(4)))
+    handle((0, MarkReached(4)))
     assert files.told[2:] == [("begin",)]
 
 
 def test_the_last_state_is_not_left_out():
-    files = Files()
-    handle = led(files)
+    files = FailingKeeper()
+    handle = make_launcher(files)
     said, warned = handle(
-        *((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)), (0, Reached(4, last=True)))
+        *(
+            (0, MarkReached(3)),
+            (1, MarkReached(3)),
+            (0, kept_message(0, 3)),
+            (0, MarkReached(4, last=True)),
+        )
     )
     assert len(said) == 2, "the other one still writes the state before"
-    handle((1, kept(1, 3)))
+    handle((1, kept_message(1, 3)))
     assert said[2:] == [(0, Keep(4, "file 0"))]
-    handle((0, kept(0, 4)), (1, Reached(4, last=True)), (1, kept(1, 4)))
+    handle((0, kept_message(0, 4)), (1, MarkReached(4, last=True)), (1, kept_message(1, 4)))
     assert files.told == [("begin",), ("finish", ["0", "1"])] * 2 and not warned
 
 
 def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
-    files = Files()
-    handle = led(files)
-    handle((0, Reached(3)), (1, Reached(3)), (0, kept(0, 3)))
+    files = FailingKeeper()
+    handle = make_launcher(files)
+    handle((0, MarkReached(3)), (1, MarkReached(3)), (0, kept_message(0, 3)))
     handle.launcher.end(10)
     handle.launcher.end(10)
     assert files.told == [("begin",), ("abandon",)]
@@ -269,10 +282,10 @@ def test_a_job_that_ends_early_leaves_no_part_of_a_checkpoint():
 
 @pytest.mark.parametrize("fails", ["begin", "finish"])
 def test_training_goes_on_when_the_disk_is_full(fails):
-    handle = led(Files(fails))
-    said, warned = handle((0, Reached(3)), (1, Reached(3)))
+    handle = make_launcher(FailingKeeper(fails))
+    said, warned = handle((0, MarkReached(3)), (1, MarkReached(3)))
     if fails == "finish":
-        handle((0, kept(0, 3)), (1, kept(1, 3)))
+        handle((0, kept_message(0, 3)), (1, kept_message(1, 3)))
     assert warned == ["no checkpoint: the disk is full"]
     assert [control.path for _, control in said] == (
         ["", ""] if fails == "begin" else ["file 0", "file 1"]
@@ -281,11 +294,17 @@ def test_training_goes_on_when_the_disk_is_full(fails):
 
 @pytest.mark.parametrize(
     ("rank", "control"),
-    [(0, Passed(1)), (0, Reached(3)), (0, kept(1, 3)), (1, kept(0, 3)), (1, kept(1, 3))],
+    [
+        (0, MarkPassed(1)),
+        (0, MarkReached(3)),
+        (0, kept_message(1, 3)),
+        (1, kept_message(0, 3)),
+        (1, kept_message(1, 3)),
+    ],
 )
 def test_what_does_not_belong_here_is_refused(rank, control):
-    handle = led(Files())
-    handle((0, Reached(3)))
+    handle = make_launcher(FailingKeeper())
+    handle((0, MarkReached(3)))
     with pytest.raises(ValueError, match=r"mark 3|nobody has asked|worker 0's"):
         handle((rank, control))
 
@@ -294,8 +313,8 @@ def test_what_does_not_belong_here_is_refused(rank, control):
 
 
 def marks_of_one(write, said, **options):
-    marks = WorkerMarks(0, Every(epochs=1), 5, said.append, write, **options)
-    assert marks.wanted(0, 1)
+    marks = WorkerMarks(0, CheckpointInterval(epochs=1), 5, said.append, write, **options)
+    assert marks.keeps_state(0, 1)
     return marks
 
 
@@ -310,13 +329,13 @@ def test_training_goes_on_while_a_copy_is_written():
     marks = marks_of_one(write, said)
     keeping = marks.keep(State(HEAD, {"row": row}))
     next(keeping)
-    assert said == [Reached(0)]
-    marks.heard(Keep(0, "here"))
-    assert list(keeping) == [] and said == [Reached(0)]
+    assert said == [MarkReached(0)]
+    marks.take_control(Keep(0, "here"))
+    assert list(keeping) == [] and said == [MarkReached(0)]
     row += 1
     may_write.set()
     marks.finish()
-    assert found == [("here", [0.0] * 3)] and said[1:] == [Kept(0, Digest(1, ""), HEAD)]
+    assert found == [("here", [0.0] * 3)] and said[1:] == [StateKept(0, Digest(1, ""), HEAD)]
 
 
 @pytest.mark.parametrize("path", ["", "here"])
@@ -328,10 +347,10 @@ def test_what_has_no_room_in_memory_is_written_at_once(path, monkeypatch):
         states.append(kept)
         raise DiskError("the disk is full")
 
-    marks = marks_of_one(write, said, copied=lambda kept: copied_if_small(kept, workers=2))
+    marks = marks_of_one(write, said, copied=lambda kept: copy_if_small(kept, workers=2))
     small, large = (State(HEAD, {"row": np.zeros(n, np.uint8)}) for n in (12, 13))
-    marks.heard(Keep(0, path))
+    marks.take_control(Keep(0, path))
     assert list(marks.keep(large)) == []
-    assert said == [Reached(0), *[NotKept(0, "the disk is full")] * bool(path)]
+    assert said == [MarkReached(0), *[StateNotKept(0, "the disk is full")] * bool(path)]
     assert [each is large for each in states] == [True] * bool(path)
-    assert copied_if_small(small, workers=2) is not small
+    assert copy_if_small(small, workers=2) is not small

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.lda_team import drawn
+from support.machines.lda_team import draw_documents
+from support.machines.run_folders import drop_times as without_times
 from support.machines.run_folders import model as model_files
-from support.machines.run_folders import untimed as without_times
 
 from tux.apps.lda.lda import LDA
-from tux.cluster.keeper import States
-from tux.engine.saved import Saved
+from tux.cluster.keeper import StatePlan
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 from tux.runs.folder import read_metrics
 from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
@@ -64,7 +64,7 @@ def model(folder, name):
         return {field: arrays[field].tobytes() for field in arrays}
 
 
-def untimed(folder, name):
+def read_untimed_records(folder, name):
     """Return the records of a job without measured times."""
     measured = ("seconds", "edges_per_second")
     return [
@@ -95,19 +95,24 @@ def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, ev
     epoch, turns = map(int, lines[-1].split())
     assert within is None or (turns > 0) == within
     assert model(tmp_path, "resumed") == model(tmp_path, "whole")
-    assert untimed(tmp_path, "resumed") == untimed(tmp_path, "whole")[epoch:]
+    assert (
+        read_untimed_records(tmp_path, "resumed") == read_untimed_records(tmp_path, "whole")[epoch:]
+    )
 
 
 def test_all_machines_keep_states_alike():
-    found = [States(every).traits for every in (None, Every(epochs=3), Every(seconds=3))]
+    found = [
+        StatePlan(every).traits
+        for every in (None, CheckpointInterval(epochs=3), CheckpointInterval(seconds=3))
+    ]
     assert [each["checkpoint_every"] for each in found] == ["none", "3", "3s"]
     # from where the job goes on, machine 0 alone knows
-    assert States(None, None, [Saved("a", Digest(1, "x"))]).traits == found[0]
+    assert StatePlan(None, None, [SavedState("a", Digest(1, "x"))]).traits == found[0]
 
 
 def documents(path):
     """Return a file of small documents."""
-    edges = drawn(documents=40, words=20)
+    edges = draw_documents(documents=40, words=20)
     columns = edges.src.tolist(), edges.dst.tolist(), edges.fields["count"].tolist()
     rows = (f"d{d},w{w},{n}\n" for d, w, n in zip(*columns, strict=True))
     path.write_text("document,word,count\n" + "".join(rows))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.keeping import EPOCHS, InMemory, Led, Lists, run
+from support.machines.keeping import EPOCHS, InMemory, LedWorkers, UnusedWalks, run
 from support.machines.members import job_in
 
 from tux.base.errors import DataError
@@ -16,13 +16,13 @@ from tux.cluster.keeper import Checkpointing
 from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.worker_files import WorkerFiles
 from tux.engine import segments, shard
-from tux.engine.saved import Saved, load, save, segments_in
-from tux.engine.segments import created, name_of
+from tux.engine.saved import SavedState, load, save, segments_in
+from tux.engine.segments import create_file, list_file_name
 from tux.engine.spool import Scratch, SpooledLists
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 from tux.protocol.message import Kind
 
-EACH = Every(seconds=1e-6)  # mark
+EACH = CheckpointInterval(seconds=1e-6)  # mark
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ class Folder:
     def ready(self, worker):
         if worker.rank == 0:
             self.starts, self.workers = self.starts + 1, []
-        worker.scratch = Scratch.kept(
+        worker.scratch = Scratch.in_folder(
             self.path, worker.rank, bytes([self.starts]), self.files.enter_context
         )
         self.workers.append(worker)
@@ -64,26 +64,28 @@ def read(files, worker):
 )
 def test_from_any_mark_the_lists_are_the_same(tmp_path, files, k, slack):
     folder = Folder(tmp_path / "lists", files)
-    run(Lists, k=k, slack=slack, seed=1, ready=folder.ready)
+    run(UnusedWalks, k=k, slack=slack, seed=1, ready=folder.ready)
     whole = folder.lists()
-    keeper = run(Lists, k=k, slack=slack, seed=2, every=EACH, ready=folder.ready)[2]
+    keeper = run(UnusedWalks, k=k, slack=slack, seed=2, every=EACH, ready=folder.ready)[2]
     assert folder.lists() == whole
     assert [(head.epoch, head.turns) for head, _ in keeper.kept][-1] == (EPOCHS, 0)
     assert len(keeper.kept) > 2 * EPOCHS and any(head.turns for head, _ in keeper.kept)
     for _, states in keeper.kept:
         for state in states:
             segments.check(folder.path, state.head.lists)
-        run(Lists, k=k, slack=slack, seed=3, states=states, ready=folder.ready)
+        run(UnusedWalks, k=k, slack=slack, seed=3, states=states, ready=folder.ready)
         assert folder.lists() == whole
 
 
 def test_a_run_goes_on_often(tmp_path, files):
     """Each start goes on from the second state that the one before it has kept."""
     folder, states = Folder(tmp_path / "lists", files), None
-    run(Lists, k=2, slack=0, seed=1, ready=folder.ready)
+    run(UnusedWalks, k=2, slack=0, seed=1, ready=folder.ready)
     whole, most = folder.lists(), 0
     while states is None or states[0].head.epoch < EPOCHS:
-        keeper = run(Lists, k=2, slack=0, seed=2, states=states, every=EACH, ready=folder.ready)[2]
+        keeper = run(
+            UnusedWalks, k=2, slack=0, seed=2, states=states, every=EACH, ready=folder.ready
+        )[2]
         assert folder.lists() == whole
         states = keeper.kept[:2][-1][1]
         most = max(most, *(len(each.head.lists) for each in states))
@@ -93,7 +95,7 @@ def test_a_run_goes_on_often(tmp_path, files):
 # ---- on several machines
 
 
-class OnDisk(InMemory):
+class DiskKeeper(InMemory):
     """A keeper of files on machine 0."""
 
     def __init__(self, folder):
@@ -106,13 +108,13 @@ class OnDisk(InMemory):
 
     def finish(self, head, digests):
         self.open = False
-        saved = [Saved(str(self.shard_path(n)), each) for n, each in enumerate(digests)]
+        saved = [SavedState(str(self.shard_path(n)), each) for n, each in enumerate(digests)]
         for each in saved:
             segments.check(self.lists, segments_in(each))
         self.kept.append((head, [load(each, "part") for each in saved]))
 
 
-class Machines:
+class ListMachines:
     """Each worker on a machine of its own, worker 0 with the launcher."""
 
     def __init__(self, folder, k, files):
@@ -133,8 +135,8 @@ class Machines:
         worker.scratch = scratch._replace(open=lambda: self.files.enter_context(scratch.open()))
         self.workers.append(worker)
 
-    def led(self, workers, seed, every, last, keeper):
-        self.leads = Apart(self, workers, seed, every, last, keeper)
+    def make_leads(self, workers, seed, every, last, keeper):
+        self.leads = ListLauncher(self, workers, seed, every, last, keeper)
         return self.leads
 
     def lists(self, states):
@@ -147,11 +149,11 @@ class Machines:
         for rank in range(self.k):
             self.workers[rank].spool.flushed()
             earlier = states[rank].head.lists if states else []
-            files.append(segments.joined(job.lists_of(rank, earlier)))
+            files.append(segments.join_files(job.lists_of(rank, earlier)))
         return read(files, self.workers[0])
 
 
-class Apart(Led):
+class ListLauncher(LedWorkers):
     """The launcher of `machines`, and their workers."""
 
     def __init__(self, machines, workers, seed, every, last, keeper):
@@ -200,14 +202,18 @@ class Apart(Led):
 def test_the_launcher_has_the_lists_of_each_checkpoint(tmp_path, files, monkeypatch, k, piece):
     monkeypatch.setattr(pieces, "PIECE", piece)
     folder = Folder(tmp_path / "whole", files)
-    run(Lists, k=k, slack=0, seed=1, ready=folder.ready)
-    whole, machines, states = folder.lists(), Machines(tmp_path, k, files), None
+    run(UnusedWalks, k=k, slack=0, seed=1, ready=folder.ready)
+    whole, machines, states = folder.lists(), ListMachines(tmp_path, k, files), None
     for start in range(3):
-        keeper = OnDisk(tmp_path / str(start))
+        keeper = DiskKeeper(tmp_path / str(start))
         keeper.folder.mkdir()
         keeper.lists = tmp_path / "lists"
-        options = {"every": Every(seconds=0.05), "led": machines.led, "ready": machines.ready}
-        run(Lists, k=k, slack=0, seed=start, states=states, keeper=keeper, **options)
+        options = {
+            "every": CheckpointInterval(seconds=0.05),
+            "led": machines.make_leads,
+            "ready": machines.ready,
+        }
+        run(UnusedWalks, k=k, slack=0, seed=start, states=states, keeper=keeper, **options)
         assert machines.lists(states) == whole
         assert keeper.kept[0][0].epoch < EPOCHS == keeper.kept[-1][0].epoch
         states = keeper.kept[0][1]
@@ -215,15 +221,15 @@ def test_the_launcher_has_the_lists_of_each_checkpoint(tmp_path, files, monkeypa
 
 def test_no_checkpoint_without_all_its_lists(tmp_path):
     """A state may not count whose lists the launcher lacks, or has in part."""
-    name = name_of(1, b"x")
+    name = list_file_name(1, b"x")
     head = {"state": {"lists": [{"name": name, "size": 5, "crc32": "0" * 8}]}}
     digest = shard.write(tmp_path / "state", head, {})
-    keeper = OnDisk(tmp_path)
+    keeper = DiskKeeper(tmp_path)
     launcher = Checkpointing(2, EACH, keeper, lambda *_: None, lambda text: None, remote=[1])
     held = shard.read(tmp_path / "state", digest)
     for content in (None, b"1234"):
         if content:
-            created(keeper.lists / name).close()
+            create_file(keeper.lists / name).close()
             (keeper.lists / name).write_bytes(content)
         with pytest.raises(Exception, match="No such file|4 bytes instead of 5") as caught:
             launcher._sync_lists(held)

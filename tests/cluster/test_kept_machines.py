@@ -65,7 +65,7 @@ def ends(running):
     return code
 
 
-def kept(out):
+def checkpoint_folders(out):
     folder = out / "checkpoints"
     return sorted(path for path in folder.glob("*") if path.name.isdigit())
 
@@ -83,7 +83,9 @@ def errors_of(out):
 def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_path, number):
     out = tmp_path / "out"
     first, other = machine(0, *EVERY, "--out", out), machine(1, *EVERY, "--rejoin", 2)
-    assert first.until(lambda: len(kept(out)) > 1 or first.process.poll() is not None, HARD)
+    assert first.until(
+        lambda: len(checkpoint_folders(out)) > 1 or first.process.poll() is not None, HARD
+    )
     os.kill(first.process.pid, number)
     codes = [ends(first), ends(other)]
     if number == signal.SIGINT:
@@ -92,7 +94,7 @@ def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_pat
         assert read_run(out).interrupted == len(read_metrics(out)) + 1
     else:
         assert codes == [-signal.SIGKILL, 4] and not (out / "model").exists()
-    files = [path.name for path in sorted(kept(out)[-1].iterdir())]
+    files = [path.name for path in sorted(checkpoint_folders(out)[-1].iterdir())]
     assert files == ["checkpoint.json", "worker-0000.shard", "worker-0001.shard"]
     running = [machine(0, "--resume", out), machine(1, *EVERY)]
     assert [ends(each) for each in running] == [0, 0], [each.output() for each in running]
@@ -106,7 +108,7 @@ def test_machine_0_is_told_why_when_the_user_ends_another(machine, tmp_path):
     out = tmp_path / "out"
     first = machine(0, *EVERY, "--restarts", 0, "--out", out)
     other = machine(1, *EVERY, "--restarts", 0)
-    assert first.until(lambda: kept(out) or first.process.poll() is not None, HARD)
+    assert first.until(lambda: checkpoint_folders(out) or first.process.poll() is not None, HARD)
     os.kill(other.process.pid, signal.SIGINT)
     assert [ends(first), ends(other)] == [4, 130]
     assert f"machine 1 ({socket.gethostname()}) was ended there" in first.output()[1]
@@ -118,19 +120,19 @@ def test_a_run_goes_on_at_machine_0_of_as_many(tmp_path):
     options = RunOptions(out=tmp_path / "out", epochs=1, jit=False, checkpoint_every="1")
     run(MF(rank=2), str(tmp_path / "ratings.csv"), options=options)
 
-    def refused(place):
+    def resume_error(place):
         with pytest.raises(UsageError) as caught:
             resume(tmp_path / "out", place=place)
         return caught.value
 
     of_two = Place(2, 0, "127.0.0.1", 29400, None)
-    one = refused(of_two)
+    one = resume_error(of_two)
     assert one.what.endswith("out is of 1 machine, and not of 2") and "leave out" in one.do
     noted = json.loads((tmp_path / "out" / "run.json").read_text())
     noted["options"]["machines"] = 2
     (tmp_path / "out" / "run.json").write_text(json.dumps(noted))
     for place in (None, replace(of_two, machines=3)):
-        error = refused(place)
+        error = resume_error(place)
         assert "is of 2 machines" in error.what and "--nnodes 2 --node-rank 0" in error.do
-    other = refused(replace(of_two, rank=1))
+    other = resume_error(replace(of_two, rank=1))
     assert other.what.startswith("machine 1 has no part of the folder")

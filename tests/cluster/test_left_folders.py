@@ -11,10 +11,10 @@ import pytest
 
 from tux.base.errors import DiskError
 from tux.cluster import job_folder
-from tux.cluster.left_folders import OWNER, Owner, remove_left, sign
+from tux.cluster.left_folders import OWNER, Owner, remove_left, sign_folder
 
 
-def dead():
+def dead_process():
     """Return the number of a process that has ended."""
     child = os.fork()
     if not child:
@@ -24,7 +24,7 @@ def dead():
 
 
 @pytest.fixture
-def left(tmp_path):
+def make_left_folders(tmp_path):
     """Return a function that leaves what a killed job leaves, the folder of the job and its parts.
     It takes the job's name, and fields of the owner that differ.
     """
@@ -35,10 +35,10 @@ def left(tmp_path):
         for each in (folder, parts):
             each.mkdir(mode=0o700)
             (each / "file").write_text("x")
-        sign(folder, parts)
+        sign_folder(folder, parts)
         owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=Owner)
         assert (owner.process, owner.host) == (os.getpid(), socket.gethostname())
-        owner = msgspec.structs.replace(owner, **{"process": dead(), **changed})
+        owner = msgspec.structs.replace(owner, **{"process": dead_process(), **changed})
         (folder / OWNER).write_bytes(msgspec.json.encode(owner))
         folder.chmod(mode)
         return folder, parts
@@ -46,14 +46,14 @@ def left(tmp_path):
     return make
 
 
-def there(*folders):
+def folders_exist(*folders):
     return [folder.exists() for folder in folders]
 
 
-def test_what_a_dead_process_has_left_is_removed(tmp_path, left):
-    folders = left("00000000")
+def test_what_a_dead_process_has_left_is_removed(tmp_path, make_left_folders):
+    folders = make_left_folders("00000000")
     remove_left(str(tmp_path))
-    assert there(*folders) == [False, False]
+    assert folders_exist(*folders) == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -66,73 +66,73 @@ def test_what_a_dead_process_has_left_is_removed(tmp_path, left):
         {"mode": 0o755},
     ],
 )
-def test_others_stay(tmp_path, left, changed):
-    folders = left("00000001", **changed)
+def test_others_stay(tmp_path, make_left_folders, changed):
+    folders = make_left_folders("00000001", **changed)
     remove_left(str(tmp_path))
-    assert there(*folders) == [True, True]
+    assert folders_exist(*folders) == [True, True]
 
 
-def test_a_folder_of_another_user_stays(tmp_path, left, monkeypatch):
-    folders, me = left("00000002"), os.geteuid()
+def test_a_folder_of_another_user_stays(tmp_path, make_left_folders, monkeypatch):
+    folders, me = make_left_folders("00000002"), os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     remove_left(str(tmp_path))
-    assert there(*folders) == [True, True]
+    assert folders_exist(*folders) == [True, True]
 
 
-def test_folders_without_an_owner_and_links_stay(tmp_path, left):
-    damaged, _ = left("00000003")
+def test_folders_without_an_owner_and_links_stay(tmp_path, make_left_folders):
+    damaged, _ = make_left_folders("00000003")
     (damaged / OWNER).write_text("{")
-    unsigned, parts = left("00000004")
+    unsigned, parts = make_left_folders("00000004")
     (unsigned / OWNER).unlink()
     elsewhere = tmp_path / "elsewhere"
-    folder, _ = left("00000005")
+    folder, _ = make_left_folders("00000005")
     folder.rename(elsewhere)
     folder.symlink_to(elsewhere)
     remove_left(str(tmp_path))
-    assert there(damaged, unsigned, parts, folder, elsewhere) == [True] * 5
+    assert folders_exist(damaged, unsigned, parts, folder, elsewhere) == [True] * 5
 
 
-def test_only_parts_of_its_own_name_are_removed_with_a_folder(tmp_path, left):
+def test_only_parts_of_its_own_name_are_removed_with_a_folder(tmp_path, make_left_folders):
     precious = tmp_path / "precious"
     precious.mkdir(mode=0o700)
-    folder, parts = left("00000006", parts=str(precious))
+    folder, parts = make_left_folders("00000006", parts=str(precious))
     remove_left(str(tmp_path))
-    assert there(folder, parts, precious) == [False, True, True]
+    assert folders_exist(folder, parts, precious) == [False, True, True]
 
 
-def test_the_next_job_removes_them(tmp_path, left, monkeypatch):
+def test_the_next_job_removes_them(tmp_path, make_left_folders, monkeypatch):
     monkeypatch.setattr(job_folder.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(job_folder, "_for_sockets", lambda usual: usual)
-    folder, _ = left("00000007")
+    monkeypatch.setattr(job_folder, "_socket_folder", lambda usual: usual)
+    folder, _ = make_left_folders("00000007")
     made, _ = job_folder.make(None)
     try:
-        assert there(folder, made) == [False, True]
+        assert folders_exist(folder, made) == [False, True]
         remove_left(str(tmp_path))  # its process lives
         assert made.exists() and (Path(made) / OWNER).exists()
     finally:
         job_folder.remove(made)
 
 
-def test_a_folder_whose_parts_are_gone_is_removed(tmp_path, left):
-    folder, parts = left("00000008")
+def test_a_folder_whose_parts_are_gone_is_removed(tmp_path, make_left_folders):
+    folder, parts = make_left_folders("00000008")
     (parts / "file").unlink()
     parts.rmdir()
     remove_left(str(tmp_path))
-    assert there(folder) == [False]
+    assert folders_exist(folder) == [False]
 
 
 @pytest.mark.parametrize("fails", ["sign", "graph"])
 def test_a_job_starts_after_one_whose_folder_could_not_be_made(tmp_path, monkeypatch, fails):
     monkeypatch.setattr(job_folder.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(job_folder, "_for_sockets", lambda usual: usual)
+    monkeypatch.setattr(job_folder, "_socket_folder", lambda usual: usual)
     before = signal.getsignal(signal.SIGTERM)
 
-    def full(folder, parts):
+    def raise_disk_full(folder, parts):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
         if fails == "sign":
-            patch.setattr(job_folder, "sign", full)
+            patch.setattr(job_folder, "sign", raise_disk_full)
         with pytest.raises(DiskError, match="cannot be written"):
             job_folder.make(tmp_path / "none" if fails == "graph" else None)
     assert os.listdir(tmp_path) == [] and signal.getsignal(signal.SIGTERM) is before

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 from support.machines.loads_all import LOADER, TOGETHER
-from support.machines.run_folders import model, untimed
+from support.machines.run_folders import drop_times, model
 from support.programs.tiny_ratings import RATINGS
 
 from faults.running import Running
@@ -59,7 +59,7 @@ def start(here):
         each.__exit__()
 
 
-def over(*running, code=0):
+def check_ends(*running, code=0):
     """Assert that all have ended with an exit code, and leave nothing."""
     for each in running:
         assert each.wait(HARD) == code, each.output()
@@ -74,7 +74,7 @@ def whole(**options):
 
 def is_the_same(out):
     assert model(out) == model("whole")
-    assert untimed(read_metrics(out)) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics(out)) == drop_times(read_metrics("whole"))
     one, other = read_run(out), read_run("whole")
     assert (one.data, one.test, one.sizes) == (other.data, other.test, other.sizes)
 
@@ -87,12 +87,12 @@ def loaded_together(running):
 def test_two_machines_train_as_two_workers_of_one_do(start):
     machines = start(0, "--epochs", 3, "--out", Path.cwd() / "out"), start(1, "--epochs", 3)
     whole(epochs=3)
-    over(*machines)
+    check_ends(*machines)
     is_the_same("out")
     assert all(map(loaded_together, machines)), machines[1].output()
 
 
-def held(here, running, rank):
+def loader_process(here, running, rank):
     """Return the process number of the loader of a machine, when it has read its share."""
     assert running.until((here / f"holds-{rank}").exists, HARD), running.output()
     (pid,) = (pid for pid, line in running.processes().items() if LOADER[-1] in line)
@@ -110,10 +110,10 @@ def test_a_killed_loader_has_both_machines_load_anew(start, here, rank):
     (here / f"hold-{rank}").touch()
     flags = "--epochs", 3, "--restarts", 1
     machines = start(0, *flags, "--out", here / "out"), start(1, *flags)
-    pid = held(here, machines[rank], rank)
+    pid = loader_process(here, machines[rank], rank)
     os.kill(pid, signal.SIGKILL)
     goes_on(here, rank)
-    over(*machines)
+    check_ends(*machines)
     whole(epochs=3)
     is_the_same("out")
     (noted,) = read_run("out").incarnations
@@ -129,11 +129,11 @@ def test_a_machine_that_was_killed_while_all_load_loads_with_the_others(start, h
     (here / "hold-1").touch()
     flags = "--epochs", 3, "--restarts", 1
     first, lost = start(0, *flags, "--out", here / "out"), start(1, *flags)
-    held(here, lost, 1)
+    loader_process(here, lost, 1)
     kill(lost)
     goes_on(here, 1)
     back = start(1, *flags)
-    over(first, back)
+    check_ends(first, back)
     assert loaded_together(first) and loaded_together(back), back.output()
     whole(epochs=3)
     is_the_same("out")
@@ -154,12 +154,12 @@ def test_machines_that_have_their_own_rows_load_anew(start, here):
     flags = "--epochs", 3, "--restarts", 1
     first = start(0, *flags, "--out", here / "out", data="0.parquet")
     lost = start(1, *flags, data="1.parquet")
-    os.kill(held(here, lost, 1), signal.SIGKILL)
+    os.kill(loader_process(here, lost, 1), signal.SIGKILL)
     goes_on(here, 1)
-    over(first, lost)
+    check_ends(first, lost)
     whole(epochs=3)
     assert model("out") == model("whole")
-    assert untimed(read_metrics("out")) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics("out")) == drop_times(read_metrics("whole"))
     assert len(read_run("out").incarnations) == 1
 
 
@@ -167,9 +167,9 @@ def test_machines_that_have_their_own_rows_load_anew(start, here):
 def test_a_loader_lost_without_restarts_ends_both_machines(start, here):
     (here / "hold-1").touch()
     machines = start(0, "--epochs", 3), start(1, "--epochs", 3)
-    os.kill(held(here, machines[1], 1), signal.SIGKILL)
+    os.kill(loader_process(here, machines[1], 1), signal.SIGKILL)
     goes_on(here, 1)
-    over(*machines, code=4)
+    check_ends(*machines, code=4)
     for each in machines:
         assert "was killed by signal 9 (SIGKILL)" in each.output()[1]
         assert "--restarts" not in each.output()[1]
@@ -195,7 +195,7 @@ def test_a_machine_that_comes_back_reads_all_by_itself(start):
     assert first.until(lambda: trains("out"), HARD), first.output()
     kill(lost)
     back = start(1, *LONG)
-    over(first, back)
+    check_ends(first, back)
     assert ALONE in "".join(back.output())
     whole(epochs=60, checkpoint_every="5")
     is_the_same("out")
@@ -209,7 +209,7 @@ def test_machine_0_that_comes_back_reads_all_by_itself(start):
     assert first.until(lambda: trains("out"), HARD), first.output()
     kill(first)
     back = start(0, resumes="out")
-    over(back, other)
+    check_ends(back, other)
     assert ALONE in "".join(back.output())
     whole(epochs=60, checkpoint_every="5")
     is_the_same("out")
@@ -222,7 +222,7 @@ def test_machines_that_go_on_load_their_shares_again(start):
     for each in machines:
         kill(each)
     machines = start(0, resumes="out"), start(1, *LONG)
-    over(*machines)
+    check_ends(*machines)
     assert loaded_together(machines[1])
     whole(epochs=60, checkpoint_every="5")
     is_the_same("out")
@@ -234,13 +234,13 @@ def test_ctrl_c_while_machines_load_ends_all(start, here):
     first = start(0, "--epochs", 3, "--out", here / "out")
     assert first.until(lambda: "wait for machine 1" in "".join(first.output()), HARD)
     first.process.send_signal(signal.SIGINT)
-    over(first, code=130)
+    check_ends(first, code=130)
     assert not (here / "out").exists()
 
 
 @pytest.mark.slow
 def test_a_difference_is_told_before_anything_is_read(start, here):
     machines = start(0, "--epochs", 3), start(1, "--epochs", 3, "--seed", 4)
-    over(*machines, code=7)
+    check_ends(*machines, code=7)
     for each in machines:
         assert "--seed is 4, and 0 on machine 0" in "".join(each.output())

@@ -64,7 +64,7 @@ def start(tmp_path):
         each.__exit__()
 
 
-def over(running, code):
+def check_end(running, code):
     """Assert that the run ends with an exit code and leaves nothing. Return the error that it
     tells.
     """
@@ -77,10 +77,10 @@ def over(running, code):
 
 @pytest.mark.slow
 def test_a_machine_alone_waits_no_longer_than_it_may(start):
-    assert over(start(1, "--nnodes", 2, "--timeout", 2), 5).startswith(
+    assert check_end(start(1, "--nnodes", 2, "--timeout", 2), 5).startswith(
         "error: no answer from machine 0 at 127.0.0.1:"
     )
-    err = over(start(0, "--nnodes", 3, "--timeout", 2), 5)
+    err = check_end(start(0, "--nnodes", 3, "--timeout", 2), 5)
     assert (
         err.startswith("error: waited 2 s for machines 1, 2 (workers 1, 2) to join at 127.0.0.1:")
         and "--timeout" in err
@@ -102,7 +102,7 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
 )
 def test_what_differs_is_named_on_both_machines(start, first, second, texts):
     running = [start(rank, "--nnodes", 2, *flags) for rank, flags in enumerate((first, second))]
-    errors = [over(each, 7) for each in running]
+    errors = [check_end(each, 7) for each in running]
     for text in texts:
         assert all(text in err for err in errors), errors
     assert errors[1].startswith("error: machine 0 ended the job: worker ")
@@ -114,8 +114,8 @@ def test_who_has_another_key_is_told_by_the_launcher(start):
         start(0, "--nnodes", 2, "--timeout", 12),
         start(1, "--nnodes", 2, "--timeout", 10, key="other"),
     )
-    assert "all have the same key" in over(second, 5)
-    over(first, 5)
+    assert "all have the same key" in check_end(second, 5)
+    check_end(first, 5)
     texts = [line for line in first.output()[1].splitlines() if line.startswith("warning: ")]
     assert any(
         "from outside this job refused" in line and "without this job's key" in line
@@ -126,13 +126,13 @@ def test_who_has_another_key_is_told_by_the_launcher(start):
 @pytest.mark.slow
 def test_two_machines_of_one_rank(start):
     running = [start(rank, "--nnodes", 3) for rank in (0, 1, 1)]
-    assert "two processes say that they are worker 1" in over(running[0], 7)
-    assert "error: machine 0 ended the job: two processes" in over(
-        next(r for r in running[1:] if ended(r)), 7
+    assert "two processes say that they are worker 1" in check_end(running[0], 7)
+    assert "error: machine 0 ended the job: two processes" in check_end(
+        next(r for r in running[1:] if ends_soon(r)), 7
     )
 
 
-def ended(running):
+def ends_soon(running):
     """Return whether a run ends in time. Of two runs that are taken for one, the launcher may no
     longer know the second.
     """
@@ -154,7 +154,7 @@ def test_a_job_whose_folder_is_removed_ends(start, ready):
     assert running.until(lambda: ready(running) or running.process.poll() is not None, HARD)
     (folder,) = running.tmp.glob("tux-job-*")
     shutil.rmtree(folder)
-    err = over(running, 6)
+    err = check_end(running, 6)
     assert f"the temporary folder of this job was removed: {folder}" in err and "TMPDIR" in err
 
 
@@ -233,7 +233,7 @@ def test_all_machines_end_when_the_restarts_are_used_up(start):
     ]
     assert all(running[0].until(each, HARD) for each in again)
     kill(running[0], 0)
-    assert "the 1 restart of --restarts is used up" in over(running[0], 4)
+    assert "the 1 restart of --restarts is used up" in check_end(running[0], 4)
     assert running[1].wait(HARD) in (4, 7), running[1].output()
 
 
@@ -242,7 +242,7 @@ def test_a_machine_that_cannot_join_again_ends(start):
     """Machine 0 is gone."""
     running = two_that_train(start, "--out", "out", "--restarts", 1, "--rejoin", 2)
     running[0].process.kill()
-    err = over(running[1], 4)
+    err = check_end(running[1], 4)
     assert "has not started the workers again within 2 s" in err and "--rejoin" in err
 
 
@@ -288,9 +288,9 @@ def test_the_longest_name_of_a_socket_is_that_of_the_launcher(tmp_path, monkeypa
     monkeypatch.setattr(job_folder, "SHORT_FOLDERS", ())
     if not fits:
         with pytest.raises(TuxError, match="too long for sockets"):
-            job_folder._for_sockets(base)
+            job_folder._socket_folder(base)
         return
-    folder = Path(job_folder._for_sockets(base)) / "tux-job-xxxxxxxx"
+    folder = Path(job_folder._socket_folder(base)) / "tux-job-xxxxxxxx"
     folder.mkdir()
     for name in ("launcher", "9999"):
         Sockets(f"ipc://{folder}/{name}", 1 << 16, None, print).close(0)

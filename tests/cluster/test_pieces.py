@@ -10,11 +10,11 @@ from support.machines.members import job_in
 
 from tux.base.errors import DataError, DiskError
 from tux.cluster import pieces
-from tux.cluster.control import NotKept, unpack
-from tux.cluster.pieces import Incoming, Outgoing
+from tux.cluster.control import StateNotKept, unpack
+from tux.cluster.pieces import IncomingFile, OutgoingFile
 from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.worker_files import WorkerFiles
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.protocol.piece import Content
@@ -31,7 +31,7 @@ def _small(monkeypatch):
 @pytest.mark.parametrize("size", [1, 9, 10, 11, 95])
 def test_a_copy_has_the_same_bytes(tmp_path, size):
     (tmp_path / "here").write_bytes(TEXT[:size])
-    here, there = Outgoing(tmp_path / "here"), Incoming(tmp_path / "there", size)
+    here, there = OutgoingFile(tmp_path / "here"), IncomingFile(tmp_path / "there", size)
     lengths, whole = [], False
     while not whole:
         piece = here.next()
@@ -42,23 +42,23 @@ def test_a_copy_has_the_same_bytes(tmp_path, size):
 
 
 def test_no_more_is_taken_than_was_told(tmp_path):
-    there = Incoming(tmp_path / "there", 12)
+    there = IncomingFile(tmp_path / "there", 12)
     assert not there.take(np.zeros(10, np.uint8))
     with pytest.raises(ValueError, match="1 more bytes than was told"):
         there.take(np.zeros(3, np.uint8))
     assert (tmp_path / "there").stat().st_size == 10
     with pytest.raises(ValueError, match="no bytes"):
-        Incoming(tmp_path / "empty", 0)
+        IncomingFile(tmp_path / "empty", 0)
 
 
 def test_a_disk_that_does_not_take_or_give_a_piece_is_told(tmp_path):
     with pytest.raises(DiskError, match="/dev/full cannot be written: No space left"):
-        Incoming("/dev/full", 5).take(np.zeros(3, np.uint8))
+        IncomingFile("/dev/full", 5).take(np.zeros(3, np.uint8))
     with pytest.raises(DataError, match="nothing cannot be read: No such file"):
-        Outgoing(tmp_path / "nothing").next()
+        OutgoingFile(tmp_path / "nothing").next()
 
 
-class Machines:
+class PieceMachines:
     """Worker 1 of two on another machine than the launcher; messages arrive one at a time."""
 
     def __init__(self, tmp_path, checkpointing=None, **options):
@@ -85,7 +85,7 @@ class Machines:
         elif message.kind is Kind.PIECE:
             self.launcher.take(message)
         else:
-            self.launcher.taken(message)
+            self.launcher.send_next_piece(message)
         return None
 
     def receive(self):
@@ -99,11 +99,11 @@ class Machines:
             assert self.deliver() is None
 
 
-class States:
+class StateReceiver:
     """A launcher that takes so many bytes of a state."""
 
     def __init__(self, path, size, full=False):
-        self.incoming, self.whole, self.full = Incoming(path, size), False, full
+        self.incoming, self.whole, self.full = IncomingFile(path, size), False, full
 
     def take(self, rank, piece):
         assert rank == 1 and not self.whole
@@ -114,26 +114,26 @@ class States:
 
 
 def test_lists_go_to_the_launcher(tmp_path):
-    machines = Machines(tmp_path, lists="sent")
+    machines = PieceMachines(tmp_path, lists="sent")
     machines.job.list_file(1).write_bytes(TEXT)
     machines.worker.send_lists(machines.receive)
     assert machines.copy.read_bytes() == TEXT and machines.most == 1
 
 
 def test_states_go_to_the_launcher_one_piece_at_a_time_and_leave_no_file(tmp_path):
-    machines = Machines(tmp_path, States(tmp_path / "copy", len(TEXT)))
+    machines = PieceMachines(tmp_path, StateReceiver(tmp_path / "copy", len(TEXT)))
     for mark in range(2):
         machines.worker.new_path().write_bytes(TEXT)
         machines.worker.begin(mark)
         machines.finish()
         assert (tmp_path / "copy").read_bytes() == TEXT and not machines.worker.path.exists()
         assert machines.most == 1
-        machines.launcher._checkpointing = States(tmp_path / "copy", len(TEXT))
+        machines.launcher._checkpointing = StateReceiver(tmp_path / "copy", len(TEXT))
         (tmp_path / "copy").unlink()
 
 
 def test_a_state_that_the_launcher_gives_up_makes_room_for_the_next(tmp_path):
-    machines = Machines(tmp_path, States(tmp_path / "copy", len(TEXT), full=True))
+    machines = PieceMachines(tmp_path, StateReceiver(tmp_path / "copy", len(TEXT), full=True))
     machines.worker.new_path().write_bytes(TEXT)
     machines.worker.begin(3)
     machines.finish()
@@ -142,19 +142,21 @@ def test_a_state_that_the_launcher_gives_up_makes_room_for_the_next(tmp_path):
 
 
 def test_a_state_that_is_gone_is_told(tmp_path):
-    machines = Machines(tmp_path, States(tmp_path / "copy", len(TEXT)))
+    machines = PieceMachines(tmp_path, StateReceiver(tmp_path / "copy", len(TEXT)))
     machines.worker.new_path().write_bytes(TEXT)
     machines.worker.begin(3)
     machines.worker.path.unlink()
     machines.finish()
-    assert [type(each) for each in machines.arrived] == [NotKept] and machines.arrived[0].mark == 3
+    assert [type(each) for each in machines.arrived] == [StateNotKept] and machines.arrived[
+        0
+    ].mark == 3
     with pytest.raises(BadMessage, match="no piece of a state is on its way"):
         machines.worker.handle(Message(Kind.TAKEN, LAUNCHER, 1, sync_id=Content.STATE))
 
 
 def test_a_state_that_is_gone_after_its_last_piece_was_sent_is_whole(tmp_path):
     """As where a machine's command is killed, and its worker still hears that it is taken."""
-    machines = Machines(tmp_path, States(tmp_path / "copy", 10))
+    machines = PieceMachines(tmp_path, StateReceiver(tmp_path / "copy", 10))
     machines.worker.new_path().write_bytes(TEXT[:10])
     machines.worker.begin(3)
     machines.worker.path.unlink()
@@ -162,9 +164,9 @@ def test_a_state_that_is_gone_after_its_last_piece_was_sent_is_whole(tmp_path):
     assert not machines.arrived and (tmp_path / "copy").read_bytes() == TEXT[:10]
 
 
-def saved(tmp_path):
+def save_shard(tmp_path):
     (tmp_path / "shard").write_bytes(TEXT)
-    return [Saved(str(tmp_path / "shard"), Digest(len(TEXT), ""))] * 2
+    return [SavedState(str(tmp_path / "shard"), Digest(len(TEXT), ""))] * 2
 
 
 def fetch(machines, digest):
@@ -175,20 +177,20 @@ def fetch(machines, digest):
 
 
 def test_a_worker_gets_the_state_from_which_it_goes_on(tmp_path):
-    machines = Machines(tmp_path, resume=saved(tmp_path))
+    machines = PieceMachines(tmp_path, resume=save_shard(tmp_path))
     machines.worker.path.write_bytes(b"left by one that was killed")
     digest = Digest(len(TEXT), "")
-    assert fetch(machines, digest) == Saved(str(machines.worker.path), digest)
+    assert fetch(machines, digest) == SavedState(str(machines.worker.path), digest)
     machines.finish()
     assert machines.worker.path.read_bytes() == TEXT and machines.most == 1
     with pytest.raises(BadMessage, match="no piece is on its way there"):
-        machines.launcher.taken(Message(Kind.TAKEN, 1, LAUNCHER, sync_id=Content.STATE))
+        machines.launcher.send_next_piece(Message(Kind.TAKEN, 1, LAUNCHER, sync_id=Content.STATE))
     with pytest.raises(BadMessage, match="this worker waits for no state"):
         machines.worker.handle(Message(Kind.PIECE, LAUNCHER, 1, sync_id=Content.STATE))
 
 
 def test_a_worker_takes_no_more_of_a_state_than_it_was_told(tmp_path):
-    machines = Machines(tmp_path, resume=saved(tmp_path))
+    machines = PieceMachines(tmp_path, resume=save_shard(tmp_path))
     with pytest.raises(BadMessage, match="more bytes than was told"):
         fetch(machines, Digest(len(TEXT) - 1, ""))
 
@@ -208,7 +210,7 @@ def piece(source=1, of=Content.STATE, size=3):
     ],
 )
 def test_what_the_launcher_does_not_wait_for_is_refused(tmp_path, message, why):
-    machines = Machines(tmp_path, lists="spooled")
+    machines = PieceMachines(tmp_path, lists="spooled")
     with pytest.raises(BadMessage, match=why):
         machines.launcher.take(message)
     assert not machines.under_way and not [*(tmp_path / "there").iterdir()]
@@ -216,7 +218,7 @@ def test_what_the_launcher_does_not_wait_for_is_refused(tmp_path, message, why):
 
 @pytest.mark.parametrize("source", [0, 1])
 def test_who_lacks_no_state_gets_none(tmp_path, source):
-    resume = saved(tmp_path) if source == 0 else []
-    machines = Machines(tmp_path, resume=resume)
+    resume = save_shard(tmp_path) if source == 0 else []
+    machines = PieceMachines(tmp_path, resume=resume)
     with pytest.raises(BadMessage, match="there is no state that it lacks"):
         machines.launcher.give(Message(Kind.CONTROL, source, LAUNCHER))

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tux.base.errors import DataError, UsageError
-from tux.cluster.place import PORT, find
+from tux.cluster.place import PORT, find_place
 
 
 def place(
@@ -17,13 +17,13 @@ def place(
     rejoin=None,
     **environment,
 ):
-    return find(
+    return find_place(
         machines, rank, meeting, key, insecure=insecure, rejoin=rejoin, environment=environment
     )
 
 
 def test_one_machine_is_no_place():
-    assert find(None, None, None, None, insecure=False, environment={}) is None
+    assert find_place(None, None, None, None, insecure=False, environment={}) is None
     assert place(machines=1) is None
 
 
@@ -118,7 +118,7 @@ def test_short_and_missing_keys(tmp_path):
 )
 def test_the_environments_of_other_launchers(environment, expected):
     meeting = "127.0.0.9:9" if "OMPI_COMM_WORLD_SIZE" in environment else None
-    machine = find(None, None, meeting, None, insecure=False, environment=environment)
+    machine = find_place(None, None, meeting, None, insecure=False, environment=environment)
     assert (machine.machines, machine.rank, machine.host, machine.port) == expected
 
 
@@ -141,7 +141,7 @@ TORCH = {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "RANK": "0"}
 
 
 def in_environment(environment, meeting=None):
-    return find(None, None, meeting, None, insecure=False, environment=environment)
+    return find_place(None, None, meeting, None, insecure=False, environment=environment)
 
 
 def test_a_shell_within_an_allocation_of_slurm_is_one_machine():

@@ -12,7 +12,7 @@ from tux.cluster.agreement import differences
 from tux.cluster.job import Job
 from tux.cluster.prepare import prepare
 from tux.engine.training import Training
-from tux.graph.partitioned import Partitioned
+from tux.graph.partitioned import PartitionedGraph
 from tux.stages import compile as compiling
 
 OPTIONS = {
@@ -69,7 +69,7 @@ def test_each_worker_of_a_machine_has_its_threads(monkeypatch, threads):
     folder = prepare(
         "mf",
         {"rank": 2},
-        lambda k: Partitioned.of(edges, None, "source", k, 0, [], ""),
+        lambda k: PartitionedGraph.of(edges, None, "source", k, 0, [], ""),
         workers=2,
         threads=threads,
         sizes={"number of ratings": "12"},
@@ -129,7 +129,7 @@ def test_kernels_are_compiled_with_few_edges_and_are_those_of_the_workers(tmp_pa
     folder = prepare(
         f"{tmp_path}/walks.py:Walks",
         {},
-        lambda k: Partitioned.of(edges, None, "source", k, 0, [], ""),
+        lambda k: PartitionedGraph.of(edges, None, "source", k, 0, [], ""),
         workers=2,
         **{**OPTIONS, "jit": True},
     )

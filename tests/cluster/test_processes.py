@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faults.running import Running, unwarned
+from faults.running import Running, without_warnings
 from tux.arrays.arrow import read_parquet
 from tux.runs.folder import read_metrics
 
@@ -41,7 +41,7 @@ def mf(files, tmp_path_factory):
             ]
             with Running(folder, *argv) as running:
                 assert running.wait(HARD) == 0, running.output()
-                assert running.left() == [] and not unwarned(running.output()[1])
+                assert running.leftovers() == [] and not without_warnings(running.output()[1])
             done[flags, again] = folder / "out"
         return done[flags, again]
 
@@ -53,12 +53,12 @@ def columns(folder, name):
     return read_parquet(folder / "model" / f"{name}.parquet")
 
 
-def written(folder):
+def read_records(folder):
     """Return the records of a run as they are written, whole numbers as such."""
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def untimed(record):
+def drop_times(record):
     """Return a record without the fields that a clock has measured."""
     return {name: x for name, x in record.items() if name not in TIMES and not name.endswith("_s")}
 
@@ -96,7 +96,9 @@ def test_the_same_command_gives_the_same_bytes(mf):
     assert names == sorted(path.name for path in (second / "model").iterdir()) and len(names) == 3
     for name in names:
         assert (first / "model" / name).read_bytes() == (second / "model" / name).read_bytes(), name
-    mine, other = ([untimed(record) for record in read_metrics(each)] for each in (first, second))
+    mine, other = (
+        [drop_times(record) for record in read_metrics(each)] for each in (first, second)
+    )
     assert mine == other and len(mine) == 8
 
 
@@ -131,7 +133,7 @@ def test_the_record_of_a_run(mf):
 def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
     for flags in (("--workers", 2), ("--workers", 2, "--slack", 2)):
         for number, (mine, other) in enumerate(
-            zip(written(mf(*flags)), written(mf()), strict=True), 1
+            zip(read_records(mf(*flags)), read_records(mf()), strict=True), 1
         ):
             assert other.keys() <= mine.keys() and mine["epoch"] == number
             assert all(

@@ -4,26 +4,34 @@ that goes on from them counts each effect once; without room for them, training 
 
 import numpy as np
 import pytest
-from support.machines.keeping import EPOCHS, AtOnce, InMemory, Led, Meetings, Visits, run
+from support.machines.keeping import (
+    EPOCHS,
+    AtOnceBackground,
+    ExactMeetings,
+    InMemory,
+    LedWorkers,
+    RandomWalks,
+    run,
+)
 from support.machines.members import job_in
 
 from tux.cluster import pieces
-from tux.cluster.control import Keep, Kept, NotKept, Reached
+from tux.cluster.control import Keep, MarkReached, StateKept, StateNotKept
 from tux.cluster.keeper import Checkpointing
 from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.worker_files import WorkerFiles
-from tux.engine.saved import Saved, load, save
+from tux.engine.saved import SavedState, load, save
 from tux.engine.shard import Digest
-from tux.engine.state import Counts, Head
-from tux.protocol.marks import Every
+from tux.engine.state import Counts, StateHead
+from tux.protocol.marks import CheckpointInterval
 from tux.protocol.message import Kind
 
 PART = "part"
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})
-HEAD = Head(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
+HEAD = StateHead(1, 0, False, 0, 0, 0, NOTHING, None, 0, None, 0, [])
 
 
-class OnDisk(InMemory):
+class FullDiskKeeper(InMemory):
     """A keeper of files; those of the ranks `full` are on a disk that is full."""
 
     def __init__(self, folder, full=()):
@@ -40,11 +48,11 @@ class OnDisk(InMemory):
 
     def finish(self, head, digests):
         self.open = False
-        files = [Saved(str(self.shard_path(n)), each) for n, each in enumerate(digests)]
+        files = [SavedState(str(self.shard_path(n)), each) for n, each in enumerate(digests)]
         self.kept.append((head, [load(each, PART) for each in files]))
 
 
-class Apart(Led):
+class RemoteLauncher(LedWorkers):
     """Workers with a launcher on the machine of worker 0; each other is on one of its own."""
 
     def __init__(self, workers, seed, every, last, keeper):
@@ -83,18 +91,20 @@ class Apart(Led):
         return None
 
 
-def kept(folder, make, k, slack, seed, **full):
+def run_and_keep(folder, make, k, slack, seed, **full):
     """Run workers whose states are kept. Return what the run ends with, and its keeper."""
-    keeper, every = OnDisk(folder, **full), Every(seconds=0.6)
-    return run(make, k=k, slack=slack, seed=seed, every=every, led=Apart, keeper=keeper)[0], keeper
+    keeper, every = FullDiskKeeper(folder, **full), CheckpointInterval(seconds=0.6)
+    return run(make, k=k, slack=slack, seed=seed, every=every, led=RemoteLauncher, keeper=keeper)[
+        0
+    ], keeper
 
 
 @pytest.mark.parametrize(
     ("make", "k", "slack", "seeds"),
     [
-        (Meetings, 2, 1, range(1)),
-        pytest.param(Meetings, 3, 0, range(6), marks=pytest.mark.slow),
-        pytest.param(Visits, 2, 3, range(6), marks=pytest.mark.slow),
+        (ExactMeetings, 2, 1, range(1)),
+        pytest.param(ExactMeetings, 3, 0, range(6), marks=pytest.mark.slow),
+        pytest.param(RandomWalks, 2, 3, range(6), marks=pytest.mark.slow),
     ],
 )
 def test_each_effect_counts_once(tmp_path, monkeypatch, make, k, slack, seeds):
@@ -104,7 +114,7 @@ def test_each_effect_counts_once(tmp_path, monkeypatch, make, k, slack, seeds):
         expected = run(make, k=k, slack=slack, seed=seed)[0]
         folder = tmp_path / str(seed)
         folder.mkdir()
-        held, keeper = kept(folder, make, k, slack, seed)
+        held, keeper = run_and_keep(folder, make, k, slack, seed)
         assert held == expected and keeper.kept[-1][0].epoch == EPOCHS
         assert not [*folder.glob("machine*/*")], "sent files are removed"
         for head, states in keeper.kept[:2]:
@@ -115,8 +125,8 @@ def test_each_effect_counts_once(tmp_path, monkeypatch, make, k, slack, seeds):
 
 
 def test_training_goes_on_when_the_launcher_has_no_room(tmp_path):
-    expected = run(Meetings, k=3, slack=1, seed=1)[0]
-    held, keeper = kept(tmp_path, Meetings, 3, 1, 1, full=[2])
+    expected = run(ExactMeetings, k=3, slack=1, seed=1)[0]
+    held, keeper = run_and_keep(tmp_path, ExactMeetings, 3, 1, 1, full=[2])
     assert held == expected and not keeper.kept and not keeper.open
     assert set(keeper.warned) == {
         "no checkpoint: worker 2: /dev/full cannot be written: No space left on device"
@@ -126,23 +136,23 @@ def test_training_goes_on_when_the_launcher_has_no_room(tmp_path):
 # ---- what the launcher does
 
 
-def led(keeper):
+def make_launcher(keeper):
     """Make a launcher of two workers, the second on another machine. Return it, its messages and
     its warnings.
     """
     said, warned = [], []
     launcher = Checkpointing(
         2,
-        Every(epochs=1),
+        CheckpointInterval(epochs=1),
         keeper,
         lambda control, rank: said.append((rank, control)),
         warned.append,
-        AtOnce(),
+        AtOnceBackground(),
         remote=[1],
     )
     for rank in range(2):
-        launcher.handle(rank, Reached(3), 0.0)
-    launcher.handle(0, Kept(3, saved_by(keeper, 0), HEAD), 0.0)
+        launcher.handle(rank, MarkReached(3), 0.0)
+    launcher.handle(0, StateKept(3, saved_by(keeper, 0), HEAD), 0.0)
     return launcher, said, warned
 
 
@@ -154,27 +164,27 @@ def saved_by(keeper, rank):
 
 
 def test_a_worker_of_another_machine_sends_its_state(tmp_path):
-    keeper = OnDisk(tmp_path)
-    launcher, said, _ = led(keeper)
+    keeper = FullDiskKeeper(tmp_path)
+    launcher, said, _ = make_launcher(keeper)
     assert said == [(0, Keep(3, str(keeper.shard_path(0)))), (1, Keep(3, sends=True))]
     assert not launcher.receives
-    launcher.handle(1, Kept(3, Digest(5, ""), None), 0.0)
+    launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     assert launcher.receives and keeper.open
     with pytest.raises(ValueError, match="on its way already"):
-        launcher.handle(1, Kept(3, Digest(5, ""), None), 0.0)
+        launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     for rank in (0, 2):
         with pytest.raises(ValueError, match="nobody waits for its state"):
             launcher.take(rank, b"x")
-    launcher.handle(1, NotKept(3, "its file is gone"), 0.0)
+    launcher.handle(1, StateNotKept(3, "its file is gone"), 0.0)
     assert not launcher.receives and not keeper.open and not keeper.kept
     with pytest.raises(ValueError, match="was not to write its state at mark 3"):
-        launcher.handle(1, Kept(3, Digest(5, ""), None), 0.0)
+        launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
 
 
 def test_a_state_that_is_not_what_its_worker_has_written_is_no_checkpoint(tmp_path):
-    keeper = OnDisk(tmp_path)
-    launcher, _, warned = led(keeper)
-    launcher.handle(1, Kept(3, Digest(5, ""), None), 0.0)
+    keeper = FullDiskKeeper(tmp_path)
+    launcher, _, warned = make_launcher(keeper)
+    launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     assert launcher.take(1, np.frombuffer(b"12345", np.uint8))
     launcher.look()
     assert not launcher.receives and not keeper.open and not keeper.kept
@@ -184,8 +194,8 @@ def test_a_state_that_is_not_what_its_worker_has_written_is_no_checkpoint(tmp_pa
 
 
 def test_a_job_that_ends_while_a_state_is_on_its_way_leaves_no_part_of_a_checkpoint(tmp_path):
-    keeper = OnDisk(tmp_path)
-    launcher, _, warned = led(keeper)
-    launcher.handle(1, Kept(3, Digest(5, ""), None), 0.0)
+    keeper = FullDiskKeeper(tmp_path)
+    launcher, _, warned = make_launcher(keeper)
+    launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     launcher.end(10)
     assert not launcher.receives and not keeper.open and not warned

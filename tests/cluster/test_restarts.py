@@ -17,13 +17,13 @@ from tux.base.errors import (
     TuxError,
     UsageError,
 )
-from tux.base.signals import ending_deferred, handle_ending
+from tux.base.signals import defer_ending, handle_ending
 from tux.cluster import job_folder
-from tux.cluster.attendance import Left, NotJoined
+from tux.cluster.attendance import MachineLeft, NotJoined
 from tux.cluster.incarnations import Incarnations
 from tux.cluster.job import Job
 from tux.cluster.restarts import Restarts, Start
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
 
 LOST = PeerLost("worker 1 was killed")
@@ -35,7 +35,7 @@ LOST = PeerLost("worker 1 was killed")
         (LOST, True),
         (DeadlinePassed("waited 600 s for epoch 3"), True),
         (NotJoined("waited 600 s for machine 1"), False),
-        (Left("machine 1 was ended there by the user"), False),
+        (MachineLeft("machine 1 was ended there by the user"), False),
         (DataError("user 3: f became nan"), False),
         (ProgramError("division by zero"), False),
         (UsageError("no such flag"), False),
@@ -45,22 +45,22 @@ LOST = PeerLost("worker 1 was killed")
     ],
 )
 def test_only_a_lost_worker_is_started_again(error, retried):
-    assert Restarts(3).lost(error, 0) == retried
+    assert Restarts(3).allow_restart(error, 0) == retried
 
 
 def test_a_new_checkpoint_refills_the_allowance():
     restarts = Restarts(2, begun=3)
-    assert [restarts.lost(LOST, 3) for _ in range(3)] == [True, True, False]
-    assert restarts.lost(LOST, 4) and str(restarts) == "restart 1 of 2"
-    restarts.goes_on(4)
-    assert restarts.lost(LOST, 4) and not restarts.lost(LOST, 4)
-    assert restarts.lost(LOST, 5) and restarts.lost(LOST, 5)
-    restarts.goes_on(6)  # it became whole while the workers ended
+    assert [restarts.allow_restart(LOST, 3) for _ in range(3)] == [True, True, False]
+    assert restarts.allow_restart(LOST, 4) and str(restarts) == "restart 1 of 2"
+    restarts.note_start(4)
+    assert restarts.allow_restart(LOST, 4) and not restarts.allow_restart(LOST, 4)
+    assert restarts.allow_restart(LOST, 5) and restarts.allow_restart(LOST, 5)
+    restarts.note_start(6)  # it became whole while the workers ended
     assert str(restarts) == "restart 1 of 2"
-    assert restarts.lost(LOST, 7)
-    restarts.goes_on(6)  # 7 was damaged
-    assert restarts.lost(LOST, 6) and not restarts.lost(LOST, 6)
-    assert not Restarts(0).lost(LOST, 7)
+    assert restarts.allow_restart(LOST, 7)
+    restarts.note_start(6)  # 7 was damaged
+    assert restarts.allow_restart(LOST, 6) and not restarts.allow_restart(LOST, 6)
+    assert not Restarts(0).allow_restart(LOST, 7)
 
 
 def test_a_start_in_words():
@@ -97,14 +97,14 @@ class Launching:
             self.ended = why, again
             self.log.append(self.ended)
 
-    def settled(self):
+    def wait_for_disk(self):
         return True
 
-    def closed(self, seconds):
+    def wait_until_closed(self, seconds):
         return True
 
 
-class Points:
+class ScriptedCheckpoints:
     """The checkpoints of a run: `starts` are found, one after the other."""
 
     def __init__(self, log, *starts, latest=0):
@@ -144,8 +144,8 @@ def begin(tmp_path):
 
 
 def test_workers_go_on_from_the_newest_checkpoint_under_a_nonce_of_their_own(begin):
-    state = Saved("file", Digest(1, "x"))
-    points = Points(begin.log, Start(2, 1, 0, [state] * 2), Start())
+    state = SavedState("file", Digest(1, "x"))
+    points = ScriptedCheckpoints(begin.log, Start(2, 1, 0, [state] * 2), Start())
     with begin(2, points, (None, [1, 2], LOST), (LOST,), (None, [1, 2, 3])) as training:
         training.end_when(lambda: None, lambda: None)
         assert [*training.epochs(3)] == [1, 2, 1, 2, 3]
@@ -171,7 +171,9 @@ def test_the_last_restart_is_told_and_other_machines_then_end(begin):
     lost = PeerLost("worker 0 was killed", do="look")
     with (
         pytest.raises(PeerLost) as caught,
-        begin(1, Points(begin.log, Start()), (None, [1], LOST), (None, [1], lost)) as training,
+        begin(
+            1, ScriptedCheckpoints(begin.log, Start()), (None, [1], LOST), (None, [1], lost)
+        ) as training,
     ):
         list(training.epochs(3))
     assert (
@@ -183,12 +185,12 @@ def test_the_last_restart_is_told_and_other_machines_then_end(begin):
 
 def test_a_checkpoint_of_other_workers_is_no_start(begin):
     """It is from before `--resume --workers N`, and the newer ones are damaged."""
-    states = [Saved("file", Digest(1, "x"))] * 4
+    states = [SavedState("file", Digest(1, "x"))] * 4
     with (
         pytest.raises(PeerLost, match="killed; the newest checkpoint that is whole, 2, is of 4 wo"),
         begin(
             3,
-            Points(begin.log, Start(2, 1, 0, states)),
+            ScriptedCheckpoints(begin.log, Start(2, 1, 0, states)),
             (None, [1], PeerLost("worker 1 was killed")),
         ) as training,
     ):
@@ -197,7 +199,7 @@ def test_a_checkpoint_of_other_workers_is_no_start(begin):
 
 
 def test_a_checkpoint_that_cannot_be_read_ends_the_run_and_both_causes_are_told(begin):
-    class Unreadable(Points):
+    class Unreadable(ScriptedCheckpoints):
         def newest(self):
             raise DiskError("a.shard cannot be read", where="/out/a.shard", do="see to the cause")
 
@@ -215,7 +217,7 @@ def test_a_checkpoint_that_cannot_be_read_ends_the_run_and_both_causes_are_told(
 def test_what_would_come_again_is_not_retried(begin, error):
     with (
         pytest.raises(type(error)) as caught,
-        begin(3, Points(begin.log), (None, [1], error)) as training,
+        begin(3, ScriptedCheckpoints(begin.log), (None, [1], error)) as training,
     ):
         list(training.epochs(3))
     assert caught.value is error and begin.log == [(error.what, False)]
@@ -224,7 +226,9 @@ def test_what_would_come_again_is_not_retried(begin, error):
 def test_a_job_without_restarts_says_nothing_of_them(begin):
     with (
         pytest.raises(PeerLost, match=r"worker 1 was killed$"),
-        begin(0, Points(begin.log), (None, [1], PeerLost("worker 1 was killed"))) as training,
+        begin(
+            0, ScriptedCheckpoints(begin.log), (None, [1], PeerLost("worker 1 was killed"))
+        ) as training,
     ):
         list(training.epochs(3))
 
@@ -232,7 +236,9 @@ def test_a_job_without_restarts_says_nothing_of_them(begin):
 def test_whoever_has_asked_to_end_is_not_made_to_wait(begin):
     with (
         pytest.raises(PeerLost, match=r"worker 1 was killed$"),
-        begin(3, Points(begin.log), (None, [1], PeerLost("worker 1 was killed"))) as training,
+        begin(
+            3, ScriptedCheckpoints(begin.log), (None, [1], PeerLost("worker 1 was killed"))
+        ) as training,
     ):
         training.end_when(lambda: 0.1, lambda: None)
         list(training.epochs(3))
@@ -241,7 +247,7 @@ def test_whoever_has_asked_to_end_is_not_made_to_wait(begin):
 def test_ctrl_c_ends_a_restart(begin):
     """While a checkpoint is looked for: the new workers are not started."""
 
-    class Interrupted(Points):
+    class Interrupted(ScriptedCheckpoints):
         def newest(self):
             signal.raise_signal(signal.SIGINT)
             return Start()
@@ -259,12 +265,12 @@ def test_ctrl_c_ends_a_restart(begin):
 def test_a_noted_ctrl_c_ends_a_restart(begin):
     """As in a run with a folder, where the first one is only noted."""
 
-    class Interrupted(Points):
+    class Interrupted(ScriptedCheckpoints):
         def newest(self):
             signal.raise_signal(signal.SIGINT)
             return Start()
 
-    with ending_deferred() as asked, pytest.raises(KeyboardInterrupt):
+    with defer_ending() as asked, pytest.raises(KeyboardInterrupt):
         with begin(3, Interrupted(begin.log), (None, [1], LOST)) as training:
             training.end_when(asked.seconds)
             list(training.epochs(3))
@@ -285,13 +291,13 @@ def test_the_workers_hear_whether_the_user_has_ended_the_job(begin, monkeypatch,
     told = []
     close = Launching.close
 
-    def noted(self, why="", *, interrupted=False, **how):
+    def note_close(self, why="", *, interrupted=False, **how):
         told.append(interrupted)
         close(self, why, **how)
 
-    monkeypatch.setattr(Launching, "close", noted)
+    monkeypatch.setattr(Launching, "close", note_close)
     caught = pytest.raises(type(error)) if error else nullcontext()
-    with caught, begin(2, Points(begin.log, Start()), (None, [1], None)):
+    with caught, begin(2, ScriptedCheckpoints(begin.log, Start()), (None, [1], None)):
         if error:
             raise error
     assert told[0] == (error is not None)

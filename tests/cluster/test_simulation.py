@@ -7,18 +7,18 @@ many more seeds.
 
 import numpy as np
 import pytest
-from simulate import caught
+from simulate import catch_mutant
 from support.mutants.mutants import MUTANTS
 from support.mutants.mutation import CAUGHT
 from support.programs.probe import Simulation
-from support.programs.probe_scenario import MOST_WORKERS, Scenario
+from support.programs.probe_scenario import MOST_WORKERS, ProbeScenario
 
 from tux import Context, Edge, Program, Vertex, mirror, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -32,19 +32,24 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
     ],
 )
 def test_reads_are_as_stale_as_the_slack_and_no_more(slack):
-    scenarios = [scenario for scenario in map(Scenario.drawn, range(80)) if scenario.slack == slack]
+    scenarios = [
+        scenario
+        for scenario in map(ProbeScenario.draw_scenario, range(80))
+        if scenario.slack == slack
+    ]
     assert {scenario.workers for scenario in scenarios} == set(range(1, MOST_WORKERS + 1))
     assert max(Simulation(scenario).run().check() for scenario in scenarios) == slack
 
 
 def test_one_worker_is_never_stale():
     assert all(
-        Simulation(Scenario.drawn(seed, workers=1, slack=8)).run().check() == 0 for seed in range(4)
+        Simulation(ProbeScenario.draw_scenario(seed, workers=1, slack=8)).run().check() == 0
+        for seed in range(4)
     )
 
 
 def test_scenarios_are_of_all_kinds():
-    scenarios = [Scenario.drawn(seed) for seed in range(100)]
+    scenarios = [ProbeScenario.draw_scenario(seed) for seed in range(100)]
     for kind in ("one_type", "over", "segments", "plain", "sync", "order", "repeat"):
         assert len({getattr(scenario, kind) for scenario in scenarios}) > 1, kind
     assert {tuple(scenario.size) for scenario in scenarios} == {(), ("vertices",), ("edges",)}
@@ -60,7 +65,7 @@ def test_scenarios_are_of_all_kinds():
 
 
 def test_a_seed_repeats_its_events():
-    one, two = (Simulation(Scenario.drawn(7)).run() for _ in range(2))
+    one, two = (Simulation(ProbeScenario.draw_scenario(7)).run() for _ in range(2))
     assert one.log.reads.keys() == two.log.reads.keys()
     for key, reads in one.log.reads.items():
         assert all(
@@ -78,11 +83,11 @@ LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_ano
     [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],
 )
 def test_mutants_are_caught(name):
-    assert caught(name, 20), f"20 seeds do not tell {name} from the real thing"
+    assert catch_mutant(name, 20), f"20 seeds do not tell {name} from the real thing"
 
 
 def test_a_mutant_leaves_nothing_behind():
-    scenario = Scenario.drawn(5)
+    scenario = ProbeScenario.draw_scenario(5)
     with MUTANTS["starts_one_clock_early"](), pytest.raises(CAUGHT):
         Simulation(scenario).run().check()
     Simulation(scenario).run().check()
@@ -96,14 +101,14 @@ def team(program, data, parts, *, slack=0, test=None, seed=0):
     options = {"jit": False, "slack": slack, "workers": workers}
     return SimulatedCluster(
         [
-            Worker(program, Graph.of(program, piece), rank=rank, **options)
+            Worker(program, LocalGraph.of(program, piece), rank=rank, **options)
             for rank, piece in enumerate(pieces)
         ],
         seed,
     )
 
 
-def once(cluster, make):
+def run_once(cluster, make):
     """Let every worker prepare and run ``make()``'s stages once."""
     stages = [worker.prepare(make()) for worker in cluster.workers]
     cluster.run(lambda worker: stages[worker.rank])
@@ -132,7 +137,7 @@ class Growing(Program):
         return [Exchange(see, held_out=True)]
 
 
-def evaluated(cluster, degrees, epochs=4):
+def check_evaluation(cluster, degrees, epochs=4):
     """Train. After each epoch, compare what each held-out edge sees with epochs * degree of its
     item.
     """
@@ -167,7 +172,7 @@ def test_evaluation_sees_the_masters_of_its_epoch(slack):
             ("user", "item"), [0, 1, 2, 3, 4, 5], [0, 2, 1, 3, 2, 1], {}, against=data.ids
         )
         cluster = team(Growing(), data, parts, slack=slack, test=test, seed=seed)
-        evaluated(cluster, np.bincount(data.dst))
+        check_evaluation(cluster, np.bincount(data.dst))
 
 
 def test_evaluation_where_nothing_else_makes_workers_meet():
@@ -179,7 +184,7 @@ def test_evaluation_where_nothing_else_makes_workers_meet():
         ("user", "item"), [0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1], {}, against=data.ids
     )
     for seed in range(40):
-        evaluated(team(Growing(), data, [0, 1, 2], test=test, seed=seed), np.ones(3))
+        check_evaluation(team(Growing(), data, [0, 1, 2], test=test, seed=seed), np.ones(3))
 
 
 def add_one(user, tau):
@@ -200,7 +205,7 @@ class Bare(Program):
 
 def test_apply_on_a_type_without_fields():
     data = from_arrays([0, 0, 1, 2], [0, 1, 1, 2], ends=("user", "item"))
-    workers = once(
+    workers = run_once(
         team(Bare(), data, [0, 1, 0, 1]), lambda: [Apply("user", add_one), GlobalSync(keep)]
     )
     assert [worker.tau.seen for worker in workers] == [3, 3]
@@ -208,7 +213,9 @@ def test_apply_on_a_type_without_fields():
 
 def test_a_mini_batch_without_stages():
     data = from_arrays([0, 0, 1, 2], [0, 1, 1, 2], ends=("user", "item"))
-    workers = once(team(Bare(), data, [0, 1, 0, 1]), lambda: [MiniBatch(over="user", vertices=1)])
+    workers = run_once(
+        team(Bare(), data, [0, 1, 0, 1]), lambda: [MiniBatch(over="user", vertices=1)]
+    )
     assert [worker.clock for worker in workers] == [3, 3]
 
 
@@ -224,5 +231,7 @@ class Means(Program):
 def test_means_of_changes_at_the_other_end_of_one_type():
     """0, 1, 2, 3 -> 4, two of the links on each of two workers."""
     links = from_arrays([0, 1, 2, 3], [4, 4, 4, 4], ends=("node", "node"))
-    for worker in once(team(Means(), links, [0, 1, 0, 1]), lambda: [Exchange(lift), Apply("node")]):
+    for worker in run_once(
+        team(Means(), links, [0, 1, 0, 1]), lambda: [Exchange(lift), Apply("node")]
+    ):
         assert worker.tables["node"].arrays["x"][worker.graph.vertices["node"].row_of[4]] == 2.0

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from support.machines.members import JOB, SMALL, SOON, unharmed, until, up, value_of
+from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
 from tux.cluster import heartbeat
@@ -108,7 +108,7 @@ def test_an_error_in_a_handler_reaches_the_worker_which_can_still_speak(join, ip
         with pytest.raises(kind) as error:
             two.receive(SOON, "the next")
         assert any(entry.name == "handle" for entry in error.traceback), "the place must be found"
-        unharmed(two, one)
+        assert_delivers(two, one)
 
 
 def test_a_wait_has_a_name_and_an_end(join, ipc):
@@ -120,7 +120,7 @@ def test_a_wait_has_a_name_and_an_end(join, ipc):
 
 def test_a_gap_in_a_sequence_ends_the_job(join, ipc):
     one, two = join(ipc(2))
-    unharmed(one, two)
+    assert_delivers(one, two)
     one.reactor.sequences.next[1] += 1
     one.send(up(1))
     with pytest.raises(PeerLost, match="message 1 of worker 0 is missing: 2 came"):
@@ -131,7 +131,7 @@ def test_a_loss_shows_before_the_next_message(join, ipc, monkeypatch):
     """At slack 0 the next message never comes: it waits for the answer to the lost one."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.05)
     one, two = join(ipc(2), partners=range(2))
-    unharmed(one, two)
+    assert_delivers(one, two)
     one.reactor.sequences.next[1] += 1  # as if a connection had been reset
     with pytest.raises(PeerLost, match="of worker 0 is missing"):
         two.receive(SOON, "anything")
@@ -223,7 +223,7 @@ def test_an_address_in_use(join, tcp):
     addresses = tcp(2)
     one, two = join(addresses)
     refuses_to_listen(addresses)
-    unharmed(two, one)
+    assert_delivers(two, one)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_an_address_that_cannot_be(address):
 def test_closing_leaves_no_thread_and_no_socket(join, ipc, tmp_path):
     before = threading.active_count()
     members = join(ipc(3), partners=range(3))
-    unharmed(members[0], members[2])
+    assert_delivers(members[0], members[2])
     assert len(list(tmp_path.iterdir())) == 3
     for member in members:
         member.close(0.5)

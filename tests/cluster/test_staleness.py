@@ -3,7 +3,7 @@ nobody draws the order of deliveries.
 """
 
 import pytest
-from support.programs.probe_job import PASSES, WORKERS, Probed, Told, edges, scenario
+from support.programs.probe_job import PASSES, WORKERS, RealSimulation, StaleProbe, edges, scenario
 
 from tux.runs.options import RunOptions
 from tux.runs.session import run
@@ -13,7 +13,7 @@ from tux.runs.session import run
     "slack", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(3, marks=pytest.mark.long)]
 )
 def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
-    program = Probed(slots=WORKERS, folder=str(tmp_path), allowed=slack)
+    program = StaleProbe(slots=WORKERS, folder=str(tmp_path), allowed=slack)
     run(
         program,
         edges(),
@@ -21,6 +21,6 @@ def test_the_seven_assertions_hold_between_processes(slack, tmp_path):
             epochs=PASSES, jit=False, workers=WORKERS, slack=slack, partitioner="random"
         ),
     )
-    assert Told(scenario(slack), tmp_path).check() == slack, (
+    assert RealSimulation(scenario(slack), tmp_path).check() == slack, (
         "the stalest read is as stale as the slack allows"
     )

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.machines.team import ratings, trained
+from support.machines.team import ratings, train_team
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.apps.mf.mf import MF
@@ -34,7 +34,7 @@ class Count(Program):
         return [Exchange(count), Apply("user", keep), Apply("item", keep)]
 
 
-def predicted(edges, method, k, rank, rounds=1):
+def predict_bytes(edges, method, k, rank, rounds=1):
     """Predict the bytes of an epoch of MF, whose workers rotate: a mirror goes up once a round, and
     comes down after the visit of each worker.
     """
@@ -54,9 +54,9 @@ def row(rank):
 @pytest.mark.parametrize("method", ["bicut", "aweto"])
 def test_bytes_of_programs_that_rotate(method, k):
     edges, _ = ratings(200, 40, 25)
-    records = [each[-1] for each in trained(MF(rank=5), edges, 2, k=k, by=method).records]
+    records = [each[-1] for each in train_team(MF(rank=5), edges, 2, k=k, by=method).records]
     sent = sum(record["bytes_dense"] for record in records)
-    assert sent == predicted(edges, method, k, 5) > 0
+    assert sent == predict_bytes(edges, method, k, 5) > 0
     assert sum(record["bytes_sent"] for record in records) < 1.2 * sent + 2000 * k * k
 
 
@@ -65,7 +65,7 @@ def test_bytes_of_programs_that_rotate(method, k):
 def test_bytes_where_both_ends_are_cut(method, k):
     edges, _ = ratings(200, 40, 25)
     parts = PARTITIONERS[method](edges.src, edges.dst, k, 0, bipartite=True)
-    records = [each[-1] for each in trained(Count(), edges, 2, k=k, by=method).records]
+    records = [each[-1] for each in train_team(Count(), edges, 2, k=k, by=method).records]
     judged = quality(edges.src, edges.dst, parts, k, bipartite=True, row_bytes=[(4, 8), (4, 8)])
     assert sum(record["bytes_dense"] for record in records) == judged.volume > 0
 
@@ -82,4 +82,4 @@ def test_bytes_of_movielens_on_four_processes():
     records = run(MF(rank=8), file, options=RunOptions(epochs=2, every=2, workers=4)).records
     # each item's block comes once a round; a worker has two blocks
     rounds = (records[1]["clock"] - records[0]["clock"] - 1) // 8
-    assert records[1]["bytes_dense"] == predicted(edges, "bicut", 4, 8, rounds) > 2_000_000
+    assert records[1]["bytes_dense"] == predict_bytes(edges, "bicut", 4, 8, rounds) > 2_000_000

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import zmq
-from support.machines.members import JOB, SMALL, SOON, unharmed, until, up
+from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up
 
 from tux.protocol import frames
 from tux.protocol.frames import checksum, encode
@@ -22,7 +22,7 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
-def unpacked(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=0, total=None):
+def make_frames(*, descriptors=(), buffers=(), job=JOB, source=0, dest=1, sequence=0, total=None):
     """Make frames of a message that claims whatever it is given, with a right checksum unless
     another is given.
     """
@@ -78,14 +78,14 @@ def raw(address, content):
 
 FOREIGN = {
     "another job": encode(up(1), JOB + 1),
-    "bad checksum": unpacked(descriptors=[(9, 1, 1, 0, 0, 0)], buffers=[bytes(4)], total=12345),
-    "absurd size": unpacked(descriptors=[(9, 1, 2**40, 0, 0, 0)], buffers=[bytes(4)]),
-    "absurd product": unpacked(descriptors=[(9, 4, 2**32, 2**32, 2, 2)], buffers=[b""]),
-    "absurd shape of nothing": unpacked(descriptors=[(9, 2, 0, 2**63, 0, 0)], buffers=[b""]),
-    "unknown source": unpacked(source=3),
-    "far source": unpacked(source=2**32 - 1),
-    "another's message": unpacked(dest=0),
-    "nobody's message": unpacked(dest=9),
+    "bad checksum": make_frames(descriptors=[(9, 1, 1, 0, 0, 0)], buffers=[bytes(4)], total=12345),
+    "absurd size": make_frames(descriptors=[(9, 1, 2**40, 0, 0, 0)], buffers=[bytes(4)]),
+    "absurd product": make_frames(descriptors=[(9, 4, 2**32, 2**32, 2, 2)], buffers=[b""]),
+    "absurd shape of nothing": make_frames(descriptors=[(9, 2, 0, 2**63, 0, 0)], buffers=[b""]),
+    "unknown source": make_frames(source=3),
+    "far source": make_frames(source=2**32 - 1),
+    "another's message": make_frames(dest=0),
+    "nobody's message": make_frames(dest=9),
     "noise": [bytes(np.random.default_rng(1).integers(0, 256, 200, np.uint8)), b"more"],
     "empty": [b""],
     "many empty": [b""] * 500,
@@ -97,7 +97,7 @@ FOREIGN = {
 def test_a_stranger_is_refused_and_counted(join, ipc, content):
     addresses = ipc(3)
     members = join(addresses)
-    unharmed(members[0], members[1])
+    assert_delivers(members[0], members[1])
     with stranger(addresses[1]) as dealer:
         for _ in range(3):
             dealer.send_multipart(content)
@@ -107,7 +107,7 @@ def test_a_stranger_is_refused_and_counted(join, ipc, content):
         (members[2], members[1]),
         (members[1], members[0]),
     ):
-        unharmed(one, other)
+        assert_delivers(one, other)
     assert (
         members[1].inbox.empty() and members[0].reactor.refused == members[2].reactor.refused == 0
     )
@@ -121,7 +121,7 @@ def test_a_stranger_cannot_take_a_members_place(join, ipc):
         dealer.send(b"")
         until(lambda: two.reactor.refused == 1, "a refusal")
         (one,) = join(addresses, members=[0])
-        unharmed(one, two)
+        assert_delivers(one, two)
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,12 @@ def test_a_stranger_cannot_take_a_members_place(join, ipc):
 def test_other_protocols_on_a_port(join, tcp, content):
     addresses = tcp(2)
     one, two = join(addresses)
-    unharmed(one, two)
+    assert_delivers(one, two)
     before = resident()
     for _ in range(3):
         raw(addresses[1], content)
-    unharmed(one, two)
-    unharmed(two, one)
+    assert_delivers(one, two)
+    assert_delivers(two, one)
     assert two.inbox.empty() and resident() - before < 1 << 26
 
 
@@ -159,7 +159,7 @@ def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
     addresses = ipc(2)
     one, two = join(addresses)
     assert two.reactor.sockets._router.getsockopt(zmq.MAXMSGSIZE) == SMALL
-    unharmed(one, two)
+    assert_delivers(one, two)
     content = bytes(1 << 28)
     before = resident()
     for _ in range(2):
@@ -167,5 +167,5 @@ def test_a_frame_larger_than_any_message_is_never_held(join, ipc):
             dealer.send(content, copy=False)
             time.sleep(0.2)
     assert resident() - before < 1 << 27
-    unharmed(one, two)
+    assert_delivers(one, two)
     assert two.reactor.refused == 0, "it must not have arrived at all"

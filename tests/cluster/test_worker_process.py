@@ -8,11 +8,11 @@ import pytest
 from support.machines.members import job_in
 
 from tux.base.errors import PeerLost, Refused
-from tux.cluster.control import Beat, Bye, Go, Keep, Pass, failed, pack, pack_beat
+from tux.cluster.control import Beat, Bye, Go, Keep, Pass, as_failure, pack, pack_beat
 from tux.cluster.job import Job
 from tux.cluster.worker_files import WorkerFiles
 from tux.cluster.worker_process import Peer, failure_of, leave_failure
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message
 
@@ -67,7 +67,7 @@ def test_a_launcher_that_never_answers_is_lost_as_soon_as_one_that_falls_silent(
     try:
         for wait in (
             peer._meet,
-            lambda: peer._state_before(Saved("", Digest(100, "0" * 64)), ""),
+            lambda: peer._state_before(SavedState("", Digest(100, "0" * 64)), ""),
         ):
             with pytest.raises(PeerLost, match="machine 0 at 127.0.0.1:9 has been silent for"):
                 wait()
@@ -165,7 +165,7 @@ def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch)
 
 def test_a_failure_that_several_threads_leave_is_whole_at_every_moment(tmp_path):
     """One of them ends the process while another one writes."""
-    failure, over = failed(Refused("machine 0 has ended", do="x" * 1000)), threading.Event()
+    failure, over = as_failure(Refused("machine 0 has ended", do="x" * 1000)), threading.Event()
     leave_failure(tmp_path, 1, failure)
 
     def leave():

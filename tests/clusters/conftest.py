@@ -12,35 +12,35 @@ import pytest
 
 from faults import clusters
 from faults.registry import scenarios
-from faults.room import Room, Whole, alone
+from faults.room import ReferenceRuns, Room, lock_folder
 from faults.scenario import play
 
 LIMIT = 600.0  # seconds after which a run counts as hung
 
 
 @pytest.fixture(scope="session")
-def together(tmp_path_factory):
+def shared_folder(tmp_path_factory):
     """Return a folder of all processes that the tests run in."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture(scope="session", autouse=True)
-def kernel_cache(together):
+def kernel_cache(shared_folder):
     """Return a fresh cache for the session, which all its processes share."""
-    folder = together / "kernels"
+    folder = shared_folder / "kernels"
     folder.mkdir(exist_ok=True)
     os.environ["TUX_CACHE_DIR"] = str(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def whole(together, kernel_cache, helpers):
+def whole(shared_folder, kernel_cache, helpers):
     """Return small data, and what uninterrupted runs of two local workers leave."""
-    folder = together / "whole"
+    folder = shared_folder / "whole"
     folder.mkdir(exist_ok=True)
-    with alone(folder):
-        made = Whole.small(folder)
+    with lock_folder(folder):
+        made = ReferenceRuns.small(folder)
     made.of({"--workers": 2, **made.flags})  # compiles the kernels
     return made
 
@@ -56,7 +56,7 @@ def engine_named(name):
     """Return an engine that runs; skip the test if there is none."""
     if why := clusters.missing(name):
         pytest.skip(why)
-    return clusters.started(name)
+    return clusters.start_engine(name)
 
 
 @pytest.fixture

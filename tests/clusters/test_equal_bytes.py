@@ -10,7 +10,7 @@ import pytest
 from faults import clusters, real
 from faults.machines import Machines
 from faults.network import Cable, no_namespaces
-from faults.room import Room, Whole
+from faults.room import ReferenceRuns, Room
 
 pytestmark = [pytest.mark.clusters, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
@@ -25,7 +25,7 @@ def ratings(tmp_path_factory, whole):
     if len(real.files()) < 2:
         return whole
     flags = {"--epochs": 3, "--threads": 1}
-    return Whole(tmp_path_factory.mktemp("real"), "mf", *real.files(), flags)
+    return ReferenceRuns(tmp_path_factory.mktemp("real"), "mf", *real.files(), flags)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def room(tmp_path, ratings):
         assert made.remains() == []
 
 
-def placed(room, name, environment):
+def train_on_engine(room, name, environment):
     """Train with two machines on an engine, each with one worker."""
     more = ["--workers", 1, "--on", name, "--nnodes", 2]
     room.expect(room.train(more=more, env=environment), 0)
@@ -52,12 +52,12 @@ def test_two_machines(room):
 
 
 def test_ray_on_two_nodes(on_ray, room):
-    placed(room, "ray", on_ray.environment)
+    train_on_engine(room, "ray", on_ray.environment)
     assert room.differences() == []
 
 
 def test_spark_on_two_executors(engines, room):
     if why := clusters.missing("spark"):
         pytest.skip(why)
-    placed(room, "spark", clusters.spark_environment(ONE_CORE_EACH))
+    train_on_engine(room, "spark", clusters.spark_environment(ONE_CORE_EACH))
     assert room.differences() == []

@@ -9,10 +9,10 @@ import sys
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 import tux
-from faults.clusters import missing, until
+from faults.clusters import missing, wait_until
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
@@ -30,7 +30,7 @@ def ratings(folder):
     return path
 
 
-class Stops(Told):
+class Stops(RecordingSilent):
     """A watcher that asks the run to end, as Ctrl-C does, after some epochs."""
 
     def epoch(self, record, most):
@@ -39,7 +39,7 @@ class Stops(Told):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def same(one, other):
+def check_same_runs(one, other):
     """Assert that two runs have the same model and the same metrics."""
     for kind, vertices in other.vertices.items():
         assert one.vertices[kind].ids.tolist() == vertices.ids.tolist()
@@ -52,15 +52,15 @@ def ray(on_ray, monkeypatch):
     """Yield the engine of Ray, and wait until it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
-    until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")
+    wait_until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")
 
 
 def test_files_on_ray(ray, tmp_path):
-    path, watch = ratings(tmp_path), Told()
+    path, watch = ratings(tmp_path), RecordingSilent()
     run = tux.run(tux.MF(rank=2), path, on="ray", machines=2, progress=watch, **HOW)
     here = tux.run(tux.MF(rank=2), path, workers=2, progress=False, **HOW)
     assert type(run) is tux.Run and run.folder is None and not run.interrupted
-    same(run, here)
+    check_same_runs(run, here)
     assert watch.records == [(epoch, 4) for epoch in (1, 2, 3, 4)]
     assert watch.phases[0] == "place machines by ray" and "load" in watch.phases
     assert any(line.startswith("data: ratings.csv: 40 users, 10 items") for line in watch.lines)
@@ -68,7 +68,7 @@ def test_files_on_ray(ray, tmp_path):
     assert run.predict(pairs).tolist() == here.predict(pairs).tolist()
     assert run.recommend([3], 2)["item"].tolist() == here.recommend([3], 2)["item"].tolist()
     run.save(tmp_path / "kept")
-    same(tux.load(tmp_path / "kept"), here)
+    check_same_runs(tux.load(tmp_path / "kept"), here)
 
 
 def test_ctrl_c_on_ray(ray, tmp_path):
@@ -92,7 +92,7 @@ def test_a_data_set_and_errors_on_ray(ray, tmp_path):
         **HOW,
     )
     assert run.folder == tmp_path / "out" and len(run.history) == 4 and run.sizes["edges"] == 400
-    same(run, tux.load(tmp_path / "out"))
+    check_same_runs(run, tux.load(tmp_path / "out"))
     with pytest.raises(tux.UsageError, match="read by the machines of a Ray cluster"):
         tux.run(tux.MF(rank=2), data.range(3), progress=False)
     with pytest.raises(tux.UsageError, match="dict is in the memory of this process"):
@@ -170,4 +170,4 @@ def test_a_driver_of_spark(on_spark, tmp_path):
     assert "40 users ['bigint', 'array<float>']" in done.stdout, done.stdout
     assert "3 rows: the session goes on" in done.stdout
     left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
-    until(lambda: not left(), lambda: f"left: {left()}")
+    wait_until(lambda: not left(), lambda: f"left: {left()}")

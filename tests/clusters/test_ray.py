@@ -3,7 +3,7 @@
 import pytest
 from support.machines.conformance import promises
 
-from faults.ended import Ended
+from faults.ended import RunRemains
 from faults.room import PROGRAM
 from tux.backends.run import run
 from tux.program import sources
@@ -42,7 +42,7 @@ def test_a_data_set_of_ray(on_ray, room, whole):
     say = {"say": said.append, "warn": said.append}
     assert run(program, train, test, options, on="ray", machines=2, **say) == 0, said
     reference = whole.of(room.flags)
-    ended = Ended.of(out)
+    ended = RunRemains.of(out)
     assert ended.model == reference.model
     assert [each["test_rmse"] for each in ended.records] == [
         each["test_rmse"] for each in reference.records

@@ -17,7 +17,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError
 from tux.runs import why_whole
-from tux.runs.checkpoints import latest
+from tux.runs.checkpoints import newest_number
 from tux.runs.folder import read_run
 from tux.runs.options import RunOptions
 from tux.runs.session import run as run_here
@@ -105,7 +105,9 @@ def test_a_lost_machine_of_ray(data_set, tmp_path):
     body = lambda: codes.append(on_two(data, None, said, **how, out=tmp_path / "ray"))  # noqa: E731
     running = threading.Thread(target=body, daemon=True)
     running.start()
-    until(lambda: not running.is_alive() or latest(tmp_path / "ray"), "there is a checkpoint")
+    until(
+        lambda: not running.is_alive() or newest_number(tmp_path / "ray"), "there is a checkpoint"
+    )
     assert running.is_alive(), said
     os.kill(command_of(1, tmp_path), signal.SIGKILL)
     running.join(LIMIT)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.machines.conformance import promises
 
-from faults.clusters import until
+from faults.clusters import wait_until
 from tux.arrays.arrow import read_parquet, write_parquet
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
@@ -20,11 +20,11 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 
 
 @pytest.fixture(autouse=True)
-def clean(on_spark):
+def wait_until_clean(on_spark):
     """Wait after the test until nothing is left of its run."""
     yield
     left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
-    until(lambda: not left(), lambda: f"left: {left()}")
+    wait_until(lambda: not left(), lambda: f"left: {left()}")
 
 
 @promises()
@@ -56,7 +56,7 @@ def python(engine, folder, text):
     )
 
 
-def written(folder):
+def write_ratings(folder):
     """Write ratings as a Parquet file; a few have none."""
     draw = np.random.default_rng(1)
     user, item = (each.ravel() for each in np.mgrid[0:40, 100:130])
@@ -71,7 +71,7 @@ def written(folder):
 def test_the_pipeline_of_the_page(on_spark, tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     [block] = [block for block in blocks if "SparkSession" in block]
-    columns = written(tmp_path)
+    columns = write_ratings(tmp_path)
     done = python(on_spark, tmp_path, block)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "epoch" in done.stderr  # as any progress

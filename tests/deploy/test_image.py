@@ -31,7 +31,7 @@ def stages():
     return out
 
 
-def of(stage, *words):
+def arguments_of(stage, *words):
     """Return the arguments of some instructions in a stage."""
     return [rest for word, rest in stage if word in words]
 
@@ -49,7 +49,7 @@ def test_there_are_two_stages_and_both_bases_are_pinned():
 
 
 def test_the_last_user_is_not_root():
-    *_, user = of(stages()[-1], "USER")
+    *_, user = arguments_of(stages()[-1], "USER")
     number, group = user.split(":")
     assert int(number) > 0 and int(group) > 0, "by number, as runAsNonRoot can check"
     words = [word for word, _ in stages()[-1]]
@@ -59,11 +59,14 @@ def test_the_last_user_is_not_root():
 def test_no_stage_installs_a_compiler_and_the_last_takes_only_what_was_built():
     build, last = stages()
     commands = [
-        word for stage in (build, last) for rest in of(stage, "RUN") for word in rest.split()
+        word
+        for stage in (build, last)
+        for rest in arguments_of(stage, "RUN")
+        for word in rest.split()
     ]
     assert not set(commands) & set(COMPILERS)
-    assert not any("pip" in rest for rest in of(last, "RUN"))
-    assert of(last, "COPY") == [
+    assert not any("pip" in rest for rest in arguments_of(last, "RUN"))
+    assert arguments_of(last, "COPY") == [
         "--from=build /opt/tux /opt/tux",
         "deploy/machine.sh /opt/tux/bin/machine.sh",
     ]
@@ -71,7 +74,7 @@ def test_no_stage_installs_a_compiler_and_the_last_takes_only_what_was_built():
 
 def test_no_secret_is_copied():
     for stage in stages():
-        for rest in of(stage, "COPY", "ENV"):
+        for rest in arguments_of(stage, "COPY", "ENV"):
             assert not any(word in rest.lower() for word in SECRETS), rest
     lines = IGNORED.read_text(encoding="utf-8").splitlines()
     patterns = [line for line in lines if line and not line.startswith("#")]
@@ -80,7 +83,7 @@ def test_no_secret_is_copied():
     sources = {
         source
         for stage in stages()
-        for rest in of(stage, "COPY")
+        for rest in arguments_of(stage, "COPY")
         if "--from" not in rest
         for source in rest.split()[:-1]
     }
@@ -93,28 +96,28 @@ def carried_out(stage, root, folders):
     those of the image that it may use.
     """
 
-    def below(text):
+    def move_below_root(text):
         return re.sub(rf"(?<![\w.])({'|'.join(folders)})\b", rf"{root}\1", text)
 
     place, environment = root, {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     for word, rest in stage:
         if word == "WORKDIR":
-            place = Path(below(rest))
+            place = Path(move_below_root(rest))
             place.mkdir(parents=True, exist_ok=True)
         elif word == "COPY" and "--from" not in rest:
             *sources, target = rest.split()
             for source in sources:
-                to = Path(below(target)) if target.startswith("/") else place / target
+                to = Path(move_below_root(target)) if target.startswith("/") else place / target
                 copy(ROOT / source, to / source if target.endswith("/") else to)
         elif word == "RUN" and not rest.startswith("useradd"):
-            command = below(rest)
+            command = move_below_root(rest)
             done = subprocess.run(
                 ["sh", "-c", command], cwd=place, env=environment, capture_output=True, text=True
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         elif word == "ENV":
-            name, _, value = below(rest).partition("=")
+            name, _, value = move_below_root(rest).partition("=")
             environment[name] = value.replace("$PATH", environment["PATH"])
     return environment
 
@@ -137,20 +140,24 @@ def test_the_steps_of_the_image_give_a_tux_that_trains(tmp_path):
     carried_out(build, root, folders)
     shutil.rmtree(root / "source")  # the last stage does not have it
     environment = carried_out(last, root, folders)
-    [entry] = [shlex.split(rest.strip("[]").replace(",", " ")) for rest in of(last, "ENTRYPOINT")]
+    [entry] = [
+        shlex.split(rest.strip("[]").replace(",", " ")) for rest in arguments_of(last, "ENTRYPOINT")
+    ]
 
-    def ran(*words):
+    def run_in_image(*words):
         done = subprocess.run(
             words, cwd=root / "home/tux", env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    where = ran("python", "-c", "import sys, tux; print(sys.prefix, tux.__file__)").split()
+    where = run_in_image("python", "-c", "import sys, tux; print(sys.prefix, tux.__file__)").split()
     assert all(path.startswith(str(root / "opt/tux")) for path in where)
-    [command] = [shlex.split(rest.strip("[]").replace(",", " ")) for rest in of(last, "CMD")]
-    assert "usage: tux" in ran(*entry, *command)
-    ran(*entry, "run", "mf", "--epochs", "1", "--out", "run1")
+    [command] = [
+        shlex.split(rest.strip("[]").replace(",", " ")) for rest in arguments_of(last, "CMD")
+    ]
+    assert "usage: tux" in run_in_image(*entry, *command)
+    run_in_image(*entry, "run", "mf", "--epochs", "1", "--out", "run1")
     assert (root / "home/tux/run1/model/user.parquet").exists()
     assert (root / "tmp/tux-kernels").is_dir()
     assert os.access(root / "opt/tux/bin/machine.sh", os.X_OK)

@@ -53,7 +53,7 @@ def free_job():
             return 1000 + number
 
 
-class Submitted:
+class SubmittedScript:
     """The batch script as a process on the first node of two, in a folder of its own."""
 
     def __init__(self, folder, number, *words, attempt=0):
@@ -97,7 +97,7 @@ class Submitted:
         """Wait until there is a file at `path`, and return the path."""
         limit = time.monotonic() + LIMIT
         while not path.exists():
-            assert self.process.poll() is None and time.monotonic() < limit, self.said()
+            assert self.process.poll() is None and time.monotonic() < limit, self.output_text()
             time.sleep(0.01)
         return path
 
@@ -105,7 +105,7 @@ class Submitted:
         """Wait for the end, and return the exit code."""
         return self.process.wait(LIMIT)
 
-    def said(self):
+    def output_text(self):
         """Return the text that the script and its tasks have written."""
         tasks = sorted(self.folder.glob("*.out"))
         return "\n".join(f"{path.name}: {path.read_text()}" for path in tasks)
@@ -123,7 +123,7 @@ def submit(tmp_path):
 
     def start(*words, attempt=0):
         folder = tmp_path / f"job{len(started)}"
-        started.append(Submitted(folder, number, *words, attempt=attempt))
+        started.append(SubmittedScript(folder, number, *words, attempt=attempt))
         return started[-1]
 
     yield start
@@ -181,7 +181,7 @@ def flags(folder):
     return ["mf", folder / "ratings.csv", "--no-jit", "--rank", 2, "--eval-every", 50]
 
 
-def alone(folder, *argv):
+def model_of_one_machine(folder, *argv):
     """Return the model of two workers on one machine."""
     where = folder / "alone"
     where.mkdir()
@@ -195,7 +195,7 @@ def test_two_nodes_train_as_two_local_workers_do(submit, tmp_path):
     few, run = [*flags(tmp_path), "--epochs", 20], tmp_path / "run1"
     job = submit(run, *few)
     assert job.wait() == 0, job.said()
-    assert model(run) == alone(tmp_path, *few)
+    assert model(run) == model_of_one_machine(tmp_path, *few)
     assert "machine 1 of 2" in (job.folder / "task1.out").read_text()
     given = (job.folder / "flags").read_text().split()
     assert (
@@ -218,7 +218,9 @@ def test_a_job_that_slurm_starts_again_goes_on(submit, tmp_path):
     again = submit(run, *many, "--checkpoint-every", 5, attempt=1)
     assert again.wait() == 0, again.said()
     assert "goes on from checkpoint" in (again.folder / "task0.out").read_text()
-    assert model(run) == alone(tmp_path, *many) and len(read_run(run).incarnations) == 1
+    assert (
+        model(run) == model_of_one_machine(tmp_path, *many) and len(read_run(run).incarnations) == 1
+    )
 
 
 @pytest.mark.long
@@ -228,7 +230,7 @@ def test_a_job_that_had_no_checkpoint_begins_anew(submit, tmp_path):
     (run / "metrics.jsonl").write_text("")
     job = submit(run, *few, attempt=1)
     assert job.wait() == 0, job.said()
-    assert model(run) == alone(tmp_path, *few)
+    assert model(run) == model_of_one_machine(tmp_path, *few)
     assert (tmp_path / "run1.before-1" / "metrics.jsonl").exists()
 
 

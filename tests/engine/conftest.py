@@ -18,9 +18,9 @@ def shares(monkeypatch):
     monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 8)
     found, run = [], Threads.run
 
-    def noted(self, work, stop):
+    def note_items(self, work, stop):
         found.append(len(work.args[1][1]) if isinstance(work, partial) else 0)
         run(self, work, stop)
 
-    monkeypatch.setattr(Threads, "run", noted)
+    monkeypatch.setattr(Threads, "run", note_items)
     return found

@@ -12,7 +12,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.model import ModelReceiver, model_fields, model_messages
 from tux.engine.worker import Worker
-from tux.graph.local import Graph as LocalGraph
+from tux.graph.local import LocalGraph as LocalGraph
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
 
@@ -34,7 +34,7 @@ def count(tau):
     tau.all = tau.seen
 
 
-class Rated(Program):
+class BlocksOfUsers(Program):
     """Blocks of users, the items that they touch, a mean, and the context."""
 
     user = Vertex(x=shared("f4"))
@@ -61,15 +61,15 @@ def visit(path):
         path[i].page.seen += 1
 
 
-class Undirected(Graph):
+class UndirectedLinks(Graph):
     def topology(self, program):
         return "undirected"
 
 
-class Walked(Program):
+class PulledPages(Program):
     """Rows that are pulled."""
 
-    input = Undirected()
+    input = UndirectedLinks()
     page = Vertex(remote=True, seen=shared("i8"))
     link = Edge("page", "page")
 
@@ -83,16 +83,16 @@ LINKS = from_arrays(*random_pairs(20, 20, 40, seed=3), ends=("page", "page"))
 
 def team(kind):
     if kind.name.startswith("P"):  # PULL_REQUEST, PULL_ANSWER, PUSH
-        return Team(Walked(), LINKS, k=K)
-    return Team(Rated(), *RATED, k=K)
+        return Team(PulledPages(), LINKS, k=K)
+    return Team(BlocksOfUsers(), *RATED, k=K)
 
 
 def of_first(change):
-    def changed(message):
+    def change_first(message):
         first, *rest = message.arrays
         return [message._replace(arrays=[*change(first), *rest])]
 
-    return changed
+    return change_first
 
 
 WRONG = {
@@ -174,7 +174,7 @@ def test_only_worker_0_folds_the_context():
 @pytest.fixture(scope="module")
 def shares():
     """Return the messages of the model of both workers of a run."""
-    made = Team(Rated(), RATED[0], k=K)
+    made = Team(BlocksOfUsers(), RATED[0], k=K)
     made.train(1)
     return [list(model_messages(worker, K)) for worker in made.workers]
 
@@ -184,7 +184,7 @@ def holder():
     """Return a worker that holds every vertex, as the launcher has one."""
     none, bare = np.empty(0, np.int32), RATED[0]
     edges = EdgeData(bare.ends, bare.ids, none, none, {"value": np.empty(0, np.float32)})
-    return Worker(Rated(), LocalGraph.whole(Rated(), edges, None, 0), jit=False)
+    return Worker(BlocksOfUsers(), LocalGraph.whole(BlocksOfUsers(), edges, None, 0), jit=False)
 
 
 def test_a_vertex_of_the_model_comes_once(shares, holder):

@@ -3,7 +3,7 @@ back.
 """
 
 import pytest
-from support.machines.team import BY, SMALL, Team, trained
+from support.machines.team import BY, SMALL, Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, metric, shared, total, value
 from tux.base.errors import TuxError
@@ -52,7 +52,7 @@ class Census(Program):
 @pytest.mark.parametrize("by", [[0] * 5, BY, [2, 0, 1, 2, 0], [1, 1, 1, 1, 1]], ids=str)
 def test_the_context_hears_of_exchange_apply_and_aggregation(by):
     """Items are whole in some and cut in others; item 3, which has no edge, counts too."""
-    team = trained(Census(), SMALL, 3, k=3, by=by, delivery=4)
+    team = train_team(Census(), SMALL, 3, k=3, by=by, delivery=4)
     for worker in team.workers:
         tau = worker.tau
         assert [tau.visits, tau.n_items, tau.n_edges] == [3 * 5, 4, 3 * 5] and [
@@ -67,7 +67,7 @@ def use_visits(item, tau):
 
 def test_an_apply_on_masters_reads_the_context_that_was_sent_back():
     for by in (BY, [0] * 5):
-        team = trained(Census(), SMALL, 1, by=by, delivery=1).drive(
+        team = train_team(Census(), SMALL, 1, by=by, delivery=1).drive(
             lambda worker: Apply("item", use_visits)
         )
         assert team.gather("item", "sum").tolist() == [10] * 4 and team.agrees("item", "sum")

@@ -4,7 +4,7 @@ workers, in files and back.
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import start
 
 from tux import Edge, Program, Report, Vertex, mirror, shared
@@ -15,8 +15,8 @@ from tux.base.errors import DiskError, ProgramError
 from tux.engine.model import ModelReceiver, model_fields, model_messages
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.rows.table import PIECE, Table, pieces
+from tux.graph.local import LocalGraph
+from tux.rows.table import PIECE, RowTable, pieces
 from tux.runs.folder import RunFolder, fill, model_of
 from tux.stages import Apply, Exchange
 
@@ -31,7 +31,7 @@ BAGS = EdgeData.of(
 _LIST = {"kept": True, "length": "size"}
 
 
-class Pairs(Report):
+class PairReport(Report):
     def tables(self, program, model):
         pairs = sorted(
             {
@@ -43,12 +43,12 @@ class Pairs(Report):
         return {"pairs": {"pair": [f"{b} {w}" for b, w in pairs]}}
 
 
-class Bags(Program):
+class NumberedBags(Program):
     """Each bag lists every other of its edges by number; and, after an epoch, what all their
     words have counted.
     """
 
-    report = Pairs()
+    report = PairReport()
     bag = Vertex(
         whole=True,
         held=mirror("u2", "edges", **_LIST),
@@ -94,13 +94,13 @@ def holder(program, edges):
     none = np.empty(0, np.int32)
     return Worker(
         program,
-        Graph.whole(program, EdgeData(edges.ends, edges.ids, none, none, {}), None, 0),
+        LocalGraph.whole(program, EdgeData(edges.ends, edges.ids, none, none, {}), None, 0),
         jit=False,
     )
 
 
 def test_a_model_has_lists_of_the_length_that_their_field_says():
-    worker = start(Bags(), BAGS, jit=False)
+    worker = start(NumberedBags(), BAGS, jit=False)
     list(Training(worker).epochs(1))
     found = model(worker)
     assert list(found) == ["held", "every", "most"]
@@ -121,11 +121,11 @@ def test_lists_of_many_workers_meet_by_vertex(k):
         {"count": rng.integers(0, 4, 240).astype(np.int32)},
         vertices={"bag": np.arange(32)},
     )
-    team = trained(Bags(), data, 2, k=k, by="source") if k > 1 else None
-    workers = team.workers if team else [start(Bags(), data, jit=False)]
+    team = train_team(NumberedBags(), data, 2, k=k, by="source") if k > 1 else None
+    workers = team.workers if team else [start(NumberedBags(), data, jit=False)]
     if not team:
         list(Training(workers[0]).epochs(2))
-    one = holder(Bags(), data)
+    one = holder(NumberedBags(), data)
     receiver = ModelReceiver(one)
     for worker in reversed(workers):
         over = [receiver.install(message) for message in model_messages(worker, k)]
@@ -153,7 +153,7 @@ def test_lists_of_many_workers_meet_by_vertex(k):
 
 
 def test_a_model_with_lists_is_written_and_asked(tmp_path):
-    worker = start(Bags(), BAGS, jit=False)
+    worker = start(NumberedBags(), BAGS, jit=False)
     training = Training(worker)
     list(training.epochs(1))
     tables = [
@@ -168,7 +168,7 @@ def test_a_model_with_lists_is_written_and_asked(tmp_path):
     for field in ("held", "every"):
         assert [mine.tolist() for mine in stored[field]] == found[field]
     assert stored["held"].values.dtype == np.uint16 and stored["every"].values.dtype == np.float32
-    fresh = start(Bags(), BAGS, jit=False)
+    fresh = start(NumberedBags(), BAGS, jit=False)
     fill(tmp_path / "out", fresh)
     assert model_fields(fresh, "word")["n"].tolist() == [2, 4, 1] and model_fields(fresh, "bag")[
         "most"
@@ -200,7 +200,7 @@ def test_lists_as_a_column(tmp_path):
 
 def test_pieces_hold_so_many_entries():
     declared = {"x": mirror("u1", "edges")}
-    table = Table.allocate("bag", declared, 6, np.array([PIECE, 0, 3, PIECE + 5, 1, 0]))
+    table = RowTable.allocate("bag", declared, 6, np.array([PIECE, 0, 3, PIECE + 5, 1, 0]))
     found = pieces(table, 6)
     assert (
         found[0][0] == 0
@@ -213,18 +213,18 @@ def test_pieces_hold_so_many_entries():
 
 
 def test_pieces_have_rows_of_any_width():
-    wide = Table.allocate("topic", {"n": shared("f4", PIECE // 2 - 1)}, 5)
+    wide = RowTable.allocate("topic", {"n": shared("f4", PIECE // 2 - 1)}, 5)
     assert pieces(wide, 5) == [(0, 2), (2, 4), (4, 5)]
-    wider = Table.allocate("topic", {"n": shared("f4", PIECE + 1)}, 2)
+    wider = RowTable.allocate("topic", {"n": shared("f4", PIECE + 1)}, 2)
     assert pieces(wider, 2) == [(0, 1), (1, 2)]
     both = {"x": mirror("u1", "edges"), "n": mirror("f4", kept=True)}
-    late = Table.allocate("bag", both, 4, np.array([0, 0, PIECE + 1, 3]))
+    late = RowTable.allocate("bag", both, 4, np.array([0, 0, PIECE + 1, 3]))
     found = pieces(late, 4)
     assert found[0][0] == 0 and found[-1][1] == 4, "also the rows before the first list"
 
 
 def test_gathered_in_any_order():
-    found = Lists.gathered(
+    found = Lists.from_pieces(
         [
             (np.array([4, 0]), np.array([1, 2]), np.int16([7, 8, 9])),
             (np.array([2]), np.array([0]), np.int16([])),
@@ -233,7 +233,7 @@ def test_gathered_in_any_order():
         np.dtype("i2"),
     )
     assert [each.tolist() for each in found] == [[8, 9], [], [], [], [7]]
-    assert len(Lists.gathered([], 3, np.dtype("f4"))) == 3
+    assert len(Lists.from_pieces([], 3, np.dtype("f4"))) == 3
 
 
 def test_declarations_that_cannot_be():

@@ -4,7 +4,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from support.oracles import oracle
-from support.programs.programs import Components, Degrees, PageRank, both, column, complete
+from support.programs.programs import (
+    ConnectedComponents,
+    DanglingPageRank,
+    NodeDegrees,
+    both,
+    column,
+    complete,
+)
 
 from tux.arrays.networks import from_networkx
 
@@ -25,7 +32,7 @@ def random_graph(kind, n=60, m=150, seed=3):
 
 
 def test_pagerank_of_a_small_graph():
-    worker = complete(PageRank(), FIVE, 200, jit=False)
+    worker = complete(DanglingPageRank(), FIVE, 200, jit=False)
     np.testing.assert_allclose(
         column(worker, "page", "rank"), oracle.pagerank(FIVE, 0.85), atol=1e-10
     )
@@ -34,7 +41,7 @@ def test_pagerank_of_a_small_graph():
 @both
 def test_pagerank_with_dangling_pages(jit):
     edges = random_graph("page")
-    worker = complete(PageRank(damping=0.6), edges, 60, jit=jit)
+    worker = complete(DanglingPageRank(damping=0.6), edges, 60, jit=jit)
     rank = column(worker, "page", "rank")
     np.testing.assert_allclose(rank, oracle.pagerank(edges, 0.6), atol=1e-10)
     assert abs(rank.sum() - 1) < 1e-12 and (worker.tables["page"].arrays["sum"] == 0).all()
@@ -43,7 +50,7 @@ def test_pagerank_with_dangling_pages(jit):
 @both
 def test_degrees(jit):
     edges = random_graph("node")
-    worker = complete(Degrees(), edges, 2, jit=jit)
+    worker = complete(NodeDegrees(), edges, 2, jit=jit)
     out, into = oracle.degrees(edges)
     assert np.array_equal(column(worker, "node", "outdegree"), out) and np.array_equal(
         column(worker, "node", "indegree"), into
@@ -53,15 +60,16 @@ def test_degrees(jit):
 @both
 def test_components(jit):
     edges = random_graph("node", m=60)
-    worker = complete(Components(), edges, 0, jit=jit)
+    worker = complete(ConnectedComponents(), edges, 0, jit=jit)
     expected = oracle.components(edges, column(worker, "node", "label"))
-    worker = complete(Components(), edges, 25, jit=jit)
+    worker = complete(ConnectedComponents(), edges, 25, jit=jit)
     assert np.array_equal(column(worker, "node", "label"), expected) and worker.tau.changed == 0
     assert 1 < len(np.unique(expected)) < 61
 
 
 @pytest.mark.parametrize(
-    ("program", "field"), [(Degrees, "indegree"), (PageRank, "rank"), (Components, "label")]
+    ("program", "field"),
+    [(NodeDegrees, "indegree"), (DanglingPageRank, "rank"), (ConnectedComponents, "label")],
 )
 def test_results_do_not_depend_on_the_order_of_rows(program, field):
     """The seed moves rows. It also draws the labels of components, which are compared by the

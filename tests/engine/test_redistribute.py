@@ -8,16 +8,16 @@ from support.programs.redistributing import (
     MADE,
     SEED,
     Away,
-    Meetings,
-    OneType,
+    CutPages,
+    FieldMeetings,
     fill,
     knowledge,
-    linked,
+    link_inputs,
     meet,
-    moved,
+    move_trainings,
     note,
     of_vertices,
-    rated,
+    rating_inputs,
     report,
     rest,
     train,
@@ -26,21 +26,21 @@ from support.programs.redistributing import (
 
 from tux import Vertex, delta, mirror, value
 from tux.base.errors import Refused
-from tux.engine.shares import alike, shares_of
+from tux.engine.shares import are_alike, shares_of
 from tux.graph import store
-from tux.graph.partitioned import partitioned
+from tux.graph.partitioned import partition_inputs
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 MOVES = [(1, 2), (2, 1), (3, 2), (2, 3), (1, 4)]
 
 
-@pytest.mark.parametrize("kind", [Meetings, OneType, Away])
+@pytest.mark.parametrize("kind", [FieldMeetings, CutPages, Away])
 @pytest.mark.parametrize(("k", "n"), MOVES)
 def test_all_that_was_known_is_known(kind, k, n):
     program, inputs = kind(), MADE[kind]()
     trainings, _ = trainings_of(program, inputs, k)
     fill(program, trainings, np.random.default_rng(k))
-    others, _ = moved(program, inputs, trainings, n)
+    others, _ = move_trainings(program, inputs, trainings, n)
     before = knowledge([training.worker for training in trainings])
     after = knowledge([training.worker for training in others])
     assert after.keys() == before.keys()
@@ -50,10 +50,10 @@ def test_all_that_was_known_is_known(kind, k, n):
 
 @pytest.mark.parametrize(("k", "n"), [(1, 2), (3, 1), (2, 3)])
 def test_mirrors_start_from_their_masters_and_rows_of_held_out_edges_too(k, n):
-    program, inputs = OneType(), linked()
+    program, inputs = CutPages(), link_inputs()
     trainings, _ = trainings_of(program, inputs, k)
     fill(program, trainings, np.random.default_rng(k))
-    others, _ = moved(program, inputs, trainings, n)
+    others, _ = move_trainings(program, inputs, trainings, n)
     workers = [training.worker for training in others]
     known = of_vertices(workers, "page", "rank", program.vertices["page"].fields["rank"])
     for worker in workers:
@@ -65,12 +65,12 @@ def test_mirrors_start_from_their_masters_and_rows_of_held_out_edges_too(k, n):
 
 @pytest.mark.parametrize(("k", "n"), MOVES)
 def test_a_run_goes_on_with_the_same_counts(k, n):
-    program, inputs = Meetings(), rated()
+    program, inputs = FieldMeetings(), rating_inputs()
     whole, cluster = trainings_of(program, inputs, 1)
     train(whole, cluster, 5)
     trainings, cluster = trainings_of(program, inputs, k)
     records = train(trainings, cluster, 3)
-    others, cluster = moved(program, inputs, trainings, n)
+    others, cluster = move_trainings(program, inputs, trainings, n)
     assert [each["epoch"] for each in train(others, cluster, 5)] == [4, 5]
     expected = knowledge([training.worker for training in whole])
     after = knowledge([training.worker for training in others])
@@ -83,7 +83,7 @@ def test_a_run_goes_on_with_the_same_counts(k, n):
 
 @pytest.mark.parametrize(("k", "n"), [(1, 2), (2, 1), (3, 2)])
 def test_the_best_model_moves_too(k, n):
-    program, inputs = Meetings(), rated()
+    program, inputs = FieldMeetings(), rating_inputs()
     trainings, cluster = trainings_of(program, inputs, k)
     fill(program, trainings, np.random.default_rng(1), unsent=False)
     best = knowledge([each.worker for each in trainings])
@@ -91,7 +91,7 @@ def test_the_best_model_moves_too(k, n):
         training._best_model.make()
     for training in trainings:
         training.worker.masters("item").arrays["most"][...] = 0
-    others, _ = moved(program, inputs, trainings, n)
+    others, _ = move_trainings(program, inputs, trainings, n)
     for training in others:
         training._best_model.put_back()
     after = knowledge([each.worker for each in others])
@@ -100,54 +100,54 @@ def test_the_best_model_moves_too(k, n):
 
 
 def test_a_mean_that_was_not_sent_is_refused():
-    program, inputs = Meetings(), rated()
+    program, inputs = FieldMeetings(), rating_inputs()
     trainings, _ = trainings_of(program, inputs, 2)
     trainings[1].worker.tables["item"].arrays["near"][0] += 1
     with pytest.raises(Refused, match=r"changes of item\.near were not sent yet.*mean") as caught:
-        moved(program, inputs, trainings, 3)
+        move_trainings(program, inputs, trainings, 3)
     assert caught.value.do == "resume on as many workers as before: 2 in all"
 
 
 def test_replicas_that_differ_in_a_mirror_field_are_refused():
-    program, inputs = Meetings(), rated()
+    program, inputs = FieldMeetings(), rating_inputs()
     trainings, _ = trainings_of(program, inputs, 2)
     for rank, training in enumerate(trainings):
         training.worker.tables["item"].arrays["scratch"][...] = rank
     with pytest.raises(Refused, match=r"item\.scratch is a mirror field"):
-        moved(program, inputs, trainings, 1)
+        move_trainings(program, inputs, trainings, 1)
 
 
-class ListsOfCut(OneType):
+class ListsOfCut(CutPages):
     """A type that is cut has lists."""
 
     page = Vertex(rank=value("f8"), sum=delta("f8"), many=mirror("u4", "edges"))
 
 
 def test_lists_of_a_cut_type_are_refused():
-    program, inputs = ListsOfCut(), linked()
+    program, inputs = ListsOfCut(), link_inputs()
     trainings, _ = trainings_of(program, inputs, 1)
     with pytest.raises(Refused, match=r"page\.many has an entry for each edge"):
-        moved(program, inputs, trainings, 2)
+        move_trainings(program, inputs, trainings, 2)
 
 
 def test_states_of_two_moments_are_refused():
-    program, inputs = Meetings(), rated()
+    program, inputs = FieldMeetings(), rating_inputs()
     trainings, _ = trainings_of(program, inputs, 2)
     trainings[1].worker.epoch = 3
     with pytest.raises(Refused, match="its workers differ in epoch"):
-        moved(program, inputs, trainings, 1)
+        move_trainings(program, inputs, trainings, 1)
 
 
 def test_the_digest_of_a_part_is_that_of_its_files(tmp_path):
-    program, inputs = Meetings(), rated()
-    parts = partitioned(program, inputs, "bicut", 3, SEED)
+    program, inputs = FieldMeetings(), rating_inputs()
+    parts = partition_inputs(program, inputs, "bicut", 3, SEED)
     store.save(tmp_path, parts.parts, parts.bare.ends)
     shares = shares_of(program, inputs, "bicut", 3, SEED)
     assert shares.digests == [store.digest(tmp_path, rank) for rank in range(3)]
     assert len({*shares.digests}) == 3
 
 
-class Rotated(Meetings):
+class RotatedBlocks(FieldMeetings):
     """Workers are on different blocks at each clock."""
 
     def stages(self):
@@ -160,7 +160,7 @@ def visit(item, edges):
         item.visits += edge.value
 
 
-class InOneLoop(Meetings):
+class InOneLoop(FieldMeetings):
     """With one worker, all blocks are one clock."""
 
     def stages(self):
@@ -171,14 +171,14 @@ class InOneLoop(Meetings):
 @pytest.mark.parametrize(
     ("kind", "k", "n", "fits"),
     [
-        (Meetings, 2, 3, True),
-        (Meetings, 1, 2, True),
+        (FieldMeetings, 2, 3, True),
+        (FieldMeetings, 1, 2, True),
         (InOneLoop, 1, 2, False),
         (InOneLoop, 2, 3, True),
-        (Rotated, 2, 3, False),
+        (RotatedBlocks, 2, 3, False),
     ],
 )
 def test_an_epoch_goes_on_elsewhere_only_if_its_clocks_are_the_same(kind, k, n, fits):
-    program, inputs = kind(), rated()
+    program, inputs = kind(), rating_inputs()
     cuts = [shares_of(program, inputs, program.by, each, SEED, epoch=1) for each in (k, n)]
-    assert alike(1, *cuts) == fits
+    assert are_alike(1, *cuts) == fits

@@ -2,23 +2,24 @@
 
 import msgspec
 import pytest
-from support.machines.keeping import EPOCHS, Meetings, Visits, run
+from support.machines.keeping import EPOCHS, ExactMeetings, RandomWalks, run
 from support.machines.team import SMALL, cut_up
 
 from tux.base.errors import DataError, Refused
 from tux.engine import shard
-from tux.engine.saved import Saved, epoch_in, load, save
+from tux.engine.saved import SavedState, epoch_in, load, save
 from tux.graph import store
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 
 
-@pytest.mark.parametrize("make", [Meetings, Visits])
+@pytest.mark.parametrize("make", [ExactMeetings, RandomWalks])
 def test_a_run_goes_on_from_files(make, tmp_path):
-    expected, _, keeper = run(make, k=2, slack=1, seed=1, every=Every(seconds=0.2))
+    expected, _, keeper = run(make, k=2, slack=1, seed=1, every=CheckpointInterval(seconds=0.2))
     _, states = next(each for each in keeper.kept if each[0].turns and each[0].epoch)
     paths = [tmp_path / str(rank) for rank in range(2)]
     files = [
-        Saved(str(path), save(path, state, "p")) for path, state in zip(paths, states, strict=True)
+        SavedState(str(path), save(path, state, "p"))
+        for path, state in zip(paths, states, strict=True)
     ]
     read = [load(each, "p") for each in files]
     for one, other in zip(read, states, strict=True):
@@ -31,14 +32,14 @@ def test_a_run_goes_on_from_files(make, tmp_path):
 
 
 def test_a_state_of_another_part_or_version_is_refused(tmp_path):
-    _, _, keeper = run(Meetings, k=2, slack=0, seed=1, every=Every(epochs=EPOCHS))
+    _, _, keeper = run(ExactMeetings, k=2, slack=0, seed=1, every=CheckpointInterval(epochs=EPOCHS))
     path, (_, (state, _)) = tmp_path / "file", keeper.kept[0]
-    saved = Saved(str(path), save(path, state, "one"))
+    saved = SavedState(str(path), save(path, state, "one"))
     with pytest.raises(Refused, match="its edges are cut in another way"):
         load(saved, "other")
     with pytest.raises(DataError, match="is damaged"):
         load(msgspec.structs.replace(saved, digest=shard.Digest(saved.digest.size, "0")), "one")
-    later = Saved(str(path), shard.write(path, {"state": {"epochs": 3}, "part": "one"}, {}))
+    later = SavedState(str(path), shard.write(path, {"state": {"epochs": 3}, "part": "one"}, {}))
     with pytest.raises(Refused, match="not of this version of tux"):
         load(later, "one")
 

@@ -3,7 +3,7 @@ segments of later clocks may run in between.
 """
 
 import pytest
-from support.machines.team import BY, SMALL, trained
+from support.machines.team import BY, SMALL, train_team
 from support.programs.programs import Spy
 
 from tux import Context, Edge, Program, Vertex, delta, master, mirror, total, value
@@ -56,7 +56,7 @@ class Relay(Program):
 @pytest.mark.parametrize("by", ["random", "bicut", BY])
 def test_a_second_exchange_sees_what_the_apply_before_it_has_made(slack, by):
     for delivery in range(4):
-        team = trained(Relay(), SMALL, 1, k=2, by=by, slack=slack, delivery=delivery)
+        team = train_team(Relay(), SMALL, 1, k=2, by=by, slack=slack, delivery=delivery)
         assert team.gather("item", "degree").tolist() == [1, 2, 2, 0]
         assert team.gather("user", "total").tolist() == [3, 4, 2, 0]
         for rank in range(2):
@@ -81,7 +81,7 @@ def test_a_second_exchange_sees_what_the_apply_before_it_has_made(slack, by):
 def test_first_segments_of_later_blocks_run_before_an_earlier_blocks_second():
     overtook = set()
     for delivery in range(5):
-        seen = trained(Relay(), SMALL, 1, by=BY, slack=2, delivery=delivery).program.seen
+        seen = train_team(Relay(), SMALL, 1, by=BY, slack=2, delivery=delivery).program.seen
         for rank in range(2):
             mine = [(block, segment) for worker, block, segment in seen if worker == rank]
             overtook |= {
@@ -126,7 +126,7 @@ class Steps(Program):
 @pytest.mark.parametrize("slack", [0, 1, 3])
 def test_repetitions_and_what_follows_them_keep_the_order_of_the_program(slack):
     for delivery in range(4):
-        team = trained(Steps(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
+        team = train_team(Steps(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
         for worker in team.workers:
             users = worker.tables["user"].arrays
             assert set(users["there"].tolist()) == {5} == set(users["seen"].tolist())
@@ -144,7 +144,7 @@ def add_one(item):
     item.x += 1
 
 
-class Masters(Program):
+class DoublingMasters(Program):
     """In each of five repetitions, masters double a number and then add 1 to it."""
 
     user = Vertex()
@@ -160,5 +160,5 @@ class Masters(Program):
 @pytest.mark.parametrize("slack", [0, 1, 4])
 def test_masters_keep_the_order_of_the_program(slack):
     for delivery in range(4):
-        team = trained(Masters(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
+        team = train_team(DoublingMasters(), SMALL, 1, by=BY, slack=slack, delivery=delivery, k=2)
         assert set(team.gather("item", "x")[:3].tolist()) == {31}

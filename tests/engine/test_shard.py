@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from tux.base.errors import DataError, DiskError, ProgramError
 from tux.engine import shard
-from tux.engine.shard import ALIGNED, MAGIC, Digest, hashed, read, write
+from tux.engine.shard import ALIGNED, MAGIC, Digest, hash_bytes, read, write
 
 DTYPES = st.one_of(
     hnp.boolean_dtypes(),
@@ -39,7 +39,7 @@ HEADS = st.dictionaries(
 
 
 @st.composite
-def strided(draw):
+def strided_arrays(draw):
     """Draw an array with any strides: transposed, reversed, with gaps, or repeated."""
     array = draw(hnp.arrays(draw(DTYPES), draw(SHAPES)))
     array = array.transpose(draw(st.permutations(range(array.ndim))))
@@ -48,12 +48,12 @@ def strided(draw):
     return np.broadcast_to(array, (2, *array.shape)) if draw(st.booleans()) else array
 
 
-def same(a, b):
+def same_bits(a, b):
     """Return whether two arrays are of one dtype and shape and have the same bits."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def small(folder):
+def write_small_shard(folder):
     """Return a small file, what is in it, and its digest."""
     arrays = {
         "a": np.arange(5, dtype=np.float16),
@@ -65,14 +65,14 @@ def small(folder):
 
 
 @settings(max_examples=40, deadline=None)
-@given(head=HEADS, arrays=st.dictionaries(TEXTS, strided(), max_size=3))
+@given(head=HEADS, arrays=st.dictionaries(TEXTS, strided_arrays(), max_size=3))
 def test_what_is_written_is_read(tmp_path_factory, head, arrays):
     path = tmp_path_factory.mktemp("shards") / "w.shard"
     digest = write(path, head, arrays)
     found = read(path, digest)
     found.check()
     assert found.head == head and list(found) == list(arrays)
-    assert all(same(found[name], array) for name, array in arrays.items())
+    assert all(same_bits(found[name], array) for name, array in arrays.items())
     assert digest.size == path.stat().st_size and digest.size % ALIGNED == 0
 
 
@@ -91,12 +91,12 @@ def test_arrays_larger_than_a_piece(tmp_path, monkeypatch, array):
     monkeypatch.setattr(shard, "PIECE", 64)
     found = read(tmp_path / "w", write(tmp_path / "w", {}, {"x": array, "y": array}))
     found.check()
-    assert same(found["x"], array) and same(found["y"], array)
+    assert same_bits(found["x"], array) and same_bits(found["y"], array)
     assert max(len(piece) for piece in shard._pieces(array)) <= 64
 
 
 def test_an_array_read_cannot_be_written(tmp_path):
-    path, arrays, digest = small(tmp_path)
+    path, arrays, digest = write_small_shard(tmp_path)
     for array in read(path, digest).values():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 
 @contextmanager
-def flipped(number, bit):
+def flip_bit(number, bit):
     """Change one bit of an open file for as long as the context lasts."""
     (before,) = os.pread(number, 1, bit // 8)
     os.pwrite(number, bytes([before ^ 1 << bit % 8]), bit // 8)
@@ -153,12 +153,12 @@ def test_every_flipped_bit_is_found(tmp_path):
     with open(path, "r+b", buffering=0) as file:
         for bit in range(8 * digest.size):
             with (
-                flipped(file.fileno(), bit),
+                flip_bit(file.fileno(), bit),
                 pytest.raises(DataError, match=r"w\.shard of a checkpoint is damaged"),
             ):
                 read(path, digest).check()
             if bit % 8 == 0:
-                with flipped(file.fileno(), bit), pytest.raises(DataError):
+                with flip_bit(file.fileno(), bit), pytest.raises(DataError):
                     list(read(path, digest).values())
     assert len(read(path, digest)) == 2
 
@@ -171,13 +171,13 @@ def test_flipped_bits_of_a_larger_file_are_found(tmp_path):
     digest = write(path, {}, arrays)
     with open(path, "r+b", buffering=0) as file:
         for bit in rng.integers(0, 8 * digest.size, 1000).tolist():
-            with flipped(file.fileno(), bit), pytest.raises(DataError):
+            with flip_bit(file.fileno(), bit), pytest.raises(DataError):
                 read(path, digest).check()
     read(path, digest).check()
 
 
 def test_a_file_cut_off_anywhere_is_found(tmp_path):
-    path, _, digest = small(tmp_path)
+    path, _, digest = write_small_shard(tmp_path)
     content = path.read_bytes()
     for size in range(len(content)):
         path.write_bytes(content[:size])
@@ -189,7 +189,7 @@ def test_a_file_cut_off_anywhere_is_found(tmp_path):
 
 
 def test_a_file_that_shrinks_or_goes_while_it_is_read_is_found(tmp_path):
-    path, _, digest = small(tmp_path)
+    path, _, digest = write_small_shard(tmp_path)
     found = read(path, digest)
     os.truncate(path, digest.size - ALIGNED)
     for look in (found.check, lambda: found["d"]):
@@ -254,7 +254,7 @@ def test_a_head_that_lies_takes_no_memory(tmp_path, lie):
     opening = opening.ljust(-(-len(opening) // ALIGNED) * ALIGNED, b"\0")
     (tmp_path / "w").write_bytes(opening + bytes(64))
     with pytest.raises(DataError, match="w of a checkpoint is damaged"):
-        read(tmp_path / "w", Digest(len(opening) + 64, hashed(opening)))
+        read(tmp_path / "w", Digest(len(opening) + 64, hash_bytes(opening)))
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_head_that_lies_takes_no_memory(tmp_path, lie):
 def test_a_file_of_another_kind_is_refused(tmp_path, content):
     (tmp_path / "w").write_bytes(content)
     with pytest.raises(DataError, match=re.escape("w of a checkpoint is damaged")):
-        read(tmp_path / "w", Digest(len(content), hashed(content)))
+        read(tmp_path / "w", Digest(len(content), hash_bytes(content)))
 
 
 def test_one_name_for_two_arrays_is_refused(tmp_path):
@@ -274,4 +274,4 @@ def test_one_name_for_two_arrays_is_refused(tmp_path):
     opening = opening.ljust(-(-len(opening) // ALIGNED) * ALIGNED, b"\0")
     (tmp_path / "w").write_bytes(opening + bytes(128))
     with pytest.raises(DataError):
-        read(tmp_path / "w", Digest(len(opening) + 128, hashed(opening)))
+        read(tmp_path / "w", Digest(len(opening) + 128, hash_bytes(opening)))

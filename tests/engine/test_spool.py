@@ -13,7 +13,7 @@ import pytest
 
 from tux.base.errors import DataError, DiskError, Refused
 from tux.engine import shard, spool
-from tux.engine.segments import check, of_shard
+from tux.engine.segments import check, segments_of_shard
 from tux.engine.spool import Scratch, Spool, SpooledLists
 
 N, ROUNDS = 23, 3
@@ -27,7 +27,7 @@ def lists_of(number, vertices):
     return {name: rows[vertices].astype(np.int32) for name, rows in every.items()}
 
 
-def written(home, block=5):
+def write_spools(home, block=5):
     """Write a file for each worker, in memory, as workers do; `home` (N,) is the worker of each
     vertex.
     """
@@ -39,7 +39,7 @@ def written(home, block=5):
             for low in range(0, N, block):
                 here = mine[(mine >= low) & (mine < low + block)]
                 spooled.append(here, lists_of(number, here))
-        assert spooled.flushed() is file
+        assert spooled.flush() is file
     return files
 
 
@@ -51,7 +51,7 @@ ORDERS = {"page": np.random.default_rng(0).permutation(N), "other": np.arange(3)
 def test_all_workers_files_are_one(monkeypatch, workers, piece):
     monkeypatch.setattr(spool, "PIECE", piece)
     home = np.random.default_rng(workers).integers(0, workers, N)
-    spooled = SpooledLists(written(np.append(home[:-1], workers - 1)), ORDERS)
+    spooled = SpooledLists(write_spools(np.append(home[:-1], workers - 1)), ORDERS)
     assert spooled.head.over == "page" and spooled.order is ORDERS["page"]
     pieces = list(spooled.pieces())
     assert (len(pieces) > 3) == (piece < 1000)
@@ -67,9 +67,9 @@ def test_files_are_read_by_their_paths(tmp_path):
     spooled = Spool("page", WIDTHS, Scratch(partial(open, tmp_path / "here", "wb+")))
     for _ in range(2):
         spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
-    size = spooled.flushed().tell()
-    spooled.flushed().close()
-    with SpooledLists.of([[(tmp_path / "here", size)]], ORDERS) as lists:
+    size = spooled.flush().tell()
+    spooled.flush().close()
+    with SpooledLists.from_files([[(tmp_path / "here", size)]], ORDERS) as lists:
         assert lists.rounds == 2
     assert all(file.closed for file in lists.files)
 
@@ -77,11 +77,11 @@ def test_files_are_read_by_their_paths(tmp_path):
 def test_nothing_is_written_where_no_file_is_wanted():
     spooled = Spool("page", WIDTHS, None)
     spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
-    assert spooled.flushed() is None
+    assert spooled.flush() is None
 
 
 def files_with(change):
-    files = written(np.arange(N) % 2)
+    files = write_spools(np.arange(N) % 2)
     raw = bytearray(files[1].getvalue())
     return [files[0], io.BytesIO(change(raw, raw.index(b"\n") + 1))]
 
@@ -117,7 +117,7 @@ def test_damage_is_noticed(change):
 
 
 def test_a_file_that_shrinks_is_noticed():
-    files = written(np.zeros(N, int))
+    files = write_spools(np.zeros(N, int))
     spooled = SpooledLists(files, ORDERS)
     files[0].truncate(len(files[0].getvalue()) - 3)
     with pytest.raises(Refused, match="damaged"):
@@ -126,7 +126,7 @@ def test_a_file_that_shrinks_is_noticed():
 
 def test_an_unknown_type_is_refused():
     with pytest.raises(Refused):
-        SpooledLists(written(np.zeros(N, int)), {"other": np.arange(N)})
+        SpooledLists(write_spools(np.zeros(N, int)), {"other": np.arange(N)})
 
 
 def test_a_full_disk_is_told():
@@ -139,14 +139,14 @@ def test_a_full_disk_is_told():
     with pytest.raises(DiskError):
         Spool("page", WIDTHS, Scratch(partial(open, "/nowhere/lists", "wb"))).append(*rows)
     with pytest.raises(DiskError):
-        SpooledLists.of([[(Path("/nowhere/lists"), 1)]], ORDERS)
+        SpooledLists.from_files([[(Path("/nowhere/lists"), 1)]], ORDERS)
 
 
 # ---- as a part of states
 
 
-def kept(folder, segments=(), start=b"1"):
-    spooled = Spool("page", WIDTHS, Scratch.kept(folder, 0, start))
+def open_spool(folder, segments=(), start=b"1"):
+    spooled = Spool("page", WIDTHS, Scratch.in_folder(folder, 0, start))
     spooled.go_on(segments)
     return spooled
 
@@ -161,17 +161,17 @@ def content(spooled):
 def test_whoever_goes_on_writes_behind_the_lists_of_a_state(tmp_path, begun):
     """The one before has written more, which is not read."""
     every = np.arange(N, dtype=np.int32)
-    first, states = kept(tmp_path), []
+    first, states = open_spool(tmp_path), []
     for number in range(ROUNDS):
         states.append(first.segments())
         first.append(every, lists_of(number, every))
     states.append(first.segments())
-    whole = Path(first.flushed().name).read_bytes()
+    whole = Path(first.flush().name).read_bytes()
     for each in states:
         check(tmp_path, each)
     assert [len(each) for each in states] == [0, 1, 1, 1]
 
-    second = kept(tmp_path, states[begun], b"2")
+    second = open_spool(tmp_path, states[begun], b"2")
     assert second.segments() == states[begun]
     for number in range(begun, ROUNDS):
         second.append(every, lists_of(number, every))
@@ -184,7 +184,7 @@ def test_whoever_goes_on_writes_behind_the_lists_of_a_state(tmp_path, begun):
 
 
 def test_a_segment_that_is_not_what_was_written_is_damaged(tmp_path):
-    spooled = kept(tmp_path)
+    spooled = open_spool(tmp_path)
     spooled.append(np.arange(N, dtype=np.int32), lists_of(0, np.arange(N)))
     segments = spooled.segments()
     spooled.file.close()
@@ -205,14 +205,14 @@ def test_no_shard_names_other_files(tmp_path):
     for named in ("x", [{"name": "../0000-0000000000000001", "size": 1, "crc32": ""}], [{}]):
         digest = shard.write(tmp_path / "shard", {"state": {"lists": named}}, {})
         with pytest.raises(DataError, match="damaged"):
-            of_shard(shard.read(tmp_path / "shard", digest))
+            segments_of_shard(shard.read(tmp_path / "shard", digest))
 
 
 def test_what_the_disk_has_lost_is_told_each_time(tmp_path, monkeypatch):
     rows = np.arange(N, dtype=np.int32), lists_of(0, np.arange(N))
-    spooled = kept(tmp_path)
+    spooled = open_spool(tmp_path)
     spooled.append(*rows)
-    spooled.flushed()
+    spooled.flush()
 
     def fails(number):
         raise OSError(errno.EIO, "it is lost")
@@ -221,7 +221,7 @@ def test_what_the_disk_has_lost_is_told_each_time(tmp_path, monkeypatch):
         patch.setattr(os, "fsync", fails)
         with pytest.raises(DiskError, match="Input/output error"):
             spooled.sync()
-    for act in (lambda: spooled.append(*rows), spooled.segments, spooled.flushed):
+    for act in (lambda: spooled.append(*rows), spooled.segments, spooled.flush):
         with pytest.raises(DiskError, match="Input/output error"):
             act()
     spooled.file.close()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.machines.team import Team, ratings
-from support.programs.programs import PageRank, random_pairs, start
+from support.programs.programs import DanglingPageRank, random_pairs, start
 
 from tux import (
     Context,
@@ -33,7 +33,7 @@ def bits(worker):
     return [array.tobytes() for table in tables for _, array in sorted(table.arrays.items())]
 
 
-def untimed(records):
+def drop_times(records):
     """Return the records without the fields that a clock has measured."""
     return [
         {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}
@@ -48,7 +48,7 @@ class Keeping:
         self.at, self.send, self.workers = at, send, workers
         self.states, self.marks, self.reached = {}, [], []
 
-    def of(self, rank):
+    def marks_for(self, rank):
         """Return the object that worker `rank` is given."""
         return OfWorker(self, rank)
 
@@ -67,7 +67,7 @@ class OfWorker:
     def __init__(self, keeping, rank):
         self.keeping, self.rank = keeping, rank
 
-    def wanted(self, mark, epoch):
+    def keeps_state(self, mark, epoch):
         self.keeping.marks.append((mark, epoch))
         return mark == self.keeping.at
 
@@ -78,13 +78,13 @@ class OfWorker:
         yield from self.keeping.all_have(self.keeping.states)
 
 
-def alone(make, edges, test, epochs, *, state=None, marks=None, **options):
+def train_alone(make, edges, test, epochs, *, state=None, marks=None, **options):
     worker = start(make(), edges, test, jit=False, **options)
     training = Training(worker)
     training.marks = marks.of(0) if marks else None
     if state is not None:
         training.resume(state)
-    return worker, untimed(training.epochs(epochs))
+    return worker, drop_times(training.epochs(epochs))
 
 
 def learn(user, item, rating, tau, p, rng):
@@ -122,7 +122,7 @@ def tell(tau):
     tau.error = tau.judged
 
 
-class Ratings(Program):
+class RatingsWithState(Program):
     """Both ends changed in place, a field of edges, a delta, a field of masters, and totals that
     wait for the end of the epoch.
     """
@@ -162,7 +162,7 @@ def count(item):
     item.visits += 1
 
 
-class Again(Ratings):
+class Again(RatingsWithState):
     """Stages that are repeated: there are marks at the ends of epochs only."""
 
     def stages(self):
@@ -171,11 +171,11 @@ class Again(Ratings):
 
 def marks_of(make, edges, test, epochs):
     keeping = Keeping(-1)
-    worker, records = alone(make, edges, test, epochs, marks=keeping)
+    worker, records = train_alone(make, edges, test, epochs, marks=keeping)
     return worker, records, keeping.marks
 
 
-def few():
+def few_ratings():
     return ratings(m=60, users=12, items=9)
 
 
@@ -184,46 +184,49 @@ def links():
     return from_arrays(src, dst, ends=("page", "page")), None
 
 
-@pytest.mark.parametrize(("make", "make_data"), [(Ratings, few), (Again, few), (PageRank, links)])
+@pytest.mark.parametrize(
+    ("make", "make_data"),
+    [(RatingsWithState, few_ratings), (Again, few_ratings), (DanglingPageRank, links)],
+)
 def test_a_run_goes_on_from_any_mark_as_if_it_had_not_stopped(make, make_data):
     edges, test = make_data()
     worker, records, marks = marks_of(make, edges, test, 3)
     assert [epoch for _, epoch in marks if epoch] == [1, 2, 3]
-    assert (len(marks) > 3) == (make is Ratings)
+    assert (len(marks) > 3) == (make is RatingsWithState)
     for mark, _ in marks:
         keeping = Keeping(mark)
-        kept, told = alone(make, edges, test, 3, marks=keeping)
+        kept, told = train_alone(make, edges, test, 3, marks=keeping)
         assert bits(kept) == bits(worker) and told == records  # keeping changes nothing
         state = keeping.states[0]
-        other, rest = alone(make, edges, test, 3, state=state)
+        other, rest = train_alone(make, edges, test, 3, state=state)
         assert bits(other) == bits(worker)
         assert rest == records[state.head.epoch :]
 
 
-def together(make, edges, test, *, slack, k, states=None, at=-1):
+def train_team(make, edges, test, *, slack, k, states=None, at=-1):
     team = Team(make(), edges, test, k=k, slack=slack, delivery=7)
     trainings = [Training(worker) for worker in team.workers]
     keeping = Keeping(at, team.cluster.send, k)
     for rank, training in enumerate(trainings):
-        training.marks = keeping.of(rank)
+        training.marks = keeping.marks_for(rank)
         if states is not None:
             training.resume(states[rank])
     team.cluster.finish(
         {rank: team._steps(rank, each, 3, {}) for rank, each in enumerate(trainings)}
     )
-    return [*map(bits, team.workers)], [*map(untimed, team.records)], keeping
+    return [*map(bits, team.workers)], [*map(drop_times, team.records)], keeping
 
 
 @pytest.mark.parametrize(
     ("k", "slack"), [pytest.param(2, 0, marks=pytest.mark.long), (3, 0), (2, 2)]
 )
 def test_several_workers_go_on_from_any_mark(k, slack):
-    edges, test = few()
-    held, records, keeping = together(Ratings, edges, test, slack=slack, k=k)
+    edges, test = few_ratings()
+    held, records, keeping = train_team(RatingsWithState, edges, test, slack=slack, k=k)
     for mark in sorted({mark for mark, _ in keeping.marks}):
-        kept, told, keeping = together(Ratings, edges, test, slack=slack, k=k, at=mark)
+        kept, told, keeping = train_team(RatingsWithState, edges, test, slack=slack, k=k, at=mark)
         states = [keeping.states[rank] for rank in range(k)]
-        other, rest = together(Ratings, edges, test, slack=slack, k=k, states=states)[:2]
+        other, rest = train_team(RatingsWithState, edges, test, slack=slack, k=k, states=states)[:2]
         if slack == 0:
             assert kept == held and told == records and other == held
             assert rest == [each[states[0].head.epoch :] for each in records]

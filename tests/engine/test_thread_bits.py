@@ -51,7 +51,7 @@ def bits(worker):
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
-def untimed(records):
+def drop_times(records):
     """Return records without the fields that clocks have measured."""
     return [
         {
@@ -118,7 +118,7 @@ def tell(tau):
     tau.test = tau.judged
 
 
-class Ratings(Program):
+class ThreadRatings(Program):
     """Both ends, edges and totals of each kind; blocks; masters; held-out edges."""
 
     rate: float = param(0.05, "how far a rating moves its ends", low=0)
@@ -169,17 +169,17 @@ def many_ratings():
     return ratings(m=1500, users=80, items=60)
 
 
-def trained(program, edges, test=None, *, threads, epochs=2, **options):
+def train_worker(program, edges, test=None, *, threads, epochs=2, **options):
     worker = start(program, edges, test, threads=threads, **options)
-    return worker, untimed(Training(worker).epochs(epochs))
+    return worker, drop_times(Training(worker).epochs(epochs))
 
 
 def test_ratings_give_the_same_bits_for_any_number_of_threads(shares, many_ratings):
-    worker, records = trained(Ratings(), *many_ratings, threads=1)
+    worker, records = train_worker(ThreadRatings(), *many_ratings, threads=1)
     assert shares == [] and records[-1]["rmse"] > 0
     for threads in (2, 3, 8):
         shares.clear()
-        other, told = trained(Ratings(), *many_ratings, threads=threads)
+        other, told = train_worker(ThreadRatings(), *many_ratings, threads=threads)
         assert bits(other) == bits(worker) and told == records
         assert len(shares) >= 8 and min(shares) > 1
 
@@ -188,10 +188,10 @@ def test_runs_of_tiles_give_the_same_bits_for_any_number_of_threads(
     shares, many_ratings, monkeypatch
 ):
     monkeypatch.setattr(layout, "LAST_LEVEL_BYTES", 0)  # as if the rows were too many for it
-    worker, records = trained(Ratings(), *many_ratings, threads=1)
+    worker, records = train_worker(ThreadRatings(), *many_ratings, threads=1)
     for threads in (2, 3, 8):
         shares.clear()
-        other, told = trained(Ratings(), *many_ratings, threads=threads)
+        other, told = train_worker(ThreadRatings(), *many_ratings, threads=threads)
         assert bits(other) == bits(worker) and told == records
         assert shares and min(shares) > 1
 
@@ -199,13 +199,13 @@ def test_runs_of_tiles_give_the_same_bits_for_any_number_of_threads(
 @pytest.mark.parametrize(("slack", "by"), [(0, "bicut"), (2, "bicut"), (0, "random")])
 def test_two_workers_of_several_threads(shares, many_ratings, slack, by):
     teams = [
-        Team(Ratings(), *many_ratings, by=by, slack=slack, jit=True, threads=threads).train(2)
+        Team(ThreadRatings(), *many_ratings, by=by, slack=slack, jit=True, threads=threads).train(2)
         for threads in (1, 2, 8)
     ]
     assert shares
     for team in teams[1:]:
         assert [*map(bits, team.workers)] == [*map(bits, teams[0].workers)]
-        assert [*map(untimed, team.records)] == [*map(untimed, teams[0].records)]
+        assert [*map(drop_times, team.records)] == [*map(drop_times, teams[0].records)]
 
 
 # ---- one vertex type: loops, vertices with their edges, copies of shared fields
@@ -242,7 +242,7 @@ def publish(tau):
     tau.way = tau.walked + tau.held
 
 
-class Pages(Program):
+class ThreadPages(Program):
     page = Vertex(rank=value("f8"), leaving=delta("i4"), entering=delta("f8"), near=mirror("f8"))
     link = Edge("page", "page", weight=data("f4"), seen=mirror("i4"))
     tau = Context(
@@ -272,18 +272,19 @@ def pages(m=900, n=70):
 
 def test_one_vertex_type_with_loops_and_copies_of_shared_fields(shares):
     edges = pages()
-    worker, _ = trained(Pages(), edges, threads=1)
+    worker, _ = train_worker(ThreadPages(), edges, threads=1)
     assert worker.tau.counts.sum() == 2 * 70 and worker.tau.way != 0
     for threads in (2, 8):
         shares.clear()
-        other, _ = trained(Pages(), edges, threads=threads)
+        other, _ = train_worker(ThreadPages(), edges, threads=threads)
         assert bits(other) == bits(worker)
         assert len(shares) >= 6
 
 
 def test_copies_of_shared_fields_on_two_workers(shares):
     teams = [
-        Team(Pages(), pages(), slack=1, jit=True, threads=threads).train(2) for threads in (1, 3)
+        Team(ThreadPages(), pages(), slack=1, jit=True, threads=threads).train(2)
+        for threads in (1, 3)
     ]
     assert [*map(bits, teams[0].workers)] == [*map(bits, teams[1].workers)] and shares
     assert [worker.tau.counts.tolist() for worker in teams[0].workers] == [
@@ -315,13 +316,13 @@ def feel(page, edges, out, rng):
         out[1] += edge.page.heat
 
 
-class Everywhere(Graph):
+class UndirectedLinks(Graph):
     def topology(self, program):
         return "undirected"
 
 
-class Walks(Program):
-    input = Everywhere()
+class ThreadWalks(Program):
+    input = UndirectedLinks()
     page = Vertex(heat=shared("f4", init=uniform()), remote=True)
     link = Edge("page", "page")
 
@@ -332,14 +333,14 @@ class Walks(Program):
 def test_lists_are_the_same_for_any_number_of_threads(shares):
     src, dst = random_pairs(400, 400, 1500, seed=5)
     edges = from_arrays(src, dst, ends=("page", "page"))
-    worker, _ = trained(Walks(), edges, threads=1)
+    worker, _ = train_worker(ThreadWalks(), edges, threads=1)
     for threads in (2, 8):
         shares.clear()
-        other, _ = trained(Walks(), edges, threads=threads)
+        other, _ = train_worker(ThreadWalks(), edges, threads=threads)
         assert bits(other) == bits(worker) and shares
 
 
-class Guesses(Ratings):
+class Guesses(ThreadRatings):
     """Scores of held-out ratings, one by one or by user."""
 
     def stages(self):

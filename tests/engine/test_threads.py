@@ -32,7 +32,7 @@ def test_each_thread_has_its_part():
     assert sorted(parts) == sorted([*range(5)] * 3)
 
 
-class Broken(Exception):
+class WorkFails(Exception):
     pass
 
 
@@ -42,11 +42,11 @@ def test_the_others_are_stopped_when_one_fails(broken):
 
     def part(number):
         if number == broken:
-            raise Broken
+            raise WorkFails
         assert stopped.wait(LIMIT)
         ended.append(number)
 
-    with pytest.raises(Broken):
+    with pytest.raises(WorkFails):
         threads.run(part, stopped.set)
     assert sorted(ended) == sorted({0, 1, 2, 3} - {broken})
     threads.run(ended.append, stopped.set)
@@ -114,12 +114,12 @@ def test_ctrl_c_at_any_moment_leaves_no_thread_at_work():
 
 
 def test_a_thread_that_cannot_be_started_is_told(monkeypatch):
-    def refused(self):
+    def refuse_start(self):
         raise RuntimeError("can't start new thread")
 
     threads = Threads(3)
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", refused)
+        patch.setattr(threading.Thread, "start", refuse_start)
         with pytest.raises(TuxError, match="thread 2 of 3 cannot be started") as raised:
             threads.run(print, print)
     assert "--threads" in raised.value.do
@@ -162,7 +162,7 @@ def jostle(user, item, rating, tau, rng):
     tau.sum += user.bias
 
 
-def beyond(user, tau):
+def write_beyond(user, tau):
     user.done += 1
     user.pair[2 if user.id == tau.wrong else 1] += 1
 
@@ -189,16 +189,16 @@ LEFT, RIGHT = random_pairs(300, 200, 3000)
 EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=LEFT.astype("f4") % 7)
 
 
-def ready(stage, threads, *, check=False, **values):
+def make_ready(stage, threads, *, check=False, **values):
     """Return a worker, and the steps of a stage that has run once."""
     worker = start(Trouble(), EDGES, threads=threads, check=check)
     steps = worker.prepare([stage])
     worker.run(steps)
-    told(worker, **values)
+    set_context(worker, **values)
     return worker, steps
 
 
-def told(worker, **values):
+def set_context(worker, **values):
     """Set values of the context, as other stages would have."""
     for name, x in values.items():
         worker.tables["tau"].arrays[name][...] = x
@@ -208,20 +208,20 @@ def only_first(numbers):
     """Return a `Threads.run` in which only threads of these numbers work until one has failed."""
     run = Threads.run
 
-    def limited(self, work, stop):
+    def run_first_numbers(self, work, stop):
         failed = threading.Event()
 
         def part(number):
             assert number in numbers or failed.wait(LIMIT)
             work(number)
 
-        def both():
+        def stop_both():
             stop()
             failed.set()
 
-        run(self, part, both)
+        run(self, part, stop_both)
 
-    return limited
+    return run_first_numbers
 
 
 STAGES = {along: Exchange(along), each: Exchange(None, enter=each)}
@@ -230,19 +230,19 @@ STAGES = {along: Exchange(along), each: Exchange(None, enter=each)}
 @pytest.mark.parametrize("numbers", [{0}, {1, 2, 3}, {0, 1, 2, 3}], ids=str)
 @pytest.mark.parametrize("udf", STAGES, ids=lambda udf: udf.__name__)
 def test_a_raise_in_any_thread_is_told_and_ends_all(shares, monkeypatch, udf, numbers):
-    worker, steps = ready(STAGES[udf], 4)
+    worker, steps = make_ready(STAGES[udf], 4)
     rows, known = worker.tables["user"].arrays["done"], udf.__code__
     for wrong in range(0, 300, 23):
         with monkeypatch.context() as patch:
             patch.setattr(Threads, "run", only_first(numbers))
-            told(worker, wrong=wrong)
+            set_context(worker, wrong=wrong)
             with pytest.raises(ProgramError, match="that one") as raised:
                 worker.run(steps)
         left = rows.copy()
         file, _, line = raised.value.where.rpartition(":")
         assert file == known.co_filename
         assert 0 <= int(line) - known.co_firstlineno < 5
-        told(worker, wrong=-1)
+        set_context(worker, wrong=-1)
         assert np.array_equal(rows, left)
         shares.clear()
         worker.run(steps)
@@ -250,26 +250,26 @@ def test_a_raise_in_any_thread_is_told_and_ends_all(shares, monkeypatch, udf, nu
 
 
 def test_an_index_out_of_bounds_in_any_thread_is_told(shares, monkeypatch):
-    worker, steps = ready(Exchange(None, enter=beyond), 3, check=True)
+    worker, steps = make_ready(Exchange(None, enter=write_beyond), 3, check=True)
     for numbers in ({0}, {1}, {0, 1, 2}):
         with monkeypatch.context() as patch:
             patch.setattr(Threads, "run", only_first(numbers))
-            told(worker, wrong=200)
+            set_context(worker, wrong=200)
             with pytest.raises(ProgramError, match="index 2 is out of bounds for") as raised:
                 worker.run(steps)
-            assert raised.value.where.endswith(f"{beyond.__code__.co_firstlineno + 2}")
-        told(worker, wrong=-1)
+            assert raised.value.where.endswith(f"{write_beyond.__code__.co_firstlineno + 2}")
+        set_context(worker, wrong=-1)
         worker.run(steps)
 
 
 def test_after_a_raise_no_item_begins(shares, monkeypatch):
     """The other threads come when one has failed in the first item."""
-    worker, steps = ready(STAGES[each], 4)
+    worker, steps = make_ready(STAGES[each], 4)
     first = worker.graph.vertices["user"].order[0]
     rows = worker.tables["user"].arrays["done"]
     before = rows.copy()
     monkeypatch.setattr(Threads, "run", only_first({2}))
-    told(worker, wrong=first)
+    set_context(worker, wrong=first)
     with pytest.raises(ProgramError, match="that one"):
         worker.run(steps)
     assert np.flatnonzero(rows != before).tolist() == [0]
@@ -277,7 +277,7 @@ def test_after_a_raise_no_item_begins(shares, monkeypatch):
 
 @pytest.mark.parametrize("wrong", [0, 150, 299])
 def test_rows_rest_after_ctrl_c(shares, wrong):
-    worker, steps = ready(Exchange(None, enter=dwell), 3, spin=10**8, wrong=wrong)
+    worker, steps = make_ready(Exchange(None, enter=dwell), 3, spin=10**8, wrong=wrong)
     main = threading.get_ident()
     timer = threading.Timer(0.02, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
@@ -290,14 +290,14 @@ def test_rows_rest_after_ctrl_c(shares, wrong):
     timer.join()
     time.sleep(0.05)
     assert np.array_equal(rows, left)
-    told(worker, wrong=-1)
+    set_context(worker, wrong=-1)
     worker.run(steps)
     assert (rows > left).all()
 
 
 def test_threads_that_take_their_time_at_random(shares):
-    serial, plan = ready(Exchange(jostle), 1, spin=300)
-    worker, steps = ready(Exchange(jostle), 8, spin=300)
+    serial, plan = make_ready(Exchange(jostle), 1, spin=300)
+    worker, steps = make_ready(Exchange(jostle), 8, spin=300)
     for each in (serial, worker):
         assert each.tables["user"].arrays["bias"].any()
     for _ in range(200):
@@ -318,7 +318,7 @@ def test_threads_that_take_their_time_at_random(shares):
 @pytest.mark.parametrize("fails", [False, True])
 def test_threads_end_with_their_worker(shares, monkeypatch, fails):
     before = {*threading.enumerate()}
-    worker, steps = ready(STAGES[each], 3, wrong=7 if fails else -1)
+    worker, steps = make_ready(STAGES[each], 3, wrong=7 if fails else -1)
     if fails:
         monkeypatch.setattr(Threads, "run", only_first({2}))
         with pytest.raises(ProgramError, match="that one"):
@@ -335,7 +335,7 @@ def test_threads_end_with_their_worker(shares, monkeypatch, fails):
 
 
 def test_another_thread_runs_kernels_alone(shares):
-    worker, steps = ready(STAGES[each], 3)
+    worker, steps = make_ready(STAGES[each], 3)
     shares.clear()
     with ThreadPoolExecutor(1) as other:
         other.submit(worker.run, steps).result()

@@ -17,7 +17,7 @@ from tux.engine.threads import Threads
 from tux.engine.timeline import INTERVAL, KINDS, SAMPLES, SPANS, Sample, until_next
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.stages import Apply, Exchange, MiniBatch
 
 
@@ -29,7 +29,7 @@ def keep(item):
     item.seen += item.n
 
 
-class Count(Program):
+class ItemDegrees(Program):
     """Degrees of items, in several clocks an epoch."""
 
     user = Vertex()
@@ -40,7 +40,7 @@ class Count(Program):
         return [MiniBatch(Exchange(count, over="item"), Apply("item", keep), over="item", blocks=4)]
 
 
-def sampled(team, epochs):
+def collect_samples(team, epochs):
     """Train a team, and return the samples of each worker."""
     told = [[] for _ in team.workers]
     for worker, samples in zip(team.workers, told, strict=True):
@@ -62,12 +62,12 @@ def always(monkeypatch):
 
 @pytest.mark.usefixtures("always")
 def test_samples_have_all_that_workers_do():
-    team = Team(Count(), ratings()[0], k=3, slack=1)
-    told = sampled(team, 3)
+    team = Team(ItemDegrees(), ratings()[0], k=3, slack=1)
+    told = collect_samples(team, 3)
     for worker, samples in zip(team.workers, told, strict=True):
         assert len(samples) > 3 * 4
         assert sum(each.edges for each in samples) == worker.edges_visited
-        assert sum(total(samples, "sent")) == sum(worker.sent().values())
+        assert sum(total(samples, "sent")) == sum(worker.total_sent().values())
         assert total(samples, "sent")[worker.rank] == 0
         assert sum(total(samples, "stale")) == worker.all_clocks
         assert len(samples[0].stale) == 2
@@ -82,8 +82,8 @@ def test_samples_have_all_that_workers_do():
 @pytest.mark.usefixtures("always")
 def test_the_first_sample_tells_what_a_worker_holds():
     edges = ratings()[0]
-    team = Team(Count(), edges, k=3)
-    held = [samples[0].held for samples in sampled(team, 1)]
+    team = Team(ItemDegrees(), edges, k=3)
+    held = [samples[0].held for samples in collect_samples(team, 1)]
     assert sum(each.edges for each in held) == len(edges)
     for name, ids in edges.ids.items():
         assert sum(each.masters[name] for each in held) == len(ids)
@@ -96,17 +96,17 @@ def test_bytes_of_pulled_rows_have_their_sender():
     left, right = random_pairs(20, 20, 60, seed=1)
     edges = from_arrays(left, right, ends=("node", "node"))
     team = Team(DeepWalk(dimensions=4, num_walks=1, walk_length=4, window=2), edges, k=2)
-    told = sampled(team, 1)
+    told = collect_samples(team, 1)
     for worker, samples in zip(team.workers, told, strict=True):
         pulled = [each for each in samples if each.pulled]
         assert pulled and total(pulled, "pulled")[worker.rank] == 0
         both = sum(total(samples, "sent")) + sum(total(pulled, "pulled"))
-        assert both == sum(worker.sent().values())
+        assert both == sum(worker.total_sent().values())
 
 
 def test_spans_are_kept_in_rings(always, all_threads):
     train, _ = ratings()
-    worker = Worker(Count(), Graph.whole(Count(), train, None, 0), threads=2)
+    worker = Worker(ItemDegrees(), LocalGraph.whole(ItemDegrees(), train, None, 0), threads=2)
     samples = []
     training = Training(worker)
     for _ in range(2 * SPANS):
@@ -142,7 +142,7 @@ def test_samples_become_rarer():
 
 
 def test_without_a_listener_there_are_no_samples():
-    team = Team(Count(), ratings()[0], k=2).train(1)
+    team = Team(ItemDegrees(), ratings()[0], k=2).train(1)
     for worker in team.workers:
         worker.timeline.look()
         worker.timeline.end()

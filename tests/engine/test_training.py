@@ -23,7 +23,7 @@ EDGES = from_arrays(["ann", "bob", "bob"], [1, 2, 3], ends=("user", "item"))
 HELD = EdgeData.of(("user", "item"), ["cyd"], [3], {}, against=EDGES.ids)
 
 
-class Scripted(Program):
+class ScriptedLosses(Program):
     """State that equals the number of epochs run; evaluations give the losses of a script."""
 
     user = Vertex(
@@ -73,7 +73,7 @@ def step(user):
     user.pair[1] = user.x
 
 
-def trained(program, most=20, **options):
+def train_program(program, most=20, **options):
     """Train a program. Return the training, its records, and its worker."""
     worker = start(program, EDGES, HELD, jit=False)
     training = Training(worker)
@@ -81,18 +81,18 @@ def trained(program, most=20, **options):
 
 
 def test_the_last_epoch_is_evaluated_whatever_ends_the_run():
-    class Ending(Scripted):
+    class Ending(ScriptedLosses):
         def converged(self, metrics):
             return metrics["train_loss"] <= 95
 
     program = Ending(*range(9, 0, -1))
-    _, records, _ = trained(program, every=3)
+    _, records, _ = train_program(program, every=3)
     assert program.evaluated == [3, 5] and records[-1]["loss"] == 5
 
 
 def test_one_record_an_epoch():
-    program = Scripted(5, 4, 3)
-    training, records, worker = trained(program, 3)
+    program = ScriptedLosses(5, 4, 3)
+    training, records, worker = train_program(program, 3)
     assert (
         [r["epoch"] for r in records] == [1, 2, 3]
         and program.set_up == 1
@@ -114,29 +114,29 @@ def test_one_record_an_epoch():
 
 
 def test_every_other_epoch_and_the_last_are_evaluated():
-    program = Scripted(9, 8, 7, 6, 5, 4, 3)
-    trained(program, 7, every=3)
+    program = ScriptedLosses(9, 8, 7, 6, 5, 4, 3)
+    train_program(program, 7, every=3)
     assert program.evaluated == [3, 6, 7]
 
 
 def test_an_epoch_without_evaluation_has_no_such_metric():
-    _, records, _ = trained(Scripted(9, 8, 7, 6, 5), 5, every=2)
+    _, records, _ = train_program(ScriptedLosses(9, 8, 7, 6, 5), 5, every=2)
     assert [r.get("loss") for r in records] == [None, 8, None, 6, 5] and all(
         "train_loss" in r for r in records
     )
 
 
 def test_patience_counts_evaluations():
-    _, records, worker = trained(Scripted(5, 3, 4, 3, 2, 1), patience=2)
+    _, records, worker = train_program(ScriptedLosses(5, 3, 4, 3, 2, 1), patience=2)
     assert len(records) == 4 and worker.epoch == 4  # 3 is not lower than 3
-    program = Scripted(*[9, 5, 9, 6, 9, 7, 9, 4], 1)
-    _, records, _ = trained(program, every=2, patience=2)
+    program = ScriptedLosses(*[9, 5, 9, 6, 9, 7, 9, 4], 1)
+    _, records, _ = train_program(program, every=2, patience=2)
     assert program.evaluated == [2, 4, 6] and len(records) == 6
 
 
 @pytest.mark.parametrize(("most", "options"), [(20, {"patience": 2}), (4, {"keep_best": True})])
 def test_the_model_of_the_best_epoch_is_put_back(most, options):
-    training, records, worker = trained(Scripted(5, 3, 4, 6, 2), most, **options)
+    training, records, worker = train_program(ScriptedLosses(5, 3, 4, 6, 2), most, **options)
     assert (training.best_epoch, training.best, len(records)) == (2, 3, 4)
     user = worker.tables["user"].arrays
     assert user["x"][:2].tolist() == [2, 2] and user["pair"][:2].tolist() == [[0, 2], [0, 2]]
@@ -146,7 +146,7 @@ def test_the_model_of_the_best_epoch_is_put_back(most, options):
 
 
 def test_the_best_epoch_may_be_found_again_and_again():
-    training, _, worker = trained(Scripted(9, 5, 7, 4, 6, 3, 8, 5), 8, keep_best=True)
+    training, _, worker = train_program(ScriptedLosses(9, 5, 7, 4, 6, 3, 8, 5), 8, keep_best=True)
     assert training.best_epoch == 6 and worker.tables["user"].arrays["x"][:2].tolist() == [6, 6]
 
 
@@ -183,28 +183,28 @@ def test_the_lengths_of_lists_are_put_back_with_the_lists():
 def test_the_last_epoch_is_not_copied_if_it_is_the_best(monkeypatch):
     copied = []
     monkeypatch.setattr(ModelCopy, "make", lambda copy: copied.append(copy._worker.epoch))
-    trained(Scripted(3, 4, 2), 3, keep_best=True)
+    train_program(ScriptedLosses(3, 4, 2), 3, keep_best=True)
     assert copied == [1]
 
 
 def test_the_last_evaluation_counts_too():
-    training, _, worker = trained(Scripted(9, 5, 9, 6, 4), 5, every=2, patience=3)
+    training, _, worker = train_program(ScriptedLosses(9, 5, 9, 6, 4), 5, every=2, patience=3)
     assert (training.best_epoch, training.best) == (5, 4) and worker.tables["user"].arrays["x"][
         :2
     ].tolist() == [5, 5]
 
 
 def test_a_program_may_end_the_run():
-    class Enough(Scripted):
+    class Enough(ScriptedLosses):
         def converged(self, metrics):
             return metrics["loss"] < 4
 
-    training, records, _ = trained(Enough(5, 4, 3, 2, 1))
+    training, records, _ = train_program(Enough(5, 4, 3, 2, 1))
     assert len(records) == 3 and (training.best_epoch, training.best) == (3, 3)
 
 
 def test_unless_asked_for_the_last_state_stays():
-    training, records, worker = trained(Scripted(5, 3, 4, 6, 7), 5)
+    training, records, worker = train_program(ScriptedLosses(5, 3, 4, 6, 7), 5)
     assert (
         len(records) == 5
         and worker.tables["user"].arrays["x"][:2].tolist() == [5, 5]
@@ -213,10 +213,10 @@ def test_unless_asked_for_the_last_state_stays():
 
 
 def test_a_metric_that_is_not_monitored_never_stops():
-    class Unwatched(Scripted):
+    class WithoutMonitor(ScriptedLosses):
         monitor = ""
 
-    training, records, _ = trained(Unwatched(5, 6, 7, 8), 4, patience=1)
+    training, records, _ = train_program(WithoutMonitor(5, 6, 7, 8), 4, patience=1)
     assert len(records) == 4 and training.best_epoch == 0
 
 
@@ -247,34 +247,37 @@ def spoil(field, *at, to=np.nan, epoch=2):
 )
 def test_numbers_that_stop_being_finite_are_told(field, at, to, message):
     with pytest.raises(DataError, match=message) as error:
-        trained(Scripted(*range(9), more=[spoil(field, *at, to=to)]), 5)
+        train_program(ScriptedLosses(*range(9), more=[spoil(field, *at, to=to)]), 5)
     assert "step" not in error.value.do
 
 
 def test_a_smaller_step_is_advised_where_there_is_one():
-    class Stepping(Scripted):
+    class Stepping(ScriptedLosses):
         step: float = param(1.0)
 
     with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --learning-rate"):
-        trained(Stepping(*range(9), more=[spoil("x")]), 5)
+        train_program(Stepping(*range(9), more=[spoil("x")]), 5)
 
 
 def test_infinities_that_are_declared_are_allowed():
-    _, records, worker = trained(Scripted(3, 2, 1, more=[spoil("far", to=np.inf)]), 3)
+    _, records, worker = train_program(ScriptedLosses(3, 2, 1, more=[spoil("far", to=np.inf)]), 3)
     assert len(records) == 3 and np.isinf(worker.tables["user"].arrays["far"]).all()
 
 
 def test_infinities_of_both_signs_are_told():
     with pytest.raises(DataError, match="pair became -?inf in epoch 2"):
-        trained(
-            Scripted(*range(9), more=[spoil("pair", 0, to=np.inf), spoil("pair", 1, to=-np.inf)]), 5
+        train_program(
+            ScriptedLosses(
+                *range(9), more=[spoil("pair", 0, to=np.inf), spoil("pair", 1, to=-np.inf)]
+            ),
+            5,
         )
 
 
 def test_deltas_may_be_infinite_between_epochs():
     # d starts at 0; identities of min and max are infinite
-    assert len(trained(Scripted(3, 2, 1), 3)[1]) == 3
-    trained(Scripted(3, 2, 1, more=[spoil("d", to=np.inf)]), 3)
+    assert len(train_program(ScriptedLosses(3, 2, 1), 3)[1]) == 3
+    train_program(ScriptedLosses(3, 2, 1, more=[spoil("d", to=np.inf)]), 3)
 
 
 def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
@@ -294,7 +297,7 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
 
         return Spy(run)
 
-    class Timed(Scripted):
+    class SpendsTime(ScriptedLosses):
         def setup(self):
             return [spend(1)]
 
@@ -304,7 +307,7 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
         def evaluate(self):
             return [spend(1000, "compute")]
 
-    training, records, _ = trained(Timed(), 3)
+    training, records, _ = train_program(SpendsTime(), 3)
     assert [r["seconds"] for r in records] == [11, 21, 31] and training.seconds == 31
     assert [r["compute_s"] for r in records] == [10, 10, 10] and [
         r["edges_per_second"] for r in records
@@ -312,7 +315,7 @@ def test_seconds_are_those_of_set_up_and_stages_alone(monkeypatch):
 
 
 def test_no_epochs_leave_the_initial_state():
-    class Indexing(Scripted):
+    class Indexing(ScriptedLosses):
         def converged(self, metrics):
             return metrics["train_loss"] < 0
 
@@ -323,6 +326,6 @@ def test_no_epochs_leave_the_initial_state():
             return [GlobalSync(look)]
 
     program = Indexing()
-    _, records, worker = trained(program, 0, patience=1, keep_best=True)
+    _, records, worker = train_program(program, 0, patience=1, keep_best=True)
     assert [(record["epoch"], record["clock"], record["loss"]) for record in records] == [(0, 0, 5)]
     assert program.set_up == 1 and not worker.tables["user"].arrays["x"].any()

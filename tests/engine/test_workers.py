@@ -7,9 +7,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from support.machines.team import BY, SMALL, Team, ratings, trained
+from support.machines.team import BY, SMALL, Team, ratings, train_team
 from support.oracles import oracle
-from support.programs.programs import Components, Degrees, Spy
+from support.programs.programs import ConnectedComponents, NodeDegrees, Spy
 
 from tux import (
     Context,
@@ -55,7 +55,7 @@ RATINGS, HELD = ratings()
 @pytest.mark.parametrize("delivery", [0, 1])
 def test_pagerank(k, by, delivery):
     edges = digraph("page")
-    team = trained(PageRank(damping=0.6), edges, 60, k=k, by=by, delivery=delivery)
+    team = train_team(PageRank(damping=0.6), edges, 60, k=k, by=by, delivery=delivery)
     rank = team.gather("page", "rank")
     np.testing.assert_allclose(rank, oracle.pagerank(edges, 0.6), atol=1e-8)
     assert team.agrees("page", "rank") and abs(rank.sum() - 1) < 1e-12
@@ -67,7 +67,7 @@ def test_pagerank(k, by, delivery):
 @cuts
 def test_degrees(k, by):
     edges = digraph("node")
-    team = trained(Degrees(), edges, 2, k=k, by=by, delivery=k)
+    team = train_team(NodeDegrees(), edges, 2, k=k, by=by, delivery=k)
     out, into = oracle.degrees(edges)
     assert np.array_equal(team.gather("node", "outdegree"), out) and np.array_equal(
         team.gather("node", "indegree"), into
@@ -81,9 +81,9 @@ def test_degrees(k, by):
 def test_components_by_least_labels(k, by):
     edges = digraph("node", m=45)
     expected = oracle.components(
-        edges, Team(Components(), edges, k=k, by=by).gather("node", "label")
+        edges, Team(ConnectedComponents(), edges, k=k, by=by).gather("node", "label")
     )
-    team = trained(Components(), edges, 15, k=k, by=by, delivery=k)
+    team = train_team(ConnectedComponents(), edges, 15, k=k, by=by, delivery=k)
     assert (
         np.array_equal(team.gather("node", "label"), expected) and 1 < len(np.unique(expected)) < 41
     )
@@ -147,8 +147,8 @@ class GradientMF(Program):
         return [Exchange(measure, held_out=True), GlobalSync(report_test)]
 
 
-def factorized(epochs=4, program=GradientMF, size=3, **options):
-    return trained(
+def train_factors(epochs=4, program=GradientMF, size=3, **options):
+    return train_team(
         program(**({} if program is MF else {"size": size})), RATINGS, epochs, HELD, **options
     )
 
@@ -159,28 +159,30 @@ def state(team):
 
 
 @pytest.fixture(scope="module")
-def alone():
-    return factorized(k=1)
+def team_of_one():
+    return train_factors(k=1)
 
 
 @cuts
-def test_gradients_are_those_of_one_worker(k, by, alone):
-    team = factorized(k=k, by=by, delivery=5)
+def test_gradients_are_those_of_one_worker(k, by, team_of_one):
+    team = train_factors(k=k, by=by, delivery=5)
     for name in ("loss", "test_loss"):  # unseen users and items among the held-out
-        np.testing.assert_allclose(team.history(name), alone.history(name), rtol=1e-10)
+        np.testing.assert_allclose(team.history(name), team_of_one.history(name), rtol=1e-10)
         assert all(team.history(name, rank) == team.history(name) for rank in range(k)), (
             "all workers know the same metrics"
         )
     for name in ("user", "item"):
-        np.testing.assert_allclose(team.gather(name, "f"), alone.gather(name, "f"), rtol=1e-10)
+        np.testing.assert_allclose(
+            team.gather(name, "f"), team_of_one.gather(name, "f"), rtol=1e-10
+        )
         assert team.agrees(name, "f")
     assert team.history("clock") == [4, 8, 12, 16]  # three blocks and the GlobalSync
-    assert alone.history("loss")[-1] < 0.8 * alone.history("loss")[0]
+    assert team_of_one.history("loss")[-1] < 0.8 * team_of_one.history("loss")[0]
 
 
 @pytest.mark.parametrize("program", [GradientMF, MF])
 def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
-    teams = [factorized(2, program, k=3, delivery=delivery) for delivery in (0, 0, 1, 2)]
+    teams = [train_factors(2, program, k=3, delivery=delivery) for delivery in (0, 0, 1, 2)]
     same = [
         (
             state(team),
@@ -195,10 +197,10 @@ def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     assert {record["max_staleness"] for team in teams for record in team.records[0]} == {0}
 
 
-def test_slack_2_converges_too(alone):
-    base, states = alone.history("loss"), set()
+def test_slack_2_converges_too(team_of_one):
+    base, states = team_of_one.history("loss"), set()
     for delivery in range(6):
-        team = factorized(size=1, k=3, slack=2, delivery=delivery)
+        team = train_factors(size=1, k=3, slack=2, delivery=delivery)
         assert (
             base[-1] * 0.9 < team.history("loss")[-1] < base[0] * 0.8
             and team.history("max_staleness")[-1] == 2
@@ -211,15 +213,15 @@ def test_slack_2_converges_too(alone):
     assert len(states) > 1, "at slack 2 the order of delivery is seen"
 
 
-def test_one_worker_is_fresh_at_any_slack(alone):
-    assert state(factorized(k=1, slack=4)) == state(alone)
+def test_one_worker_is_fresh_at_any_slack(team_of_one):
+    assert state(train_factors(k=1, slack=4)) == state(team_of_one)
 
 
 @pytest.mark.parametrize("by", ["random", "bicut"])
-def test_compiled_teams(by, alone):
-    team = factorized(2, k=2, by=by, jit=True)
+def test_compiled_teams(by, team_of_one):
+    team = train_factors(2, k=2, by=by, jit=True)
     for name in ("loss", "test_loss"):
-        np.testing.assert_allclose(team.history(name), alone.history(name)[:2], rtol=1e-10)
+        np.testing.assert_allclose(team.history(name), team_of_one.history(name)[:2], rtol=1e-10)
 
 
 class Still(MF):
@@ -231,8 +233,8 @@ class Still(MF):
 
 @cuts
 def test_held_out_errors_are_those_of_one_worker_for_equal_parameters(k, by):
-    (record,) = trained(Still(rank=3), RATINGS, 1, HELD, k=k, by=by, delivery=2).records[-1]
-    (single,) = trained(Still(rank=3), RATINGS, 1, HELD, k=1).records[0]
+    (record,) = train_team(Still(rank=3), RATINGS, 1, HELD, k=k, by=by, delivery=2).records[-1]
+    (single,) = train_team(Still(rank=3), RATINGS, 1, HELD, k=1).records[0]
     assert (
         record["test_rmse"] == pytest.approx(single["test_rmse"], rel=1e-6)
         and record["test_rmse"] > 0
@@ -243,7 +245,7 @@ def raise_both(user, item):
     user.x, item.x = user.x + 1, item.x + 1
 
 
-class Shared(Program):
+class SharedCounts(Program):
     """Counts edges at both ends in place, and brings the counts of one type together."""
 
     user = item = Vertex(x=shared("f8"))
@@ -256,12 +258,12 @@ class Shared(Program):
 
 def test_a_cut_type_whose_changes_nothing_brings_together_is_refused():
     with pytest.raises(ProgramError, match=r'(?s)item is cut.*item\.x.*Apply\("item"\)'):
-        trained(Shared(applied="user"), SMALL, 1, by=BY)
+        train_team(SharedCounts(applied="user"), SMALL, 1, by=BY)
     with pytest.raises(
         ProgramError, match=r'(?s)user is cut.*user\.x.*Apply\("user"\).*--partitioner bicut'
     ):
-        trained(Shared(), SMALL, 1, by=[0, 1, 0, 1, 0])
-    whole = trained(Shared(), SMALL, 2, by=BY)
+        train_team(SharedCounts(), SMALL, 1, by=[0, 1, 0, 1, 0])
+    whole = train_team(SharedCounts(), SMALL, 2, by=BY)
     assert whole.gather("user", "x").tolist() == [4, 4, 2, 0] and whole.gather(
         "item", "x"
     ).tolist() == [2, 4, 4, 0]
@@ -277,7 +279,7 @@ def test_a_number_that_is_not_finite_is_told_by_its_master():
             return [*super().stages(), Apply("item", explode)]
 
     with pytest.raises(DataError, match=r"item \d: f became inf in epoch 1"):
-        trained(Wrong(), RATINGS, 2, k=2)
+        train_team(Wrong(), RATINGS, 2, k=2)
 
 
 def grow(item):
@@ -288,7 +290,7 @@ def look(item, link):
     link.seen = item.n
 
 
-class Apart(Program):
+class LocalCounts(Program):
     """Counts epochs at each item, and reads the counts of other workers along held-out edges;
     nothing else is ever sent.
     """
@@ -319,5 +321,7 @@ def test_an_evaluation_reads_the_masters_of_its_epoch_even_if_workers_never_meet
 ):
     edges = from_arrays([0, 1, 2], [0, 1, 2], ends=("user", "item"))
     held = from_arrays([0, 1, 2], [2, 0, 1], ends=("user", "item"))
-    seen = trained(Apart(), edges, 4, held, k=3, by=[0, 1, 2], delivery=delivery).program.seen
+    seen = train_team(
+        LocalCounts(), edges, 4, held, k=3, by=[0, 1, 2], delivery=delivery
+    ).program.seen
     assert sorted(seen) == sorted([(epoch, epoch) for epoch in range(1, 5)] * 3)

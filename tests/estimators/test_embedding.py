@@ -17,10 +17,10 @@ def cliques():
 
 @pytest.fixture(scope="module")
 def model(cliques):
-    return small().fit(cliques)
+    return small_embedding().fit(cliques)
 
 
-def small(**given):
+def small_embedding(**given):
     model = DeepWalkEmbedding(
         8, num_walks=40, walk_length=10, window=3, learning_rate=0.1, random_state=0
     )
@@ -42,9 +42,9 @@ def test_graphs_in_any_form(model, cliques):
     edges = np.array(cliques.edges)
     matrix = sparse.triu(nx.to_scipy_sparse_array(cliques))
     for graph in (edges, tuple(edges.T), {"source": edges[:, 0], "target": edges[:, 1]}, matrix):
-        assert np.array_equal(small().fit_transform(graph), model.embedding_)
+        assert np.array_equal(small_embedding().fit_transform(graph), model.embedding_)
     names = np.array([f"n{number:02}" for number in range(12)])
-    named = small().fit(names[edges])
+    named = small_embedding().fit(names[edges])
     assert named.node_ids_.tolist() == names.tolist()
     assert np.array_equal(named.embedding_, model.embedding_)
 
@@ -53,6 +53,6 @@ def test_graphs_in_any_form(model, cliques):
 def test_weights(cliques):
     edges = np.array(cliques.edges)
     weights = np.where(edges.sum(axis=1) == 11, 1e-6, 1.0)  # of the one edge between the two
-    small(weighted=True).fit((*edges.T, weights))
-    heavy = small(weighted=True).fit((*edges.T, weights))
+    small_embedding(weighted=True).fit((*edges.T, weights))
+    heavy = small_embedding(weighted=True).fit((*edges.T, weights))
     assert set(heavy.similar(5, 5)["similar"].tolist()) == set(range(5))

@@ -31,10 +31,10 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def model(ratings):
-    return small().fit(ratings)
+    return small_factorization().fit(ratings)
 
 
-def small(**given):
+def small_factorization(**given):
     return MatrixFactorization(4, reg=0.001, max_iter=40, random_state=3).set_params(**given)
 
 
@@ -71,16 +71,16 @@ def test_ratings_in_any_form(model, ratings):
         (frame[["user", "item"]], frame["rating"]),
     ]
     for form in forms:
-        assert np.array_equal(small().fit(*form).user_factors_, model.user_factors_)
+        assert np.array_equal(small_factorization().fit(*form).user_factors_, model.user_factors_)
         assert model.score(*form) == model.score(ratings)
     with pytest.warns(UserWarning, match="columns that are not used: timestamp"):
-        assert np.array_equal(small().fit(mixed).user_factors_, model.user_factors_)
+        assert np.array_equal(small_factorization().fit(mixed).user_factors_, model.user_factors_)
     for library in ("polars", "pyarrow"):
         found = pytest.importorskip(library)
         table = found.DataFrame(named) if library == "polars" else found.table(named)
-        assert np.array_equal(small().fit(table).user_factors_, model.user_factors_)
+        assert np.array_equal(small_factorization().fit(table).user_factors_, model.user_factors_)
     matrix = sparse.csr_array((values, (users + 5, items)))
-    of_matrix = small().fit(matrix)
+    of_matrix = small_factorization().fit(matrix)
     assert of_matrix.score(matrix) > 0.9 and of_matrix.user_ids_.tolist() == [*range(5, 35)]
     for asked in (pairs, frame, pairs.tolist(), (users, items), matrix.tocoo()):
         assert len(model.predict(asked)) == len(users)
@@ -101,7 +101,7 @@ def test_ratings_in_any_form(model, ratings):
 def test_ids_come_back_as_given(ratings, made):
     users, items, values = ratings
     given = made(users)
-    model = small(max_iter=2).fit((given, items, values))
+    model = small_factorization(max_iter=2).fit((given, items, values))
     assert model.user_ids_.dtype == (object if given.dtype.kind == "U" else given.dtype)
     assert np.array_equal(np.sort(model.user_ids_), np.unique(given))
     one = np.flatnonzero(model.user_ids_ == given[12])[0]
@@ -152,7 +152,7 @@ def test_similar_items(model):
 
 def test_a_search_over_pairs(ratings):
     users, items, values = ratings
-    search = GridSearchCV(small(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
+    search = GridSearchCV(small_factorization(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
     assert search.fit(np.column_stack([users, items]), values).best_params_ == {"reg": 0.001}
 
 
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_a_search_too(ratings, monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(fitting._Warnings, "epoch", ends)
-    search = GridSearchCV(small(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
+    search = GridSearchCV(small_factorization(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
     with pytest.raises(KeyboardInterrupt):
         search.fit(np.column_stack([users, items]), values)
     assert len(fits) == 1
@@ -173,9 +173,9 @@ def test_ctrl_c_ends_a_search_too(ratings, monkeypatch):
 
 def test_errors_and_warnings_are_of_the_callers_terms(ratings):
     with pytest.raises(UsageError, match="n_components = 0 is out of range\n  n_components must"):
-        small(n_components=0).fit(ratings)
+        small_factorization(n_components=0).fit(ratings)
     with pytest.warns(UserWarning, match="repeats a") as warned:
-        small(max_iter=1).fit([(1, 2, 3.0), (1, 2, 4.0), (2, 2, 1.0)])
+        small_factorization(max_iter=1).fit([(1, 2, 3.0), (1, 2, 4.0), (2, 2, 1.0)])
     assert warned[0].filename == __file__
 
 
@@ -191,23 +191,23 @@ def test_a_fitted_model_is_plain_arrays(model, ratings, tmp_path):
 def test_tables_that_do_not_fit(ratings):
     users, items, values = ratings
     with pytest.raises(DataError, match="2 columns, but 3 are needed"):
-        small().fit((users, items))
+        small_factorization().fit((users, items))
     with pytest.raises(DataError, match="columns differ in length"):
-        small().fit((users, items[1:], values))
+        small_factorization().fit((users, items[1:], values))
     with pytest.raises(DataError, match="decimal numbers"):
-        small().fit((users + 0.5, items, values))
+        small_factorization().fit((users + 0.5, items, values))
     with pytest.raises(DataError, match="is no table"):
-        small().fit(users)
+        small_factorization().fit(users)
     with pytest.raises(DataError, match=r"or, of a matrix, scipy.sparse.csr_array"):
-        small().fit(np.zeros((30, 20)))
+        small_factorization().fit(np.zeros((30, 20)))
     with pytest.raises(DataError, match="rows of a list have several lengths"):
-        small().fit([(1, 2, 3.0), (1, 2)])
+        small_factorization().fit([(1, 2, 3.0), (1, 2)])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        small().fit(np.column_stack([users, items]), values[1:])
+        small_factorization().fit(np.column_stack([users, items]), values[1:])
     with pytest.raises(DataError, match="y holds text, not a number for each pair"):
-        small().fit(np.column_stack([users, items]), ["good"] * 360)
+        small_factorization().fit(np.column_stack([users, items]), ["good"] * 360)
     with pytest.raises(DataError, match="y has nan, not a finite number\n  at row 0\n  give a fin"):
-        small().fit(np.column_stack([users, items]), np.full(360, np.nan))
+        small_factorization().fit(np.column_stack([users, items]), np.full(360, np.nan))
 
 
 # Alternating least squares.

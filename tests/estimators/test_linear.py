@@ -22,7 +22,7 @@ def clicks():
     return x, np.where(3 * x[:, 0] - 2 * x[:, 3] + rng.normal(size=60) > 0, "yes", "no")
 
 
-def small(**given):
+def small_regression(**given):
     return SparseLogisticRegression(random_state=0, **given)
 
 
@@ -63,7 +63,7 @@ def test_weights_of_samples_and_classes(clicks):
 
 def test_sparse_samples_are_the_same(clicks):
     x, y = clicks
-    dense, thin = (small().fit(each, y) for each in (x, sparse.coo_array(x)))
+    dense, thin = (small_regression().fit(each, y) for each in (x, sparse.coo_array(x)))
     assert np.array_equal(dense.coef_, thin.coef_)
     assert np.array_equal(dense.predict(x), thin.sparsify().predict(sparse.csr_matrix(x)))
     assert np.array_equal(thin.densify().coef_, dense.coef_)
@@ -72,8 +72,8 @@ def test_sparse_samples_are_the_same(clicks):
 def test_three_classes_are_one_against_the_rest(clicks):
     x = clicks[0]
     y = np.argmax(x[:, :3], axis=1) + 5
-    model = small(l1=0.5).fit(x, y)
-    alone = small(l1=0.5).fit(x, y == 6)
+    model = small_regression(l1=0.5).fit(x, y)
+    alone = small_regression(l1=0.5).fit(x, y == 6)
     assert np.array_equal(model.coef_[1], alone.coef_[0])
     assert model.coef_.shape == (3, 12) and model.n_iter_.shape == (3,)
     assert model.score(x, y) > 0.7
@@ -111,7 +111,7 @@ def test_what_cannot_be_fitted(clicks):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):
-    check("SparseLogisticRegression", small())
+    check("SparseLogisticRegression", small_regression())
 
 
 def test_entries_that_stand_twice_are_added_up(clicks):
@@ -121,17 +121,17 @@ def test_entries_that_stand_twice_are_added_up(clicks):
     twice = sparse.csr_array(
         (pieces.ravel(), np.repeat(rows.indices, 2), 2 * rows.indptr), shape=rows.shape
     )
-    model = small().fit(twice, y)
+    model = small_regression().fit(twice, y)
     assert twice.nnz == 2 * rows.nnz  # those of the caller are not changed
-    assert np.allclose(model.coef_, small().fit(x, y).coef_, atol=1e-5)
+    assert np.allclose(model.coef_, small_regression().fit(x, y).coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_dense_and_sparse_samples_give_the_same_model(clicks, dtype, monkeypatch):
     x, y = clicks[0].astype(dtype), clicks[1]
     before, rows = x.copy(), sparse.csr_array(x)
-    expected = small().fit(rows, y).coef_
+    expected = small_regression().fit(rows, y).coef_
     for piece in (1, 30, 10**6):  # of a row, of some, of all
         monkeypatch.setattr(matrices, "PIECE", piece)
-        assert np.array_equal(small().fit(x, y).coef_, expected)
+        assert np.array_equal(small_regression().fit(x, y).coef_, expected)
     assert np.array_equal(x, before) and np.array_equal(rows.toarray(), before)

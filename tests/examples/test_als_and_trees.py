@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 import tux
 from tux.arrays.arrow import read_parquet
@@ -67,7 +67,7 @@ def alternate(train, y, epochs):
 
 def als(epochs, **options):
     train, test = ratings()
-    return trained(ALS(rank=RANK, reg=REG), train, epochs, test, **options)
+    return train_team(ALS(rank=RANK, reg=REG), train, epochs, test, **options)
 
 
 def agrees_with_least_squares(team):
@@ -165,7 +165,7 @@ def oracle():
 def trees(**options):
     x, label, held_out = points()
     data = tux.points(x, label=label, held_out=held_out)
-    return trained(TREES(**CHOSEN), data, 10, **options)
+    return train_team(TREES(**CHOSEN), data, 10, **options)
 
 
 def agrees_with_recursion(team, oracle):
@@ -192,7 +192,7 @@ def test_trees_are_those_of_scikit_learn():
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     x, label, _ = points()
-    team = trained(TREES(**CHOSEN), tux.points(x, label=label), 10, k=1)
+    team = train_team(TREES(**CHOSEN), tux.points(x, label=label), 10, k=1)
     peer = HistGradientBoostingClassifier(
         max_iter=CHOSEN["trees"],
         max_depth=CHOSEN["depth"],
@@ -212,7 +212,7 @@ def test_trees_are_those_of_scikit_learn():
 def test_points_of_one_class_are_refused():
     x, label, _ = points()
     with pytest.raises(tux.ProgramError, match="all points are of one class; --positive is 2"):
-        trained(TREES(**CHOSEN | {"positive": 2}), tux.points(x, label=label), 1, k=1)
+        train_team(TREES(**CHOSEN | {"positive": 2}), tux.points(x, label=label), 1, k=1)
 
 
 def test_trees_from_the_command_line(tmp_path, capsys, oracle):

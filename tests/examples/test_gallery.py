@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux.arrays.edges import EdgeData
 from tux.partition import PARTITIONERS
@@ -44,7 +44,7 @@ def links():
     return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
 
 
-def directed():
+def directed_links():
     """Return links of which every other one leads back."""
     pairs = links()
     pairs[::2] = pairs[::2, ::-1]
@@ -70,8 +70,8 @@ def by_id(team, end, field):
 @WORKERS
 def test_personal_pagerank(k, slack, jit):
     program = example("personal_pagerank")(source=3)
-    team = trained(program, edges_of("page", directed()), 1000, k=k, slack=slack, jit=jit)
-    graph = graph_of(directed(), nx.DiGraph)
+    team = train_team(program, edges_of("page", directed_links()), 1000, k=k, slack=slack, jit=jit)
+    graph = graph_of(directed_links(), nx.DiGraph)
     truth = nx.pagerank(graph, personalization={3: 1}, tol=1e-14, max_iter=1000)
     assert by_id(team, "page", "rank") == pytest.approx(truth, abs=1e-9)
 
@@ -79,8 +79,8 @@ def test_personal_pagerank(k, slack, jit):
 @WORKERS
 def test_katz(k, slack, jit):
     program = example("katz")(alpha=0.08, beta=0.5)
-    team = trained(program, edges_of("page", directed()), 1000, k=k, slack=slack, jit=jit)
-    graph = graph_of(directed(), nx.DiGraph)
+    team = train_team(program, edges_of("page", directed_links()), 1000, k=k, slack=slack, jit=jit)
+    graph = graph_of(directed_links(), nx.DiGraph)
     truth = nx.katz_centrality(graph, alpha=0.08, beta=0.5, tol=1e-13, normalized=False)
     assert by_id(team, "page", "score") == pytest.approx(truth, rel=1e-9)
 
@@ -90,7 +90,7 @@ def test_katz(k, slack, jit):
 def test_triangles(k, slack, jit, width):
     """Blocks of five vertices, of which the last is not full; or one for all."""
     program = example("triangles")(width=width)
-    team = trained(program, edges_of("node", links()), 100, k=k, slack=slack, jit=jit)
+    team = train_team(program, edges_of("node", links()), 100, k=k, slack=slack, jit=jit)
     graph = graph_of(links())
     assert by_id(team, "node", "triangles") == nx.triangles(graph)
     assert by_id(team, "node", "clustering") == pytest.approx(nx.clustering(graph))
@@ -104,7 +104,7 @@ def test_colouring(k, slack, jit):
     pairs = links()
     edges = edges_of("node", np.concatenate([pairs, pairs[:, ::-1], [[4, 4]]]))
     by = PARTITIONERS["source"](edges.src, edges.dst, k, 0)
-    team = trained(example("colouring")(), edges, 100, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(example("colouring")(), edges, 100, k=k, slack=slack, by=by, jit=jit)
     place, graph = by_id(team, "node", "place"), graph_of(pairs)
     truth = nx.greedy_color(graph, lambda *_: sorted(graph, key=place.get))
     assert by_id(team, "node", "colour") == truth
@@ -114,7 +114,7 @@ def test_colouring(k, slack, jit):
 @WORKERS
 def test_independent_set(k, slack, jit):
     pairs = np.concatenate([links(), [[4, 4]]])
-    team = trained(
+    team = train_team(
         example("independent_set")(), edges_of("node", pairs), 100, k=k, slack=slack, jit=jit
     )
     graph = graph_of(links())
@@ -135,7 +135,7 @@ def test_assignment(k, slack, jit):
     edges = EdgeData.of(ends, person, task, {"benefit": benefits.ravel().astype("f8")})
     by = PARTITIONERS["source"](edges.src, edges.dst, k, 0, bipartite=True)
     program = example("assignment")(increment=0.1)
-    team = trained(program, edges, 10_000, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(program, edges, 10_000, k=k, slack=slack, by=by, jit=jit)
     owner = team.gather("task", "owner")
     best = benefits[linear_sum_assignment(benefits, maximize=True)].sum()
     assert sorted(owner[owner >= 0]) == list(range(7))
@@ -146,7 +146,7 @@ def test_assignment(k, slack, jit):
 def test_a_single_pair_is_assigned():
     """A person who wants only one task bids the least that is possible."""
     edges = EdgeData.of(("person", "task"), [0], [0], {"benefit": np.array([2.0])})
-    team = trained(example("assignment")(), edges, 10)
+    team = train_team(example("assignment")(), edges, 10)
     assert team.gather("task", "owner").tolist() == [0]
     assert team.gather("task", "price").tolist() == [0.01]
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace as Row
 import networkx as nx
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
@@ -69,7 +69,7 @@ def by_id(team, end, field):
 @SETTINGS
 def test_components(k, slack, by, jit):
     edges = graph("node")
-    team = trained(example("components")(), edges, 1, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(example("components")(), edges, 1, k=k, slack=slack, by=by, jit=jit)
     first = {}
     for found in nx.weakly_connected_components(to_networkx(edges)):
         first |= dict.fromkeys(found, min(found))
@@ -103,7 +103,7 @@ def roads(links=None):
 @SETTINGS
 def test_shortest_paths(k, slack, by, jit):
     edges, program = roads(), example("shortest_paths")(source=3)
-    team = trained(program, edges, 100, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(program, edges, 100, k=k, slack=slack, by=by, jit=jit)
     truth = nx.single_source_bellman_ford_path_length(to_networkx(edges), 3, weight="length")
     found = by_id(team, "place", "distance")
     assert found == pytest.approx({v: truth.get(v, math.inf) for v in found}, rel=1e-9)
@@ -114,20 +114,20 @@ def test_shortest_paths(k, slack, by, jit):
 def test_lengths_may_be_negative_but_not_those_of_a_cycle():
     edges = graph("place", np.array([[1, 2], [2, 3], [1, 3], [3, 4]]), length=[5, -4, 2, 1])
     program = example("shortest_paths")(source=1)
-    team = trained(program, edges, 100)
+    team = train_team(program, edges, 100)
     assert by_id(team, "place", "distance") == {
         1: 0, 2: 5, 3: 1, 4: 2, 40: math.inf, 41: math.inf,
     }  # fmt: skip
     assert program.report.remarks(program, team.records[0]) == []
     edges = graph("place", np.array([[1, 2], [2, 1]]), length=[3, -4])
-    team = trained(program, edges, 9)
+    team = train_team(program, edges, 9)
     assert "distances still change" in program.report.remarks(program, team.records[0])[0]
 
 
 # ---- core numbers
 
 
-def peeled(links):
+def peel_cores(links):
     """Return the core numbers of links, some of which may be repeated, by the definition."""
     links, core = [(u, v) for u, v in links if u != v], Counter()
     for k in range(1, len(links) + 1):
@@ -144,8 +144,8 @@ def peeled(links):
 @SETTINGS
 def test_core_numbers(k, slack, by, jit):
     edges, program = graph("node"), example("core_numbers")()
-    team = trained(program, edges, 100, k=k, slack=slack, by=by, jit=jit)
-    truth, found = peeled(pairs().tolist()), by_id(team, "node", "core")
+    team = train_team(program, edges, 100, k=k, slack=slack, by=by, jit=jit)
+    truth, found = peel_cores(pairs().tolist()), by_id(team, "node", "core")
     assert found == {v: truth[v] for v in found} and found[40] == found[30] == 0
     assert team.history("vertices") == [
         sum(core >= level for core in truth.values()) for level in range(1, max(found.values()) + 2)
@@ -157,7 +157,7 @@ def test_core_numbers_are_those_of_networkx_where_no_link_stands_twice():
     simple = nx.Graph(links[links[:, 0] != links[:, 1]].tolist())
     truth = {30: 0, 40: 0, 41: 0} | nx.core_number(simple)
     once, twice = (
-        trained(example("core_numbers")(), graph("node", each), 100, k=2)
+        train_team(example("core_numbers")(), graph("node", each), 100, k=2)
         for each in (links, np.concatenate([links, links[:, ::-1]]))
     )
     assert by_id(once, "node", "core") == truth
@@ -178,7 +178,7 @@ def source_whole(edges, k, by):
     return PARTITIONERS["source"](edges.src, edges.dst, k, 0)
 
 
-def wanted(edges, label):
+def winning_labels(edges, label):
     """Yield the label that wins the vote of each vertex, given the labels of all vertices."""
     votes = [Counter() for _ in label]
     for u, v in zip(edges.src, edges.dst, strict=True):
@@ -192,10 +192,10 @@ def wanted(edges, label):
 def test_label_propagation(k, slack, by, jit):
     edges, program = both_ways(), example("label_propagation")(probability=1.0)
     by = source_whole(edges, k, by)
-    team = trained(program, edges, 6, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(program, edges, 6, k=k, slack=slack, by=by, jit=jit)
     label = list(range(len(edges.ids["node"])))
     for _ in range(6):
-        label = list(wanted(edges, label))
+        label = list(winning_labels(edges, label))
     assert team.gather("node", "label").tolist() == label
 
 
@@ -203,10 +203,10 @@ def test_labels_settle_alike_on_any_number_of_workers():
     edges, labels = both_ways(), []
     for k, slack in [(1, 0), (2, 0), (3, 2)]:
         by = source_whole(edges, k, "random")
-        team = trained(example("label_propagation")(), edges, 100, k=k, slack=slack, by=by)
+        team = train_team(example("label_propagation")(), edges, 100, k=k, slack=slack, by=by)
         assert team.history("unsettled")[-1] == 0
         labels.append(team.gather("node", "label").tolist())
-    assert labels[0] == labels[1] == labels[2] == list(wanted(edges, labels[0]))
+    assert labels[0] == labels[1] == labels[2] == list(winning_labels(edges, labels[0]))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_vote(own, others, chosen):
 @SETTINGS
 def test_hits(k, slack, by, jit):
     edges, program = graph("page"), example("hits")(tolerance=1e-12)
-    team = trained(program, edges, 1000, k=k, slack=slack, by=by, jit=jit)
+    team = train_team(program, edges, 1000, k=k, slack=slack, by=by, jit=jit)
     hubs, authorities = nx.hits(to_networkx(edges))
     for field, truth in (("hub", hubs), ("authority", authorities)):
         found = by_id(team, "page", field)

@@ -8,8 +8,8 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from support.machines.team import trained
-from support.oracles.blockpg_oracle import drawn, objective
+from support.machines.team import train_team
+from support.oracles.blockpg_oracle import draw_samples, objective
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
@@ -20,7 +20,7 @@ from tux.runs.verify import verify
 Adam, Averaging, LBFGS = (
     find(f"docs/examples/{name}.py").program for name in ("adam", "model_averaging", "lbfgs")
 )
-DATA = drawn(n=60, p=12, share=0.4, seed=3)
+DATA = draw_samples(n=60, p=12, share=0.4, seed=3)
 EDGES = DATA.edges()
 BEST = (
     LogisticRegression(C=1.0, fit_intercept=False, solver="newton-cholesky", tol=1e-14)
@@ -48,7 +48,7 @@ def gradient(w, x=DATA.x, y=DATA.y):
 @pytest.mark.parametrize(("k", "by", "slack"), ANY)
 def test_lbfgs_finds_the_optimum(k, by, slack):
     program = LBFGS(memory=4, tolerance=1e-10)
-    team = trained(program, EDGES, 60, k=k, by=by, slack=slack)
+    team = train_team(program, EDGES, 60, k=k, by=by, slack=slack)
     assert team.history("gradient")[-1] <= 1e-10 and len(team.history("gradient")) < 60
     # l2 = 1, so F is strongly convex: |w - optimum| <= |gradient|, here of scikit-learn too
     np.testing.assert_allclose(weights(team), BEST, atol=1e-9)
@@ -83,7 +83,7 @@ def textbook(memory, epochs):
 
 def test_lbfgs_takes_the_steps_of_the_textbook():
     w, norms = textbook(3, 8)
-    team = trained(LBFGS(memory=3), EDGES, 8, k=2, by="random")
+    team = train_team(LBFGS(memory=3), EDGES, 8, k=2, by="random")
     np.testing.assert_allclose(weights(team), w, rtol=1e-9)
     np.testing.assert_allclose(team.history("gradient"), norms, rtol=1e-7)
 
@@ -124,7 +124,7 @@ def adam(steps, l2, step, batch):
 @pytest.mark.parametrize(("k", "by", "slack"), WHOLE)
 def test_adam_with_all_samples_in_a_batch_is_that_of_the_paper(k, by, slack):
     program = Adam(batch=60, l2=0.01, step=0.2)
-    team = trained(program, EDGES, 10, k=k, by=by, slack=slack)
+    team = train_team(program, EDGES, 10, k=k, by=by, slack=slack)
     truth = adam(10, 0.01, 0.2, 60)
     np.testing.assert_allclose(weights(team), truth, rtol=1e-9)
     loss = objective(DATA, truth, 0) / 60
@@ -135,7 +135,7 @@ def test_adam_on_mini_batches_is_the_same_on_any_number_of_workers():
     """And near the optimum; with slack only that, as its gradients are older."""
     program = Adam(batch=20, l2=1 / 60, step=0.3)
     one, *teams = (
-        trained(program, EDGES, 60, k=k, by=by, slack=slack, jit=True) for k, by, slack in WHOLE
+        train_team(program, EDGES, 60, k=k, by=by, slack=slack, jit=True) for k, by, slack in WHOLE
     )
     for team, (_, _, slack) in zip(teams, WHOLE[1:], strict=True):
         if slack == 0:
@@ -149,8 +149,8 @@ def test_adam_on_mini_batches_is_the_same_on_any_number_of_workers():
 
 
 def test_adam_judges_held_out_samples():
-    new = drawn(n=20, p=12, share=0.4, seed=4)
-    team = trained(Adam(batch=30), EDGES, 2, new.edges(EDGES), k=2, by="bicut")
+    new = draw_samples(n=20, p=12, share=0.4, seed=4)
+    team = train_team(Adam(batch=30), EDGES, 2, new.edges(EDGES), k=2, by="bicut")
     w = weights(team)
     assert team.history("test_logloss")[-1] == pytest.approx(objective(new, w, 0) / 20, rel=1e-9)
     assert team.history("test_accuracy")[-1] == np.mean(new.y * (new.x @ w) > 0)
@@ -159,7 +159,7 @@ def test_adam_judges_held_out_samples():
 # ---- model averaging
 
 
-def averaged(parts, epochs, l2, step, decay):
+def averaged_weights(parts, epochs, l2, step, decay):
     """Compute the weights; `parts` are the samples of each worker in the order in which it visits
     them.
     """
@@ -179,7 +179,7 @@ def averaged(parts, epochs, l2, step, decay):
     return w
 
 
-def visited(team):
+def visit_orders(team):
     """Yield the samples of each worker, in the order of its rows."""
     for worker in team.workers:
         held = worker.graph.vertices["sample"]
@@ -189,8 +189,8 @@ def visited(team):
 @pytest.mark.parametrize(("k", "by", "slack"), WHOLE)
 def test_models_are_averaged(k, by, slack):
     program = Averaging(l2=0.5, step=0.1, decay=0.5)
-    team = trained(program, EDGES, 3, k=k, by=by, slack=slack)
-    truth = averaged([*visited(team)], 3, 0.5, 0.1, 0.5)
+    team = train_team(program, EDGES, 3, k=k, by=by, slack=slack)
+    truth = averaged_weights([*visit_orders(team)], 3, 0.5, 0.1, 0.5)
     np.testing.assert_allclose(weights(team), truth, rtol=1e-9)
     assert team.history("objective")[-1] == pytest.approx(objective(DATA, truth, 0, 0.5), rel=1e-9)
 
@@ -200,7 +200,7 @@ def test_averaged_models_approach_one_optimum():
     its square. The step size is 0.2 / 4.9 in epoch 40 and 0.2 / 16.9 in epoch 160.
     """
     for k, by, slack in WHOLE:
-        team = trained(Averaging(step=0.2), EDGES, 160, k=k, by=by, slack=slack, jit=True)
+        team = train_team(Averaging(step=0.2), EDGES, 160, k=k, by=by, slack=slack, jit=True)
         excess = np.array(team.history("objective")) / LEAST - 1
         assert 0 < excess[159] < 1e-3 and excess[159] < excess[39] / (16.9 / 4.9)
 
@@ -219,7 +219,7 @@ def test_verify_shows_what_depends_on_the_workers():
 @pytest.mark.parametrize("program", [Adam(), Averaging()])
 def test_cut_samples_are_refused(program):
     with pytest.raises(TuxError, match="sample is cut, and .* needs each sample whole"):
-        trained(program, EDGES, 1, by="random")
+        train_team(program, EDGES, 1, by="random")
 
 
 @pytest.mark.parametrize("label", [-1, 1])

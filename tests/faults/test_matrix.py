@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from faults import damage, messages, table, watched
-from faults.ended import Ended, hidden
+from faults.ended import RunRemains, hidden_files
 from faults.fault import Fault
 from faults.registry import scenarios
-from faults.room import PROGRAM, Whole
-from faults.scenario import Scenario, Seen, play
+from faults.room import PROGRAM, ReferenceRuns
+from faults.scenario import Observation, Scenario, play
 
 LIMIT = 120.0  # seconds after which one counts as hung
 KNOWN = scenarios()
@@ -25,22 +25,22 @@ KNOWN = scenarios()
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """Return small data, and what uninterrupted runs on them leave."""
-    return Whole.small(tmp_path_factory.mktemp("whole"), 400, jit=False)
+    return ReferenceRuns.small(tmp_path_factory.mktemp("whole"), 400, jit=False)
 
 
-def played(name, whole, folder, number=0):
+def play_fault(name, whole, folder, number=0):
     return play(dataclasses.replace(KNOWN[name], limit=LIMIT), number, 0, whole, folder)
 
 
 @pytest.mark.parametrize("fault", ["lost", "twice", "overtaken", "late"])
 def test_messages(whole, tmp_path, fault):
-    seen = [played(f"message-{fault}", whole, tmp_path, number) for number in range(4)]
+    seen = [play_fault(f"message-{fault}", whole, tmp_path, number) for number in range(4)]
     assert not any(each.wrong for each in seen), seen
 
 
 @pytest.mark.long
 def test_a_worker_is_killed(whole, tmp_path):
-    seen = played("killed-mid-epoch", whole, tmp_path)
+    seen = play_fault("killed-mid-epoch", whole, tmp_path)
     assert not seen.wrong and 0 < seen.noticed < seen.recovered
     assert not any(tmp_path.iterdir())
 
@@ -55,7 +55,7 @@ def test_a_worker_is_killed(whole, tmp_path):
     ],
 )
 def test_others(whole, tmp_path, name):
-    assert not played(name, whole, tmp_path).wrong
+    assert not play_fault(name, whole, tmp_path).wrong
 
 
 def test_a_run_that_waits_for_ever_is_wrong(whole, tmp_path):
@@ -71,14 +71,14 @@ def test_what_is_left_is_wrong(whole, tmp_path, monkeypatch):
         running = room.command("--version")
         room.expect(running, 0)
         (running.tmp / "socket").touch()
-        return Seen()
+        return Observation()
 
     seen = play(Scenario("leaves", "", "", leaves, limit=LIMIT), 0, 0, whole, tmp_path)
     assert len(seen.wrong) == 1 and seen.wrong[0].endswith("/socket")
 
 
 def test_differences_are_seen(tmp_path):
-    whole = Ended({"a": b"1"}, [{"epoch": 1, "x": 2.0}], {"last": 1}, ["model"])
+    whole = RunRemains({"a": b"1"}, [{"epoch": 1, "x": 2.0}], {"last": 1}, ["model"])
     assert whole.differences(whole) == []
     assert whole._replace(model={"a": b"2"}).differences(whole) == ["model/a differs"]
     twice = whole._replace(records=whole.records * 2)
@@ -87,7 +87,7 @@ def test_differences_are_seen(tmp_path):
     assert len(other.differences(whole)) == 2
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / ".x.part").touch()
-    assert hidden(tmp_path) == [f"{tmp_path.name}: model/.x.part"]
+    assert hidden_files(tmp_path) == [f"{tmp_path.name}: model/.x.part"]
 
 
 def test_a_moment_comes_once_and_to_whom_it_is_planned(tmp_path):
@@ -109,7 +109,7 @@ def test_damage_is_put_back(tmp_path):
             (folder / name).write_bytes(os.urandom(5000))
     content = {path: path.read_bytes() for path in damage.files(last)}
     room = type("", (), {"draw": Random(1), "folder": tmp_path})
-    for kind in (damage.flipped, damage.truncated, damage.exchanged):
+    for kind in (damage.flip_bits, damage.truncate_files, damage.exchange_files):
         seen = 0
         for _ in kind(last, before, room):
             now = {path: path.read_bytes() for path in content if path.exists()}
@@ -127,40 +127,46 @@ def test_a_fault_is_noticed_when_the_workers_that_were_there_have_ended():
             fault = Fault(room)
             one.kill()
             one.wait()
-            assert fault.noticed() is None and fault.epochs == 3
+            assert fault.seconds_to_end() is None and fault.epochs == 3
             assert Fault(room, stopped=[one.pid]).workers == {other.pid}
         finally:
             one.kill()
             other.kill()
     while fault.ended is None:
         time.sleep(0.01)
-    assert fault.noticed([one.pid]) > 0 and fault.noticed([one.pid, other.pid]) is None
+    assert (
+        fault.seconds_to_end([one.pid]) > 0 and fault.seconds_to_end([one.pid, other.pid]) is None
+    )
 
 
 def test_clocks_that_fail_are_the_same_on_all_workers():
     entry = {"seed": 1, "workers": 2, "chance": 0.5}
-    drawn = [watched.failing(entry, epoch, 1) for epoch in range(100)]
-    assert drawn == [watched.failing(entry, epoch, 1) for epoch in range(100)]
+    drawn = [watched.worker_to_kill(entry, epoch, 1) for epoch in range(100)]
+    assert drawn == [watched.worker_to_kill(entry, epoch, 1) for epoch in range(100)]
     assert {*drawn} == {None, 0, 1}
-    assert watched.failing(entry | {"chance": 0}, 1, 1) is None
+    assert watched.worker_to_kill(entry | {"chance": 0}, 1, 1) is None
 
 
 def test_the_table_has_what_was_seen():
-    scenario = Scenario("a", "a fault", "goes on", messages.happens)
-    row = table.Row(scenario, [Seen(1.0, 2.0), Seen(3.0, 5.0, ("wrong",)), Seen(2.0, 2.0)])
+    scenario = Scenario("a", "a fault", "goes on", messages.disturb_message)
+    row = table.ScenarioRow(
+        scenario, [Observation(1.0, 2.0), Observation(3.0, 5.0, ("wrong",)), Observation(2.0, 2.0)]
+    )
     cells = ("a fault", "goes on", "2/3", "2.0 s, at most 3.0 s", "2.0 s, at most 5.0 s")
     assert row.cells() == cells and row.wrong == 1
     assert f"| {' | '.join(cells)} |\n" in table.markdown([row])
-    several = Seen(notices=(1.0, 4.0), faults=2, note="x", measured={"late": 3.0})
-    row = table.Row(scenario, [several, Seen(0.5)])
+    several = Observation(notices=(1.0, 4.0), faults=2, note="x", measured={"late": 3.0})
+    row = table.ScenarioRow(scenario, [several, Observation(0.5)])
     assert row.cells()[2:4] == ("2/2 (3 faults); x (1 times); late: 3", "1.0 s, at most 4.0 s")
-    skipped = table.Row(scenario, [], "no root")
+    skipped = table.ScenarioRow(scenario, [], "no root")
     assert "skipped: no root" in table.text([row, skipped])
 
 
 def test_the_table_names_engines_where_there_are_some():
-    plain = table.Row(Scenario("a", "a fault", "goes on", messages.happens), [Seen()])
-    other = table.Row(KNOWN["on-ray-actor-killed"], [], "no ray")
+    plain = table.ScenarioRow(
+        Scenario("a", "a fault", "goes on", messages.disturb_message), [Observation()]
+    )
+    other = table.ScenarioRow(KNOWN["on-ray-actor-killed"], [], "no ray")
     heads, _, first, second = table.markdown([plain, other]).splitlines()
     assert heads.startswith("| on | fault |") and first.startswith("|  | a fault |")
     assert second.startswith("| ray | the actor of machine 1 killed | skipped: no ray |")

@@ -29,19 +29,19 @@ def model(run):
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory):
+def known_model(tmp_path_factory):
     """Return a function that gives the model of an app whose data are a dict of columns. Each model
     is trained when it is first asked for.
     """
     made = {}
 
-    def of(app):
+    def model_of_app(app):
         if app.name not in made:
             at = tmp_path_factory.mktemp(app.name)
             made[app.name] = model(train(app, *inputs.columns(app, at)[:1], at / "out"))
         return made[app.name]
 
-    return of
+    return model_of_app
 
 
 def check(app, form, known, at):
@@ -66,20 +66,20 @@ def check(app, form, known, at):
 
 @pytest.mark.parametrize("form", inputs.FORMS)
 @pytest.mark.parametrize("app", FAST)
-def test_the_model_is_the_same(app, form, known, tmp_path):
-    check(APPS[app], inputs.FORMS[form], known, tmp_path)
+def test_the_model_is_the_same(app, form, known_model, tmp_path):
+    check(APPS[app], inputs.FORMS[form], known_model, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", inputs.FORMS)
-def test_the_model_of_the_other_sampler_is_the_same(form, known, tmp_path):
+def test_the_model_of_the_other_sampler_is_the_same(form, known_model, tmp_path):
     """WarpLDA reads what LDA reads."""
-    check(APPS["WarpLDA"], inputs.FORMS[form], known, tmp_path)
+    check(APPS["WarpLDA"], inputs.FORMS[form], known_model, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", inputs.FORMS)
 @pytest.mark.parametrize("app", LIKE)
-def test_apps_with_the_same_vertices_read_the_same(app, form, known, tmp_path):
+def test_apps_with_the_same_vertices_read_the_same(app, form, known_model, tmp_path):
     """ALS reads what MF reads; Linear and GBDT read what BlockPG reads."""
-    check(LIKE[app], inputs.FORMS[form], known, tmp_path)
+    check(LIKE[app], inputs.FORMS[form], known_model, tmp_path)

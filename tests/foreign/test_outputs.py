@@ -4,7 +4,7 @@ import pytest
 from support.foreign import foreign_inputs as inputs
 from support.foreign.foreign_apps import APPS, train
 from support.foreign.foreign_outputs import OUTPUTS
-from support.foreign.foreign_tables import Trained
+from support.foreign.foreign_tables import TrainedApp
 
 from tux.base.errors import TuxError
 from tux.cli.main import main
@@ -24,48 +24,48 @@ def runs(tmp_path_factory):
     """Return a function that gives each app's run, trained when it is first asked for."""
     made = {}
 
-    def of(name):
+    def run_of_app(name):
         if name not in made:
             app, at = APPS[name], tmp_path_factory.mktemp(name)
             data, _ = inputs.columns(app, at)
             made[name] = train(app, data, at / "out")
         return APPS[name], made[name]
 
-    return of
+    return run_of_app
 
 
 @pytest.fixture
-def trained(runs, tmp_path, home):
+def train_app(runs, tmp_path, home):
     """Return a function that gives the run of an app by name, with an empty folder."""
 
-    def of(name):
+    def with_folder(name):
         app, run = runs(name)
-        return Trained(app, run, run.folder, tmp_path)
+        return TrainedApp(app, run, run.folder, tmp_path)
 
-    return of
+    return with_folder
 
 
 @pytest.mark.parametrize(("output", "reader", "app"), HAS)
-def test_its_reader_reads_the_same(output, reader, app, trained, capsys):
-    OUTPUTS[output, reader].check(trained(app))
+def test_its_reader_reads_the_same(output, reader, app, train_app, capsys):
+    OUTPUTS[output, reader].check(train_app(app))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("output", "reader", "app"), SLOW)
-def test_a_reader_that_is_not_among_the_libraries_for_tests(output, reader, app, trained, capsys):
-    OUTPUTS[output, reader].check(trained(app))
+def test_a_reader_that_is_not_among_the_libraries_for_tests(output, reader, app, train_app, capsys):
+    OUTPUTS[output, reader].check(train_app(app))
 
 
 @pytest.mark.parametrize(("output", "reader", "app"), REFUSED)
-def test_what_an_app_does_not_have_is_refused(output, reader, app, trained):
+def test_what_an_app_does_not_have_is_refused(output, reader, app, train_app):
     asked = OUTPUTS[output, reader]
     with pytest.raises(TuxError) as error:
-        asked.ask(trained(app))
+        asked.ask(train_app(app))
     assert asked.words in str(error.value) and "\n" not in error.value.what and error.value.do
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_the_command_refuses_other_formats_too(app, trained, capsys):
-    folder = trained(app).folder
+def test_the_command_refuses_other_formats_too(app, train_app, capsys):
+    folder = train_app(app).folder
     assert main(["export", str(folder), *"--format none --out x.npz".split()]) == 2
     assert "no format 'none'" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def tables(draw, wanted, more):
     return {name: columns[name] for name in draw(st.permutations(list(columns)))}
 
 
-def of(values, *, gaps=True):
+def column_of(values, *, gaps=True):
     return lambda rows: column(values, rows, gaps=gaps)
 
 
@@ -106,7 +106,7 @@ def forms(table, folder):
     }
 
 
-def seen(program, data):
+def summarize_data(program, data):
     """Return all that a run reads from data: ids, edges, numbers, labels, bad rows, and the columns
     that are not used. Ids that the reader has counted begin with 1 in files, with 0 in memory.
     """
@@ -142,39 +142,42 @@ CASES = {
         MF(),
         tables(
             {
-                "user": [of(whole), some_words],
-                "item": [of(whole), some_words],
-                "rating": [of(real), of(whole.map(lambda x: x % 1000))],
+                "user": [column_of(whole), some_words],
+                "item": [column_of(whole), some_words],
+                "rating": [column_of(real), column_of(whole.map(lambda x: x % 1000))],
             },
-            [of(whole), of(real), some_words],
+            [column_of(whole), column_of(real), some_words],
         ),
     ),
     "samples": (
         Linear(),
         tables(
             {
-                "label": [of(st.sampled_from([0, 1])), of(st.sampled_from(["yes", "no"]))],
-                "a": [of(real), of(whole.map(lambda x: x % 1000)), some_words],
+                "label": [
+                    column_of(st.sampled_from([0, 1])),
+                    column_of(st.sampled_from(["yes", "no"])),
+                ],
+                "a": [column_of(real), column_of(whole.map(lambda x: x % 1000)), some_words],
             },
-            [of(real), some_words],
+            [column_of(real), some_words],
         ),
     ),
     "documents": (
         LDA(topics=2),
         tables(
             {
-                "document": [of(whole), some_words],
+                "document": [column_of(whole), some_words],
                 "word": [some_words],
-                "count": [of(st.integers(1, 9))],
+                "count": [column_of(st.integers(1, 9))],
             },
-            [of(whole), some_words],
+            [column_of(whole), some_words],
         ),
     ),
     "points": (
         PointKMeans(n_clusters=1),
         tables(
-            {"x": [of(real, gaps=False)], "y": [of(real, gaps=False)]},
-            [of(real, gaps=False), some_words],
+            {"x": [column_of(real, gaps=False)], "y": [column_of(real, gaps=False)]},
+            [column_of(real, gaps=False), some_words],
         ),
     ),
 }
@@ -187,12 +190,12 @@ def test_every_form_of_a_table_gives_the_same_data(kind, tmp_path_factory):
 
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     @given(drawn)
-    def compared(table):
-        found = {name: seen(program, data) for name, data in forms(table, folder).items()}
+    def compare_forms(table):
+        found = {name: summarize_data(program, data) for name, data in forms(table, folder).items()}
         first = found["arrow"]
         assert found == dict.fromkeys(found, first)
 
-    compared()
+    compare_forms()
 
 
 TABLES = {

@@ -14,7 +14,7 @@ from support.programs.faulty_parsers import (
 )
 
 from fuzz import watch
-from fuzz.outcome import fault_of, wrong
+from fuzz.outcome import fault_in_words, fault_of
 from tux.base.errors import DataError
 from tux.base.text import LONGEST
 
@@ -22,7 +22,7 @@ COUNT = 130
 FAULTY = "support.programs.faulty_parsers"
 
 
-def found(name, limit=1.0):
+def find_faults(name, limit=1.0):
     """Return the finds of a faulty parser, and the numbers of the inputs that show its fault."""
     parser = parsers(None)[name]
     numbers = [n for n in range(COUNT) if parser.input(name, 0, n)[0] % 32 == 7]
@@ -50,12 +50,12 @@ def test_a_warning_is_a_fault():
 
 
 def test_errors_must_be_told_in_words():
-    assert wrong(DataError(" ")) == "an error without words"
+    assert fault_in_words(DataError(" ")) == "an error without words"
     error = DataError("what")
     error.do = "two\nlines"
-    assert wrong(error) == "several lines (do)"
+    assert fault_in_words(error) == "several lines (do)"
     error.do = "x" * (LONGEST + 1)
-    assert wrong(error) == "a line of over 2,000 characters (do)"
+    assert fault_in_words(error) == "a line of over 2,000 characters (do)"
 
 
 def test_inputs_after_an_exception_are_read():
@@ -66,7 +66,7 @@ def test_inputs_after_an_exception_are_read():
 
 def test_inputs_after_a_crash_are_read():
     assert crash(SAMPLE) is None
-    finds, numbers = found("crash")
+    finds, numbers = find_faults("crash")
     assert [find.number for find in finds] == numbers
     assert {find.kind for find in finds} == {"the process ended by SIGSEGV"}
     assert "faulty_parsers.py" in finds[0].detail  # the traceback of the crash
@@ -74,13 +74,13 @@ def test_inputs_after_a_crash_are_read():
 
 @pytest.mark.slow
 def test_an_endless_input_is_ended():
-    finds, numbers = found("endless", limit=0.05)
+    finds, numbers = find_faults("endless", limit=0.05)
     assert [(find.number, find.kind) for find in finds] == [(n, "takes too long") for n in numbers]
 
 
 @pytest.mark.slow
 def test_too_much_memory_is_refused():
-    finds, numbers = found("memory")
+    finds, numbers = find_faults("memory")
     assert [find.number for find in finds] == numbers
     assert all("MemoryError" in find.kind for find in finds)
 

@@ -15,14 +15,14 @@ from tux.graph.layout import (
     Layout,
     blocks_by_edges,
     blocks_by_vertices,
+    columns_of_round,
     diagonals,
     even_cuts,
-    grouped,
     refine,
-    share,
+    sort_by_rows,
+    sort_by_tiles,
     tile_order,
     tile_rows,
-    tiled,
 )
 
 # the first example of a compiled function takes its compilation
@@ -52,7 +52,7 @@ def bipartite(draw):
 @given(bipartite())
 def test_grouped_is_a_stable_sort(graph):
     n, _, rows, _ = graph
-    sorting = grouped(rows, n)
+    sorting = sort_by_rows(rows, n)
     order, bounds = sorting.order(), sorting.bounds
     assert np.array_equal(order, np.argsort(rows, kind="stable")) and order.dtype == np.int32
     assert np.array_equal(np.diff(bounds), np.bincount(rows, minlength=n)) and bounds[0] == 0
@@ -63,7 +63,7 @@ def test_grouped_is_a_stable_sort(graph):
 def test_tiles_hold_the_edges_between_two_ranges(graph, data):
     n, k, over, other = graph
     over_cuts, other_cuts = data.draw(cuts(n)), data.draw(cuts(k))
-    sorting = tiled(over, other, over_cuts, other_cuts)
+    sorting = sort_by_tiles(over, other, over_cuts, other_cuts)
     order, bounds = sorting.order(), sorting.bounds
     columns = len(other_cuts) - 1
     assert sorted(order.tolist()) == list(range(len(over)))
@@ -203,7 +203,7 @@ def test_blocks_by_edges(degrees, size):
 @checked
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 5))
 def test_rounds_share_out_the_tiles(rows, across, rounds):
-    parts = [share(key(3), across, r, rounds) for r in range(rounds)]
+    parts = [columns_of_round(key(3), across, r, rounds) for r in range(rounds)]
     assert sorted(np.concatenate(parts).tolist()) == list(range(across))
     for row_bytes in ((1, 1), (LAST_LEVEL_BYTES, 1), (1, LAST_LEVEL_BYTES)):
         walked = [

@@ -10,10 +10,10 @@ from tux import Edge, Program, Vertex, data, mirror, uniform, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError, ProgramError
-from tux.graph.local import Graph, Vertices
+from tux.graph.local import LocalGraph, LocalVertices
 
 
-class Pairs(Program):
+class CodedEdges(Program):
     """A data field whose value tells which edge it belongs to."""
 
     user = Vertex(x=value())
@@ -42,16 +42,18 @@ def codes(graph, src, dst):
 
 
 def test_order_is_seeded_by_type_and_repeats():
-    same = [Vertices.ordered("user", 0, TRAIN.ids["user"], 20, 1).order for _ in range(2)]
+    same = [
+        LocalVertices.in_seeded_order("user", 0, TRAIN.ids["user"], 20, 1).order for _ in range(2)
+    ]
     others = [
-        Vertices.ordered("user", side, TRAIN.ids["user"], 20, seed).order
+        LocalVertices.in_seeded_order("user", side, TRAIN.ids["user"], 20, seed).order
         for side, seed in ((0, 2), (1, 1))
     ]
     assert np.array_equal(*same) and all(not np.array_equal(same[0], other) for other in others)
 
 
 def test_rows_and_indices_are_each_others_inverse():
-    vertices = Vertices.ordered("user", 0, TEST.ids["user"], 20, 0)
+    vertices = LocalVertices.in_seeded_order("user", 0, TEST.ids["user"], 20, 0)
     assert len(vertices) == 22 and vertices.n_train == 20
     assert (
         np.array_equal(vertices.order[vertices.row_of], np.arange(22))
@@ -60,7 +62,10 @@ def test_rows_and_indices_are_each_others_inverse():
 
 
 def test_held_out_vertices_come_after_the_known_ones():
-    graph, bare = Graph.whole(Pairs(), TRAIN, TEST, 3), Graph.whole(Pairs(), TRAIN, None, 3)
+    graph, bare = (
+        LocalGraph.whole(CodedEdges(), TRAIN, TEST, 3),
+        LocalGraph.whole(CodedEdges(), TRAIN, None, 3),
+    )
     for name in ("user", "item"):
         known = graph.vertices[name].n_train
         assert known == len(TRAIN.ids[name]) == len(bare.vertices[name])
@@ -71,7 +76,7 @@ def test_held_out_vertices_come_after_the_known_ones():
 
 
 def test_fields_start_as_the_file_or_their_constant_says():
-    edges = Graph.whole(Pairs(), TRAIN, None, 0).edges
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, None, 0).edges
     assert (
         len(edges) == 80
         and edges.fields["count"].shape == (80, 2)
@@ -88,7 +93,7 @@ def check_layout(graph, edges, layout):
 
 
 def test_every_layout_finds_its_fields():
-    graph = Graph.whole(Pairs(), TRAIN, TEST, 0)
+    graph = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0)
     edges = graph.edges
     first = edges.walk_tiled("item", np.array([0, 4, 15]), 20, (8, 8))
     assert (
@@ -108,7 +113,7 @@ def test_every_layout_finds_its_fields():
 
 
 def test_grouped_layout():
-    edges = Graph.whole(Pairs(), TRAIN, TEST, 0).edges
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0).edges
     layout = edges.walk_grouped("user", 22)
     groups = np.repeat(np.arange(22), np.diff(layout.bounds))
     assert np.array_equal(layout.src, groups) and layout.bounds[20] == layout.bounds[22] == 80
@@ -116,7 +121,7 @@ def test_grouped_layout():
 
 
 def test_tiled_blocks_are_the_ranges_between_the_cuts():
-    edges = Graph.whole(Pairs(), TRAIN, None, 0).edges
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, None, 0).edges
     cuts = np.array([0, 4, 9, 15])
     layout = edges.walk_tiled("item", cuts, 20, (8, 8))
     for block in range(3):
@@ -126,7 +131,7 @@ def test_tiled_blocks_are_the_ranges_between_the_cuts():
 
 
 def test_fixed_edges_stay_in_the_order_given():
-    graph = Graph.whole(Pairs(), TRAIN, TEST, 0)
+    graph = LocalGraph.whole(CodedEdges(), TRAIN, TEST, 0)
     held = graph.held_out
     before = held.src.copy()
     layouts = [
@@ -140,7 +145,7 @@ def test_fixed_edges_stay_in_the_order_given():
 
 
 def test_no_held_out_edges():
-    held = Graph.whole(Pairs(), TRAIN, None, 0).held_out
+    held = LocalGraph.whole(CodedEdges(), TRAIN, None, 0).held_out
     assert len(held) == 0 and held.fields["count"].shape == (0, 2)
     assert (
         held.walk_tiled("user", np.array([0, 20]), 15, (8, 8)).bounds[-1]
@@ -150,7 +155,7 @@ def test_no_held_out_edges():
 
 
 def test_ends_and_others():
-    edges = Graph.whole(Pairs(), TRAIN, None, 0).edges
+    edges = LocalGraph.whole(CodedEdges(), TRAIN, None, 0).edges
     assert edges.end("user") is edges.src and edges.end("item") is edges.dst
     assert edges.other("user") == "item" and edges.other("item") == "user"
 
@@ -159,17 +164,19 @@ def test_ends_and_others():
     "given", [np.arange(2, dtype="f8"), np.arange(2, dtype="i4"), np.array([True, False])]
 )
 def test_data_fields_have_their_declared_dtype(given):
-    graph = Graph.whole(
-        Pairs(), from_arrays([1, 2], [1, 2], ends=("user", "item"), code=given), None, 0
+    graph = LocalGraph.whole(
+        CodedEdges(), from_arrays([1, 2], [1, 2], ends=("user", "item"), code=given), None, 0
     )
     assert graph.edges.fields["code"].dtype == np.int64
 
 
 def test_data_that_do_not_fit_the_program_are_refused():
     with pytest.raises(DataError, match="code"):
-        Graph.whole(Pairs(), from_arrays([1], [1], ends=("user", "item")), None, 0)
+        LocalGraph.whole(CodedEdges(), from_arrays([1], [1], ends=("user", "item")), None, 0)
     with pytest.raises(DataError, match="page.*user|user.*page"):
-        Graph.whole(Pairs(), from_arrays([1], [1], ends=("page", "page"), code=[1]), None, 0)
+        LocalGraph.whole(
+            CodedEdges(), from_arrays([1], [1], ends=("page", "page"), code=[1]), None, 0
+        )
 
 
 def test_edge_fields_with_random_initial_values_are_refused():
@@ -178,4 +185,4 @@ def test_edge_fields_with_random_initial_values_are_refused():
         link = Edge("user", "item", w=mirror(init=uniform()))
 
     with pytest.raises(ProgramError, match="w"):
-        Graph.whole(Random(), TRAIN, None, 0)
+        LocalGraph.whole(Random(), TRAIN, None, 0)

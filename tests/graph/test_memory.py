@@ -8,7 +8,7 @@ import pytest
 
 from tux.apps.mf.mf import MF
 from tux.arrays.networks import from_arrays
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.runs.inputs import Inputs
 
 EDGES, USERS, ITEMS = 300_000, 3000, 200
@@ -23,13 +23,13 @@ def ratings():
 
 def laid_out(inputs):
     """Return the edges of a graph in tiles, as training walks them."""
-    edges = Graph.whole(MF(), inputs.handed_over(), None, 0).edges
+    edges = LocalGraph.whole(MF(), inputs.handed_over(), None, 0).edges
     edges.walk_tiled("item", np.array([0, ITEMS]), USERS, (48, 48))
     return edges
 
 
 @pytest.fixture
-def traced(monkeypatch):
+def trace_memory(monkeypatch):
     """Count the memory of one thread; little of it does not depend on the edges."""
     monkeypatch.setattr("tux.base.parallel._chosen", [1])
     monkeypatch.setattr("tux.arrays.lookup.CHUNK", 1 << 12)
@@ -39,7 +39,7 @@ def traced(monkeypatch):
     tracemalloc.stop()
 
 
-def test_edges_handed_over_are_never_there_twice(traced):
+def test_edges_handed_over_are_never_there_twice(trace_memory):
     inputs = Inputs(ratings())
     before = tracemalloc.get_traced_memory()[0]
     tracemalloc.reset_peak()

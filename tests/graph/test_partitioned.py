@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.mf.mf import MF
@@ -14,7 +14,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.graph import store
-from tux.graph.partitioned import Partitioned, without_edges
+from tux.graph.partitioned import PartitionedGraph, without_edges
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
 from tux.runs.options import RunOptions
@@ -23,7 +23,7 @@ from tux.stages import Apply
 from tux.synthetic.ratings import ratings
 
 
-def known(method="bicut", k=2, seed=0, ends=("user", "item"), name="value"):
+def small_ratings(method="bicut", k=2, seed=0, ends=("user", "item"), name="value"):
     """Return small ratings, held-out ratings, and the parts of the former."""
     train, test = ratings(60, 30, 900, test_share=0.1).split()
     edges = EdgeData.of(ends, train["user"] * 7, train["item"], {name: train["rating"]})
@@ -52,7 +52,7 @@ def folder(tmp_path):
     """Make a partitioned folder."""
 
     def make(method="bicut", k=2, **names):
-        edges, _, parts = known(method, k, **names)
+        edges, _, parts = small_ratings(method, k, **names)
         into = tmp_path / "parts"
         into.mkdir()
         store.save(into, parts, edges.ends, digest=edges.digest(), partitioner=method, seed=0)
@@ -61,7 +61,7 @@ def folder(tmp_path):
     return make
 
 
-def same(one, two):
+def same_bytes(one, two):
     """Return whether two runs have learned the same bytes."""
     tables = [result.worker.tables for result in (one, two)]
     return all(
@@ -74,12 +74,12 @@ def same(one, two):
 @pytest.mark.slow
 @pytest.mark.parametrize("held_out", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
-    edges, held, _ = known("random")
+    edges, held, _ = small_ratings("random")
     test = held if held_out else None
     direct = run(
         MF(rank=3), edges, test, RunOptions(epochs=2, workers=2, partitioner="random", jit=False)
     )
-    watch = Told()
+    watch = RecordingSilent()
     stored = run(
         MF(rank=3),
         folder("random"),
@@ -87,7 +87,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
         RunOptions(epochs=2, jit=False, out=tmp_path / "out"),
         watch=watch,
     )
-    assert same(direct, stored) and ("test_rmse" in stored.records[-1]) == held_out
+    assert same_bytes(direct, stored) and ("test_rmse" in stored.records[-1]) == held_out
     assert [record.get("test_rmse") for record in direct.records] == [
         record.get("test_rmse") for record in stored.records
     ]
@@ -103,9 +103,9 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
 
 @pytest.mark.slow
 def test_types_and_fields_go_by_their_places(folder):
-    edges, _, _ = known()
+    edges, _, _ = small_ratings()
     stored = folder(ends=("source", "target"), name="stars")
-    assert same(
+    assert same_bytes(
         run(MF(rank=2), edges, options=RunOptions(epochs=1, workers=2, jit=False)),
         run(MF(rank=2), stored, options=RunOptions(epochs=1, jit=False)),
     )
@@ -113,7 +113,7 @@ def test_types_and_fields_go_by_their_places(folder):
 
 @pytest.mark.slow
 def test_columns_that_no_program_reads_may_have_any_name():
-    edges, _, _ = known()
+    edges, _, _ = small_ratings()
     more = replace(
         edges,
         fields=dict(edges.fields) | {"paid in €": np.ones(len(edges))},
@@ -121,7 +121,7 @@ def test_columns_that_no_program_reads_may_have_any_name():
     )
     options = RunOptions(epochs=1, workers=2, jit=False)
     runs = [run(MF(rank=2), data, data, options) for data in (edges, more)]
-    assert same(*runs) and "test_rmse" in runs[1].records[-1]
+    assert same_bytes(*runs) and "test_rmse" in runs[1].records[-1]
 
 
 def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
@@ -129,7 +129,7 @@ def test_another_cut_of_the_same_edges_has_another_digest(folder, tmp_path):
     for method in ("bicut", "random", "bicut"):
         made = folder(method)
         digests.add(
-            Partitioned.stored(
+            PartitionedGraph.from_folder(
                 made, without_edges(made, ("user", "item"), {"value": np.dtype("f4")}), None
             ).digests["cut of the data"]
         )
@@ -147,7 +147,7 @@ def keep(v):
     v.x = 1
 
 
-class Pages(Program):
+class OneTypeOfPages(Program):
     page = Vertex(x=value())
     link = Edge("page", "page")
 
@@ -169,7 +169,7 @@ class Two(MF):
             UsageError,
             "cut already, by bicut.*leave out --partitioner",
         ),
-        (Pages(), {}, DataError, "two types.*one type.*--one-type"),
+        (OneTypeOfPages(), {}, DataError, "two types.*one type.*--one-type"),
         (Two(), {}, DataError, "hold value.*wants value, weight.*all columns"),
     ],
 )
@@ -179,12 +179,12 @@ def test_what_does_not_fit(folder, program, options, kind, words):
 
 
 def test_numbers_that_are_not_whole_are_no_counts(folder):
-    class Counted(Program):
+    class CountsRepeats(Program):
         user = item = Vertex()
         link = Edge("user", "item", repeats="count")
 
     with pytest.raises(DataError, match="value is .*not a whole number"):
-        run(Counted(), folder())
+        run(CountsRepeats(), folder())
 
 
 def test_what_info_tells_of_it(folder):
@@ -204,7 +204,7 @@ def test_a_folder_that_is_none(tmp_path):
 
 
 def test_held_out_edges_from_a_file(folder, tmp_path):
-    _, held, _ = known()
+    _, held, _ = small_ratings()
     users, items = held.ids["user"].decode(held.src), held.ids["item"].decode(held.dst)
     rows = zip(users.tolist(), items.tolist(), held.fields["value"].tolist(), strict=True)
     (tmp_path / "test.csv").write_text(
@@ -219,13 +219,13 @@ def test_held_out_edges_from_a_file(folder, tmp_path):
 
 
 def test_held_out_edges_lie_together_in_stored_and_in_loaded_parts(folder):
-    _, held, _ = known()
+    _, held, _ = small_ratings()
     stored = folder(k=3)
     bare = without_edges(stored, held.ends, {"value": np.dtype("f4")})
     for end in ("user", "item"):
         for parts in (
-            Partitioned.stored(stored, bare, held, end).parts,
-            Partitioned.made(stored, bare, held, "bicut", end).parts,
+            PartitionedGraph.from_folder(stored, bare, held, end).parts,
+            PartitionedGraph.from_loaders(stored, bare, held, "bicut", end).parts,
         ):
             homes = {}
             for number, part in enumerate(parts):

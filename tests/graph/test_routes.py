@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.machines.team import BY, SMALL, cut_up, graphs, relaxed, trained
+from support.machines.team import BY, SMALL, cut_up, graphs, relaxed, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
@@ -25,7 +25,7 @@ def boundaries(n):
     )
 
 
-def named(types, routes, w, h, blocks):
+def traveling_rows(types, routes, w, h, blocks):
     """Return the positions that worker w has of the rows which travel to home h, and the positions
     that home h has of them.
     """
@@ -49,14 +49,14 @@ def test_both_ends_agree_on_any_blocks(data, case):
         )
         for w in range(k):
             for h in range(k):
-                each = [named(types, routes, w, h, [b]) for b in range(len(cuts) - 1)]
+                each = [traveling_rows(types, routes, w, h, [b]) for b in range(len(cuts) - 1)]
                 for block, (up, down) in enumerate(each):
                     assert up == down and all(
                         cuts[block] <= position < cuts[block + 1] for position in up
                     )
-                up, down = named(types, routes, w, h, several)
+                up, down = traveling_rows(types, routes, w, h, several)
                 assert up == down == sum((each[b][0] for b in several), [])
-                up, down = named(types, routes, w, h, [ALL])
+                up, down = traveling_rows(types, routes, w, h, [ALL])
                 assert up == down == sum((up for up, _ in each), [])
 
 
@@ -82,7 +82,7 @@ def test_without_blocks_all_rows_are_taken():
     routes, everything = [Routes(each, None) for each in types], [[], []]
     for w in range(2):
         for h in range(2):
-            up, down = named(types, routes, w, h, [ALL])
+            up, down = traveling_rows(types, routes, w, h, [ALL])
             assert up == down
             everything[w] += up
     assert (
@@ -100,7 +100,8 @@ def test_blocks_by_hand(blocks):
     within = [position for block in blocks for position in range(3 * block, 3 * block + 3)]
     for w in range(2):
         found = sorted(
-            named(types, routes, w, 0, blocks)[0] + named(types, routes, w, 1, blocks)[1]
+            traveling_rows(types, routes, w, 0, blocks)[0]
+            + traveling_rows(types, routes, w, 1, blocks)[1]
         )
         assert found == [position for position in within if position in types[w].rows]
 
@@ -122,7 +123,7 @@ def note(tau):
     tau.edges = tau.n
 
 
-class Count(Program):
+class EdgeCounts(Program):
     """Edges of each item, and of all."""
 
     user = Vertex()
@@ -134,36 +135,36 @@ class Count(Program):
         return [Exchange(count), Apply("item", keep), GlobalSync(note)]
 
 
-class CountByUser(Count):
+class CountByUser(EdgeCounts):
     """Edges of each item, and of all, user by user; the items are those that a block touches."""
 
     def stages(self):
         return [MiniBatch(Exchange(count_items, over="user"), Apply("item", keep), vertices=1)]
 
 
-def sent(program, slack=0):
+def count_sent_bytes(program, slack=0):
     """Return the bytes that the two workers send each other in one epoch, by vertex type. Records
     must have the same numbers.
     """
-    team = trained(program, SMALL, 1, by=BY, slack=slack, delivery=1)
+    team = train_team(program, SMALL, 1, by=BY, slack=slack, delivery=1)
     assert team.gather("item", "seen").tolist() == [1, 2, 2, 0] and team.agrees("item", "seen")
     records = [each[0] for each in team.records]
     assert sum(record["bytes_dense"] for record in records) == sum(
-        sum(worker.dense().values()) for worker in team.workers
+        sum(worker.total_dense().values()) for worker in team.workers
     )
-    assert sum(record["bytes_sent"] for record in records) == sum(team.sent().values())
+    assert sum(record["bytes_sent"] for record in records) == sum(team.total_sent().values())
     assert all(
         sum(record.get(f"bytes_sent_{name}", 0) for record in records) == n
-        for name, n in team.sent().items()
+        for name, n in team.total_sent().items()
     )
-    return team.sent()
+    return team.total_sent()
 
 
 def test_bytes_of_one_synchronisation_by_hand():
     """Only i2 has a mirror away from its master. A head is 12 bytes up and 4 down, and a form 1;
     where i2 goes, its field, 8.
     """
-    assert sent(Count()) == {"item": (13 + 8) + 13 + (5 + 8) + 5, "tau": 9 + 5}
+    assert count_sent_bytes(EdgeCounts()) == {"item": (13 + 8) + 13 + (5 + 8) + 5, "tau": 9 + 5}
 
 
 @pytest.mark.parametrize("slack", [0, 2])
@@ -172,7 +173,7 @@ def test_bytes_of_blocks_by_hand(slack):
     they are where i2 is; it goes up for u2 or u1, by its home, and down for both.
     """
     heads = 14 + 14 + 6 + 6
-    assert sent(CountByUser(), slack) == {"item": 4 * heads + 3 * (8 + 1)}
+    assert count_sent_bytes(CountByUser(), slack) == {"item": 4 * heads + 3 * (8 + 1)}
 
 
 class Touch(Program):
@@ -193,7 +194,7 @@ def touch(user, item, rng):
 
 def test_what_did_not_change_does_not_travel():
     users, items = np.divmod(np.arange(2000), 1000)
-    team = trained(
+    team = train_team(
         Touch(),
         from_arrays(users, items, ends=("user", "item")),
         1,
@@ -202,13 +203,16 @@ def test_what_did_not_change_does_not_travel():
     )
     changed = np.count_nonzero(team.gather("item", "x"))
     assert 20 < changed < 200 and team.agrees("item", "x")
-    dense = sum(sum(worker.dense().values()) for worker in team.workers)
-    assert dense == 2 * 1000 * 80 and 0 < sum(team.sent().values()) <= 100 + 2 * (2 + 8) * changed
+    dense = sum(sum(worker.total_dense().values()) for worker in team.workers)
+    assert (
+        dense == 2 * 1000 * 80
+        and 0 < sum(team.total_sent().values()) <= 100 + 2 * (2 + 8) * changed
+    )
 
 
 def test_one_worker_sends_nothing():
-    assert trained(Count(), SMALL, 1, k=1, by=[0] * 5).sent() == {}
-    assert set(trained(Count(), SMALL, 1, by=[0] * 5).sent()) == {"tau"}, (
+    assert train_team(EdgeCounts(), SMALL, 1, k=1, by=[0] * 5).total_sent() == {}
+    assert set(train_team(EdgeCounts(), SMALL, 1, by=[0] * 5).total_sent()) == {"tau"}, (
         "nor do several where nothing is cut, but for the context"
     )
 
@@ -231,7 +235,7 @@ class Deep(Program):
 
 
 def test_fields_of_many_dimensions_travel():
-    team = trained(Deep(), SMALL, 2, by=BY)
+    team = train_team(Deep(), SMALL, 2, by=BY)
     assert team.agrees("item", "x") and team.gather("item", "x")[:, 1, 0, 1, 0, 1].tolist() == [
         2,
         4,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tux.arrays.pieced import Pieced
+from tux.arrays.pieced import ArrayPieces
 from tux.graph import sorting
-from tux.graph.layout import tiled
-from tux.graph.sorting import InnerSorting, Sorting, counted, index_dtype
+from tux.graph.layout import sort_by_tiles
+from tux.graph.sorting import InnerSorting, Sorting, count_keys, index_dtype
 
 
 @pytest.fixture(params=[1, 2, 3, 8])
@@ -25,15 +25,17 @@ def test_it_is_the_stable_order(threads, m, n):
     order = np.argsort(keys, kind="stable")
     assert found.order().dtype == np.int32 and np.array_equal(found.order(), order)
     assert found.bounds.tolist() == [0, *np.cumsum(np.bincount(keys, minlength=n))]
-    assert np.array_equal(counted(keys, n), np.bincount(keys, minlength=n))
-    assert counted(keys, n).dtype == np.int64
+    assert np.array_equal(count_keys(keys, n), np.bincount(keys, minlength=n))
+    assert count_keys(keys, n).dtype == np.int64
     for dtype in ("f4", "f8", "i4", "u1", "?", "i2"):
         column = rng.integers(0, 100, m).astype(dtype)
-        moved = found.moved(column)
+        moved = found.sort_column(column)
         assert moved.dtype == column.dtype and np.array_equal(moved, column[order])
     wide = rng.random((m, 3), np.float32)
-    assert np.array_equal(found.moved(wide), wide[order])
-    assert np.array_equal(found.moved(wide[:, 1]), wide[order, 1])  # a column that is not in line
+    assert np.array_equal(found.sort_column(wide), wide[order])
+    assert np.array_equal(
+        found.sort_column(wide[:, 1]), wide[order, 1]
+    )  # a column that is not in line
 
 
 def test_as_many_pieces_as_threads_and_as_counts_have_room(threads):
@@ -46,7 +48,7 @@ def test_tiles_do_not_depend_on_threads(threads, monkeypatch):
     monkeypatch.setattr("tux.graph.layout.slices", lambda n: [slice(0, n // 3), slice(n // 3, n)])
     rng = np.random.default_rng(1)
     over, other = (rng.integers(0, n, 2000).astype(np.int32) for n in (50, 40))
-    found = tiled(over, other, np.array([0, 20, 50]), np.array([0, 5, 30, 40]))
+    found = sort_by_tiles(over, other, np.array([0, 20, 50]), np.array([0, 5, 30, 40]))
     tile = (over >= 20) * 3 + (other >= 5) + (other >= 30)
     assert np.array_equal(found.order(), np.argsort(tile, kind="stable"))
 
@@ -54,7 +56,7 @@ def test_tiles_do_not_depend_on_threads(threads, monkeypatch):
 def test_what_may_not_be_written_is_sorted_too():
     keys, column = np.array([2, 0, 1], np.int32), np.array([1.0, 2.0, 3.0])
     keys.flags.writeable = column.flags.writeable = False
-    moved = Sorting(keys, 3).moved(column)
+    moved = Sorting(keys, 3).sort_column(column)
     assert moved.tolist() == [2.0, 3.0, 1.0] and moved.flags.writeable
 
 
@@ -88,5 +90,5 @@ def test_a_row_in_pieces_is_sorted_as_a_whole_one(threads):
     rng = np.random.default_rng(threads)
     keys, column = rng.integers(0, 7, 100).astype(np.int16), rng.random(100).astype(np.float32)
     found = Sorting(keys, 7)
-    row = Pieced(column.dtype, 100, [column[:30], column[30:30], column[30:]])
-    assert np.array_equal(found.collected(row), found.moved(column))
+    row = ArrayPieces(column.dtype, 100, [column[:30], column[30:30], column[30:]])
+    assert np.array_equal(found.sort_pieces(row), found.sort_column(column))

@@ -33,7 +33,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def same(found, part):
+def check_same_parts(found, part):
     """Assert that two parts are equal in all arrays with their dtypes, and in all else."""
 
     def equal(one, other):
@@ -64,7 +64,7 @@ def same(found, part):
         assert mine.ids == other.ids
 
 
-def refused(folder, *, part=0, words="", where=""):
+def load_error(folder, *, part=0, words="", where=""):
     """Return the DataError of loading a part, which is one line and names the file."""
     with pytest.raises(DataError, match=words) as error:
         store.load(folder, part)
@@ -88,7 +88,7 @@ def test_what_is_saved_comes_back(tmp_path, case):
     manifest = store.read_manifest(tmp_path)
     assert (manifest.format, manifest.parts, manifest.ends) == (store.FORMAT, k, edges.ends)
     for number, part in enumerate(parts):
-        same(store.load(tmp_path, number), part)
+        check_same_parts(store.load(tmp_path, number), part)
 
 
 def test_arrays_are_mapped_and_cannot_be_written(folder):
@@ -135,7 +135,7 @@ def test_parts_without_anything(tmp_path):
     parts = cut_up(nothing, k=3, by=[])
     store.save(tmp_path, parts, nothing.ends)
     for number, part in enumerate(parts):
-        same(store.load(tmp_path, number), part)
+        check_same_parts(store.load(tmp_path, number), part)
 
 
 def test_more_parts_than_edges(tmp_path):
@@ -143,7 +143,7 @@ def test_more_parts_than_edges(tmp_path):
     parts = cut_up(edges, k=5)
     store.save(tmp_path, parts, edges.ends)
     for number, part in enumerate(parts):
-        same(store.load(tmp_path, number), part)
+        check_same_parts(store.load(tmp_path, number), part)
 
 
 @pytest.mark.parametrize("field", ["rows", "masters", "up", "down", "order"])
@@ -157,7 +157,7 @@ def test_names_that_files_of_the_format_have(tmp_path, field):
     parts = cut_up(edges, test, k=2)
     store.save(tmp_path, parts, edges.ends)
     for number, part in enumerate(parts):
-        same(store.load(tmp_path, number), part)
+        check_same_parts(store.load(tmp_path, number), part)
 
 
 # ---- what is damaged
@@ -165,8 +165,8 @@ def test_names_that_files_of_the_format_have(tmp_path, field):
 
 def test_a_folder_without_manifest(folder):
     (folder / "manifest.json").unlink()
-    refused(folder, words="not a partitioned graph: .*No such file", where="manifest.json")
-    refused(folder / "nowhere", words="not a partitioned graph", where="nowhere")
+    load_error(folder, words="not a partitioned graph: .*No such file", where="manifest.json")
+    load_error(folder / "nowhere", words="not a partitioned graph", where="nowhere")
 
 
 @pytest.mark.parametrize(
@@ -175,14 +175,14 @@ def test_a_folder_without_manifest(folder):
 )
 def test_a_damaged_manifest(folder, content):
     (folder / "manifest.json").write_bytes(content)
-    refused(folder, words="not a partitioned graph", where="manifest.json")
+    load_error(folder, words="not a partitioned graph", where="manifest.json")
 
 
 def test_a_manifest_cut_short_anywhere(folder):
     whole = (folder / "manifest.json").read_bytes()
     for length in range(len(whole)):
         (folder / "manifest.json").write_bytes(whole[:length])
-        refused(folder, words="not a partitioned graph", where="manifest.json")
+        load_error(folder, words="not a partitioned graph", where="manifest.json")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_manifest_cut_short_anywhere(folder):
 def test_a_manifest_of_wrong_types(folder, name, wrong):
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: wrong}))
-    refused(folder, words="not a partitioned graph", where="manifest.json")
+    load_error(folder, words="not a partitioned graph", where="manifest.json")
 
 
 @pytest.mark.parametrize("rest", [{}, {"parts": None, "shards": 3}])
@@ -207,13 +207,13 @@ def test_another_format(folder, rest):
     """Whatever else a later format has: its number is told, not what this version misses in it."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99} | rest))
-    error = refused(folder, words="format 2", where="manifest.json")
+    error = load_error(folder, words="format 2", where="manifest.json")
     assert f"format {store.FORMAT}" in error.do
 
 
 @pytest.mark.parametrize("number", [2, 7, -1])
 def test_a_part_that_is_not_there(folder, number):
-    refused(folder, part=number, words="part|array")
+    load_error(folder, part=number, words="part|array")
 
 
 def test_any_array_missing(folder):
@@ -222,7 +222,7 @@ def test_any_array_missing(folder):
     for path in arrays:
         content = path.read_bytes()
         path.unlink()
-        refused(folder, part=1, words="array", where=str(path))
+        load_error(folder, part=1, words="array", where=str(path))
         path.write_bytes(content)
     store.load(folder, 1)
 
@@ -241,13 +241,13 @@ def test_any_array_missing(folder):
 )
 def test_a_file_that_is_no_array(folder, content):
     (folder / "part-0" / "src.npy").write_bytes(content)
-    refused(folder, words="array", where="src.npy")
+    load_error(folder, words="array", where="src.npy")
 
 
 def test_an_archive_of_arrays_is_no_array(folder):
     np.savez(folder / "more.npz", a=np.arange(3))
     os.replace(folder / "more.npz", folder / "part-0" / "src.npy")
-    refused(folder, words="array", where="src.npy")
+    load_error(folder, words="array", where="src.npy")
 
 
 def test_an_array_cut_short(folder):
@@ -255,7 +255,7 @@ def test_an_array_cut_short(folder):
     whole = path.read_bytes()
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
-        refused(folder, words="array", where="degrees.0.npy")
+        load_error(folder, words="array", where="degrees.0.npy")
 
 
 def header(text):
@@ -279,7 +279,7 @@ def header(text):
 )
 def test_a_damaged_header(folder, content):
     (folder / "part-0" / "src.npy").write_bytes(content)
-    refused(folder, words="array", where="src.npy")
+    load_error(folder, words="array", where="src.npy")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_damaged_header(folder, content):
 def test_arrays_that_do_not_belong_there(folder, name, values):
     """Compiled loops would read beside their arrays."""
     np.save(folder / f"{name}.npy", values)
-    error = refused(folder, words="damaged", where=f"{name}.npy")
+    error = load_error(folder, words="damaged", where=f"{name}.npy")
     assert "run tux partition again" in error.do
 
 
@@ -324,13 +324,13 @@ def test_arrays_that_do_not_belong_there(folder, name, values):
 def test_a_manifest_that_cannot_be(folder, change):
     path = folder / "manifest.json"
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
-    refused(folder, words="damaged", where="manifest.json")
+    load_error(folder, words="damaged", where="manifest.json")
 
 
 def test_a_manifest_that_is_not_utf_8(folder):
     path = folder / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"user"', b'"\xf5ser"'))
-    refused(folder, words="not a partitioned graph", where="manifest.json")
+    load_error(folder, words="not a partitioned graph", where="manifest.json")
 
 
 @pytest.mark.parametrize(
@@ -357,9 +357,9 @@ def test_a_pickle_is_refused_and_not_run(folder, tmp_path):
     sprung = tmp_path / "sprung"
     trap = np.array([Trap(sprung)], object)
     np.save(folder / "part-0" / "src.npy", trap)
-    refused(folder, words="array", where="src.npy")
+    load_error(folder, words="array", where="src.npy")
     (folder / "part-0" / "src.npy").write_bytes(trap.dumps())  # a bare pickle
-    refused(folder, words="array", where="src.npy")
+    load_error(folder, words="array", where="src.npy")
     assert not sprung.exists()
 
 

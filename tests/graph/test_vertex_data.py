@@ -90,14 +90,14 @@ def test_data_that_are_missing_or_of_another_shape_are_told():
 
 
 def test_as_many_rows_as_vertices_and_finite():
-    def of(given):
+    def make_edges(given):
         return EdgeData.of(("user", "item"), [1, 2], [3, 3], {}, vertex_fields=given)
 
-    assert of({"user": {"age": [1, 2]}}).vertex_fields["user"]["age"].tolist() == [1, 2]
+    assert make_edges({"user": {"age": [1, 2]}}).vertex_fields["user"]["age"].tolist() == [1, 2]
     with pytest.raises(DataError, match="user.age has 3 rows"):
-        of({"user": {"age": [1, 2, 3]}})
+        make_edges({"user": {"age": [1, 2, 3]}})
     with pytest.raises(DataError, match="age of user 1 is nan"):
-        of({"user": {"age": [1, np.nan]}})
+        make_edges({"user": {"age": [1, np.nan]}})
 
 
 def test_the_digest_knows_them():

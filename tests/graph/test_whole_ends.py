@@ -10,10 +10,10 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.graph import store
 from tux.graph.partitioned import (
-    Partitioned,
+    PartitionedGraph,
     cut_end,
-    keeping_end_whole,
-    partitioned,
+    end_keeping_partitioners,
+    partition_inputs,
     without_edges,
 )
 from tux.graph.parts import cut
@@ -44,19 +44,19 @@ class ByTarget(BySource):
 @pytest.mark.parametrize("name", sorted(PARTITIONERS))
 def test_edges_of_an_end_stay_together_or_it_is_said(name, end):
     program = BySource() if end == "src" else ByTarget()
-    if name in keeping_end_whole(end):
-        parts = partitioned(program, Inputs(LINKS), name, 3, 0).parts
+    if name in end_keeping_partitioners(end):
+        parts = partition_inputs(program, Inputs(LINKS), name, 3, 0).parts
         assert cut_end(parts, end) == ""
         assert cut_end(parts, "dst" if end == "src" else "src") != ""
         assert parts[0].types["page"].cut and all(len(part.src) for part in parts)
         return
     with pytest.raises(UsageError, match=f"{name} cuts the edges of a page as {end}") as error:
-        partitioned(program, Inputs(LINKS), name, 3, 0)
+        partition_inputs(program, Inputs(LINKS), name, 3, 0)
     assert "bicut, aweto" in error.value.do and "random" in error.value.do
 
 
 def test_one_part_is_whole():
-    assert len(Partitioned.of(LINKS, None, "ne", 1, 0, whole_end="src").parts) == 1
+    assert len(PartitionedGraph.of(LINKS, None, "ne", 1, 0, whole_end="src").parts) == 1
 
 
 @pytest.mark.parametrize(("method", "fits"), [("source", True), ("target", False)])
@@ -65,10 +65,10 @@ def test_a_partitioned_folder(tmp_path, method, fits):
     store.save(tmp_path, parts, LINKS.ends, digest=LINKS.digest(), partitioner=method, seed=0)
     inputs = Inputs(without_edges(tmp_path, LINKS.ends, {}), folder=tmp_path)
     if fits:
-        assert len(partitioned(BySource(), inputs, "", 2, 0).parts) == 2
+        assert len(partition_inputs(BySource(), inputs, "", 2, 0).parts) == 2
         return
     with pytest.raises(DataError, match=r"edges of page \d+ as src lie in several parts") as error:
-        partitioned(BySource(), inputs, "", 2, 0)
+        partition_inputs(BySource(), inputs, "", 2, 0)
     assert error.value.where == str(tmp_path) and "--method source" in error.value.do
 
 

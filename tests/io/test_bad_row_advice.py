@@ -7,7 +7,7 @@ from tux.base.errors import DataError
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 from tux.io.text import ADJACENT, ADVICE
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import read_vertices
 
 F4 = np.dtype("f4")
@@ -47,7 +47,7 @@ def advice(path, content, read=edges):
         (SVM[:200] + "\n" + SVM.replace("2:1", "2:a", 1), read_samples),
         (GOOD * 100 + "1,2,x\n" * 200, edges),
         ("y,a\n1,2\n0,inf\n1,3\n", read_samples),
-        ("id,x\n1,2\n2,nan\n", lambda path: read_vertices(path, "v", [Wanted("x", F4)])),
+        ("id,x\n1,2\n2,nan\n", lambda path: read_vertices(path, "v", [WantedField("x", F4)])),
     ],
 )
 def test_one_of_many_rows_may_be_left_out(tmp_path, content, read):
@@ -67,7 +67,11 @@ def test_one_of_many_rows_may_be_left_out(tmp_path, content, read):
         ("user,item,rating\n1,2,good\n2,3,bad\n3,4,good\n", edges, "many"),
         ("1 qid\n" + SVM, read_samples, "its first row is bad"),
         ("x,y\n,2\n,3\n,4\n", read_samples, ""),
-        ("id,x\n1,a\n2,b\n3,c\n", lambda path: read_vertices(path, "v", [Wanted("x", F4)]), ""),
+        (
+            "id,x\n1,a\n2,b\n3,c\n",
+            lambda path: read_vertices(path, "v", [WantedField("x", F4)]),
+            "",
+        ),
     ],
 )
 def test_a_file_of_another_kind_is_not_cut(tmp_path, content, read, why):

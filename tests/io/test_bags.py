@@ -16,7 +16,7 @@ from support.oracles.bag_entries import entries, rows
 from tux.base.errors import DataError, UsageError
 from tux.io import text as io_text
 from tux.io.bags import read_bags
-from tux.io.detect import detect
+from tux.io.detect import detect_format
 
 ENDS = ("document", "word")
 VALUE = {"value": "f8"}
@@ -48,7 +48,7 @@ def test_one_corpus_in_three_forms(file, text, form, expected):
         "\ufeff" + text,
     ):
         path = file(whole)
-        assert detect(path).bags == form
+        assert detect_format(path).bags == form
         bags = read_bags(path)
         # the second is empty, and there
         assert entries(bags) == expected and rows(bags) == bags.rows.tolist() == [1, 2, 3]
@@ -108,7 +108,7 @@ def test_columns_of_any_size_in_the_blocks_of_a_file(file, monkeypatch):
 def test_packed(file, pack):
     for text, expected in ((DOCWORD, FROM_ONE), (LDA_C, FROM_ZERO), (SVM, FROM_ONE)):
         path = file(pack(text.encode()))
-        assert detect(path).bags is not None and entries(read_bags(path)) == expected
+        assert detect_format(path).bags is not None and entries(read_bags(path)) == expected
 
 
 def test_a_lowest_column_of_zero(file):
@@ -264,7 +264,7 @@ def test_published_counts(name, vocab, form, sizes):
     path = Path(REAL, name)
     if not path.exists():
         pytest.skip(f"no {name}")
-    assert detect(path).bags == form
+    assert detect_format(path).bags == form
     edges = read_bags(path, vocab=vocab and Path(REAL, vocab)).edges
     assert (
         len(edges.ids["document"]),

@@ -8,7 +8,7 @@ import pytest
 from tux.base.errors import DataError
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import read_vertices
 
 CASES = [  # what it is read as, its name, its text, and: edges and vertices, points, or the refusal
@@ -282,7 +282,7 @@ CASES = [  # what it is read as, its name, its text, and: edges and vertices, po
 def sizes(kind, path):
     """Return the numbers of edges and of vertices of each type; points and their coordinates."""
     if kind == "points":
-        wanted = [Wanted("x", np.dtype("f8"), 0)]
+        wanted = [WantedField("x", np.dtype("f8"), 0)]
         return read_vertices(path, "point", wanted, points=True).fields["x"].shape
     if kind == "samples":
         edges = read_samples(path).edges

@@ -16,12 +16,12 @@ from tux.arrays.ids import Ids
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError
 from tux.io.bags import read_bags
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.mat import read_mat_edges
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 from tux.io.text import NUMBER, NUMERIC
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.vertex_table import read_vertices
 
@@ -30,7 +30,7 @@ MARKET = "%%MatrixMarket matrix coordinate {} general\n"
 ENDS = ("user", "item")
 
 
-def refused(read, words, where=""):
+def assert_refused(read, words, where=""):
     """Assert that reading raises a DataError with these words, each part of it one short line."""
     with pytest.raises(DataError, match=words) as told:
         read()
@@ -45,7 +45,7 @@ def refused(read, words, where=""):
 @pytest.mark.parametrize("name", ["bags.txt", "bags.svm"])
 def test_a_head_of_very_many_digits_is_no_number_of_pairs(file, name):
     path = file(("9" * LONG + " 0:1 1:1 2:1 3:1 4:1\n") * 3, name)
-    assert detect(path) in (Format.SVM, Format.TEXT)
+    assert detect_format(path) in (Format.SVM, Format.TEXT)
 
 
 @pytest.mark.parametrize(
@@ -59,23 +59,27 @@ def test_a_head_of_very_many_digits_is_no_number_of_pairs(file, name):
 )
 def test_numbers_of_a_matrix(file, rows, words, line):
     path = file(MARKET.format("real") + rows, "matrix.mtx")
-    refused(lambda: read_edges(path, ENDS, {"value": "f4"}), words, f":{line}")
+    assert_refused(lambda: read_edges(path, ENDS, {"value": "f4"}), words, f":{line}")
 
 
 def test_a_whole_number_of_an_edge(file):
     path = file("1,2,3\n1,3," + "9" * LONG + "\n")
-    refused(lambda: read_edges(path, ENDS, {"value": "i4"}), r"is 9+\.\.\., beyond int32", ":2")
+    assert_refused(
+        lambda: read_edges(path, ENDS, {"value": "i4"}), r"is 9+\.\.\., beyond int32", ":2"
+    )
 
 
 @pytest.mark.parametrize(("form", "first"), [("svm", ""), ("lda-c", "2 ")])
 def test_a_column_with_very_many_zeros_before_it(file, form, first):
     path = file(f"{first}{'0' * LONG}2:1 x\n")
-    refused(lambda: read_bags(path, form=form), "'x' is no word:count", ":1")
+    assert_refused(lambda: read_bags(path, form=form), "'x' is no word:count", ":1")
 
 
 def test_a_word_of_docword_with_very_many_zeros_before_it(file):
     path = file(f"2\n2\n1\n{'0' * LONG}9 1 1\n")
-    refused(lambda: read_bags(path, form="docword"), "document 0+... , but|document 0+", ":4")
+    assert_refused(
+        lambda: read_bags(path, form="docword"), "document 0+... , but|document 0+", ":4"
+    )
 
 
 def test_a_label_of_very_many_digits_is_a_word(file):
@@ -108,13 +112,17 @@ def test_what_no_number_is(word):
 )
 def test_a_number_of_a_matrix_that_the_field_cannot_hold(file, number, dtype):
     path = file(MARKET.format("real") + f"2 2 1\n1 2 {number}\n", "matrix.mtx")
-    refused(lambda: read_edges(path, ENDS, {"value": dtype}), f"value is .*, which {dtype[0]}")
+    assert_refused(
+        lambda: read_edges(path, ENDS, {"value": dtype}), f"value is .*, which {dtype[0]}"
+    )
 
 
 def test_a_weight_of_a_metis_graph_that_the_field_cannot_hold(file):
     path = file("2 1 001\n2 300\n1 300\n", "graph.metis")
     assert read_edges(path, ("a", "a"), {"w": "u2"}).fields["w"].tolist() == [300, 300]
-    refused(lambda: read_edges(path, ("a", "a"), {"w": "i1"}), "w is 300, which int8 cannot hold")
+    assert_refused(
+        lambda: read_edges(path, ("a", "a"), {"w": "i1"}), "w is 300, which int8 cannot hold"
+    )
 
 
 def test_a_number_of_matlab_that_the_field_cannot_hold(file):
@@ -122,7 +130,9 @@ def test_a_number_of_matlab_that_the_field_cannot_hold(file):
     scipy.io.savemat(out, {"network": sp.csc_array([[0, 0.5], [0, 0]])})
     path = file(out.getvalue(), "graph.mat")
     assert read_mat_edges(path, ENDS, None, {"value": "f4"}).fields["value"].tolist() == [0.5]
-    refused(lambda: read_mat_edges(path, ENDS, None, {"value": "i4"}), "value is 0.5, which int32")
+    assert_refused(
+        lambda: read_mat_edges(path, ENDS, None, {"value": "i4"}), "value is 0.5, which int32"
+    )
 
 
 def test_sizes_of_a_matrix_that_are_no_integers(file):
@@ -133,12 +143,14 @@ def test_sizes_of_a_matrix_that_are_no_integers(file):
     content[at : at + 4] = (9).to_bytes(4, "little")  # a double instead of two integers
     content[at + 8 : at + 16] = np.array([np.nan]).tobytes()
     path = file(bytes(content), "graph.mat")
-    refused(lambda: read_mat_edges(path, ENDS), "numbers with a fraction where integers should be")
+    assert_refused(
+        lambda: read_mat_edges(path, ENDS), "numbers with a fraction where integers should be"
+    )
 
 
 def test_a_weight_that_single_precision_cannot_hold(file):
     path = file("label,a,w\n0,1,1\n1,2,3.4028236e38\n")
-    refused(lambda: read_samples(path, form="table", weight="w"), "weight w is '3.4", ":3")
+    assert_refused(lambda: read_samples(path, form="table", weight="w"), "weight w is '3.4", ":3")
 
 
 # ---- text
@@ -146,18 +158,20 @@ def test_a_weight_that_single_precision_cannot_hold(file):
 
 def test_rows_that_are_shorter_than_their_header(file):
     path = file("source,x,target\n18446744073709551615,007\n1,2\n")
-    refused(lambda: read_edges(path, ENDS, {}), "2 columns instead of 3", ":2")
+    assert_refused(lambda: read_edges(path, ENDS, {}), "2 columns instead of 3", ":2")
 
 
 def test_a_blank_that_only_python_knows(file):
     path = file("id,x\na,1\x1c\nb,2\n")
-    refused(lambda: read_vertices(path, "user", [Wanted("x", np.dtype("f4"))]), "not a number")
+    assert_refused(
+        lambda: read_vertices(path, "user", [WantedField("x", np.dtype("f4"))]), "not a number"
+    )
 
 
 def test_names_of_columns_in_an_error_are_one_line(file):
     names = ["a\x0bb", "c\u2028d", *(f"column_{at}" for at in range(1000))]
     path = file(",".join(names) + "\n" + ",".join(map(str, range(1002))) + "\n")
-    refused(lambda: read_edges(path, ENDS, {}, columns="x,y"), "no column 'x'")
+    assert_refused(lambda: read_edges(path, ENDS, {}, columns="x,y"), "no column 'x'")
 
 
 # ---- arrays of numpy
@@ -173,18 +187,18 @@ def test_strings_beyond_unicode(file):
     content = npy(np.array(["a", "b"]))
     for code in (0x110000, 0xD800):
         path = file(content[:-4] + code.to_bytes(4, "little"), "words.npy")
-        refused(lambda path=path: read_npy(path), "no Unicode text")
+        assert_refused(lambda path=path: read_npy(path), "no Unicode text")
 
 
 def test_an_old_name_of_a_dtype(file):
     content = npy(np.arange(2)).replace(b"<i8", b"<a8")
-    refused(lambda: read_npy(file(content, "words.npy")), "its header is damaged")
+    assert_refused(lambda: read_npy(file(content, "words.npy")), "its header is damaged")
 
 
 def test_bytes_are_text_in_utf_8(file):
     assert read_npy(file(npy(np.array(["ü".encode(), b"b"])), "w.npy")).tolist() == ["ü", "b"]
     assert read_npy(file(npy(np.array(["ü", "b"], ">U1")), "w.npy")).tolist() == ["ü", "b"]
-    refused(lambda: read_npy(file(npy(np.array([b"\xff"])), "w.npy")), "not UTF-8")
+    assert_refused(lambda: read_npy(file(npy(np.array([b"\xff"])), "w.npy")), "not UTF-8")
 
 
 # ---- packed files
@@ -194,8 +208,8 @@ def test_strings_and_names_of_parquet_that_are_not_utf_8(file, tmp_path):
     # another program's file, without checksums, which would be told first
     pq.write_table(pa.table({"name": ["word", "other"]}), tmp_path / "good")
     content = (tmp_path / "good").read_bytes()
-    refused(lambda: read_parquet(file(content.replace(b"name", b"n\xd1me"))), "not UTF-8")
-    refused(lambda: read_parquet(file(content.replace(b"word", b"w\xd1rd"))), "not UTF-8")
+    assert_refused(lambda: read_parquet(file(content.replace(b"name", b"n\xd1me"))), "not UTF-8")
+    assert_refused(lambda: read_parquet(file(content.replace(b"word", b"w\xd1rd"))), "not UTF-8")
 
 
 @pytest.mark.parametrize("damage", ["version", "name"])
@@ -212,7 +226,9 @@ def test_zip_files_that_zipfile_cannot_read(file, damage):
         del content[at + 46]
         end = content.index(b"PK\x05\x06")
         content[end + 12] -= 1
-    refused(lambda: read_edges(file(bytes(content), "edges.csv"), ENDS, {}), "no readable zip file")
+    assert_refused(
+        lambda: read_edges(file(bytes(content), "edges.csv"), ENDS, {}), "no readable zip file"
+    )
 
 
 def test_no_warning_comes_from_numpy(file):

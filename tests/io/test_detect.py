@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tux.base.errors import DataError, UsageError
 from tux.io.bags import bag_edges
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 
@@ -68,7 +68,7 @@ TABLES = [
 @pytest.mark.parametrize("name", ["edges.txt", "graph.csv"])
 def test_tables_are_not_taken_for_bags(file, text, name):
     path = file(text, name)
-    assert detect(path).bags is None
+    assert detect_format(path).bags is None
 
 
 IDS = st.one_of(
@@ -84,7 +84,7 @@ def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
     lines = data.draw(
         st.lists(st.lists(IDS, min_size=width, max_size=width), min_size=1, max_size=15)
     )
-    assert detect(file("\n".join(separator.join(line) for line in lines))).bags is None
+    assert detect_format(file("\n".join(separator.join(line) for line in lines))).bags is None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,9 @@ def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
 )
 def test_bags_are_recognised(file, text, name, form):
     assert (
-        detect(file(gzip.compress(text.encode()) if name.endswith("gz") else text, name)).bags
+        detect_format(
+            file(gzip.compress(text.encode()) if name.endswith("gz") else text, name)
+        ).bags
         == form
     )
 
@@ -132,14 +134,14 @@ def test_bags_are_recognised(file, text, name, form):
     ],
 )
 def test_by_name_and_first_bytes(file, content, name, format):
-    assert detect(file(content, name)) is format
+    assert detect_format(file(content, name)) is format
 
 
 def test_what_cannot_be_opened(file):
     with pytest.raises(DataError, match="no such file"):
-        detect("nothing.txt")
+        detect_format("nothing.txt")
     with pytest.raises(DataError, match="line 1 stands before the banner"):
-        detect(file("1 2\n%%MatrixMarket matrix\n", "a.txt"))
+        detect_format(file("1 2\n%%MatrixMarket matrix\n", "a.txt"))
 
 
 def test_samples_that_begin_with_rows_of_zeros(file):

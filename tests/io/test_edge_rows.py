@@ -4,10 +4,10 @@ import gzip
 
 import numpy as np
 import pytest
-from support.oracles.edge_pairs import ONE, once, pairs
+from support.oracles.edge_pairs import ONE, pairs, pairs_once
 
 from tux.base.errors import DataError
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.read import read_edges
 
 ADJACENCY = [
@@ -28,8 +28,8 @@ ADJACENCY = [
 @pytest.mark.parametrize(("text", "edges"), ADJACENCY)
 def test_adjacency_lists(file, text, edges, name):
     path = file(gzip.compress(text.encode()) if name.endswith("gz") else text, name)
-    assert detect(path) is Format.ADJLIST
-    assert once(path) == edges == pairs(read_edges(path, ONE, {}))
+    assert detect_format(path) is Format.ADJLIST
+    assert pairs_once(path) == edges == pairs(read_edges(path, ONE, {}))
 
 
 def test_a_vertex_alone_in_an_adjacency_list(file):
@@ -57,9 +57,9 @@ DICTS = [
 @pytest.mark.parametrize(("text", "edges"), DICTS)
 def test_edges_with_dicts(file, text, edges):
     path = file(text)
-    assert detect(path) is Format.EDGE_DATA
-    assert once(path, w="f4") == [(a, b, np.float32(w)) for a, b, w in edges]
-    assert once(path) == [edge[:2] for edge in edges]
+    assert detect_format(path) is Format.EDGE_DATA
+    assert pairs_once(path, w="f4") == [(a, b, np.float32(w)) for a, b, w in edges]
+    assert pairs_once(path) == [edge[:2] for edge in edges]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io.bags import read_bags
-from tux.io.detect import detect
+from tux.io.detect import detect_format
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 from tux.io.vertex_table import read_vertices
@@ -119,37 +119,37 @@ BYTES = [
 
 
 @pytest.fixture
-def refused(tmp_path):
+def detect_error(tmp_path):
     """Return a function that writes a file, detects its kind, and gives message and advice."""
 
-    def of(content: str | bytes, name: str = "data.txt") -> str:
+    def detect_content(content: str | bytes, name: str = "data.txt") -> str:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         with pytest.raises(DataError) as caught:
-            detect(path)
+            detect_format(path)
         assert caught.value.do
         return f"{caught.value.what} {caught.value.do}"
 
-    return of
+    return detect_content
 
 
 @pytest.mark.parametrize(("content", "name", "do"), TEXTS + BYTES)
-def test_each_is_named_with_what_to_do(refused, content, name, do):
+def test_each_is_named_with_what_to_do(detect_error, content, name, do):
     for file in ("data.txt", "data.csv.gz", "links.graph"):
-        message = refused(content, file)
+        message = detect_error(content, file)
         assert name in message and do in message
     if "which tux" not in message:
         assert ", not" in message
 
 
 @pytest.mark.parametrize("content", [HTML, "version https://git-lfs.github.com/spec/v1\n"])
-def test_what_came_instead_of_a_file(refused, content):
+def test_what_came_instead_of_a_file(detect_error, content):
     for name in ("a.mat", "a.npz", "a.parquet", "a.svm", "a.mtx", "a.xlsx", "a.json", "a.adjlist"):
-        assert ", not" in refused(content, name)
+        assert ", not" in detect_error(content, name)
 
 
-def test_by_the_name_alone(refused):
-    assert "Trivial Graph" in refused("1 a\n2 b\n#\n1 2\n", "a.tgf")
+def test_by_the_name_alone(detect_error):
+    assert "Trivial Graph" in detect_error("1 a\n2 b\n#\n1 2\n", "a.tgf")
 
 
 READERS = [
@@ -324,4 +324,4 @@ def test_one_of_many_files(tmp_path):
 def test_tables_are_none_of_them(tmp_path, text):
     path = tmp_path / "data.txt"
     path.write_text(text)
-    assert detect(path).value == "text"
+    assert detect_format(path).value == "text"

@@ -6,10 +6,10 @@ import re
 
 import networkx as nx
 import pytest
-from support.oracles.edge_pairs import ONE, once, pairs
+from support.oracles.edge_pairs import ONE, pairs, pairs_once
 
 from tux.base.errors import DataError, UsageError
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
 from tux.runs.untyped import read_graph
@@ -38,9 +38,9 @@ PLAIN = [
 @pytest.mark.parametrize(("text", "edges"), DIMACS + PLAIN)
 def test_dimacs(file, text, edges, ending):
     path = file(text, ending)
-    assert detect(path) is Format.DIMACS
+    assert detect_format(path) is Format.DIMACS
     fields = {"w": "f4"} if len(edges[0]) > 2 else {}
-    assert once(path, **fields) == edges
+    assert pairs_once(path, **fields) == edges
     both = read_edges(path, ONE, {})
     assert len(both) == len(edges) * (1 if re.search(r"p +(sp|max)", text) else 2)
 
@@ -110,10 +110,10 @@ GML = [
 @pytest.mark.parametrize(("text", "edges"), GML)
 def test_gml(file, text, edges):
     path = file(text)
-    assert detect(path) is Format.GML
+    assert detect_format(path) is Format.GML
     edges = edges or ([("a", "b")] * 2 if "multi" in text else [("007", "8")])
     # an undirected edge has no first end
-    assert [*map(sorted, once(path))] == [*map(sorted, edges)] or once(path) == edges
+    assert [*map(sorted, pairs_once(path))] == [*map(sorted, edges)] or pairs_once(path) == edges
     both = len([edge for edge in edges if edge[0] != edge[1]]) + len(edges)
     assert len(read_edges(path, ONE, {})) == (len(edges) if "directed 1" in text else both)
 
@@ -152,17 +152,17 @@ def link(one: str, other: str, weight: str = "") -> str:
 )
 def test_graphml(file, text, edges):
     path = file(text)
-    assert detect(path) is Format.GRAPHML
-    assert once(path) == edges
+    assert detect_format(path) is Format.GRAPHML
+    assert pairs_once(path) == edges
     assert len(read_edges(path, ONE, {})) == len(edges) * (1 if '"directed"' in text else 2)
 
 
 def test_graphml_numbers_and_their_default(file):
     text = graphml(link("a", "b", "2.5") + link("b", "c"), "directed")
     with pytest.raises(DataError, match="edge 'b' - 'c' has no weight"):
-        once(file(text), value="f4")
+        pairs_once(file(text), value="f4")
     text = text.replace('"double"/>', '"double"><default>4</default></key>')
-    assert once(file(text), value="f4") == [("a", "b", 2.5), ("b", "c", 4.0)]
+    assert pairs_once(file(text), value="f4") == [("a", "b", 2.5), ("b", "c", 4.0)]
 
 
 BOMB = '<!DOCTYPE g [<!ENTITY a "x"><!ENTITY b "&a;&a;">]>'
@@ -208,9 +208,9 @@ PAJEK = [
 @pytest.mark.parametrize(("text", "edges", "times"), PAJEK)
 def test_pajek(file, text, edges, times):
     path = file(text, "x.net")
-    assert detect(path) is Format.PAJEK
+    assert detect_format(path) is Format.PAJEK
     fields = {"w": "f4"} if len(edges[0]) > 2 else {}
-    assert once(path, **fields) == edges
+    assert pairs_once(path, **fields) == edges
     assert len(read_edges(path, ONE, {})) == times * len(edges)
 
 
@@ -254,7 +254,7 @@ def test_what_networkx_writes_comes_back(file, tmp_path):
     }
     for name, write in writers.items():
         write(graph, tmp_path / name)
-        edges = once(tmp_path / name)
+        edges = pairs_once(tmp_path / name)
         assert {frozenset(edge) for edge in edges} == wanted and len(edges) == len(wanted), name
 
 
@@ -280,7 +280,7 @@ def test_how_each_is_used(file, text, name):
         with pytest.raises(DataError, match="edges without numbers"):
             read_edges(path, ONE, {"weight": "f4"})
     else:
-        assert [edge[2] for edge in once(path, weight="i4")] == [7, 4]
+        assert [edge[2] for edge in pairs_once(path, weight="i4")] == [7, 4]
         called = {
             "x.gml": {"w": "value"},
             "x.graphml": {"w": "weight"},
@@ -289,12 +289,12 @@ def test_how_each_is_used(file, text, name):
         assert read_edges(path, ONE, {"w": "f4"}).columns == called.get(name, {})
     with pytest.raises(DataError, match="no labels"):
         read_samples(path)
-    graph = read_graph(path, detect(path), bipartite=False)
+    graph = read_graph(path, detect_format(path), bipartite=False)
     assert len(graph.edges) == 2 and len(graph.edges.ids["vertex"]) == 3
     if name not in ("x.adjlist", "x.edgelist"):
         with pytest.raises(DataError, match="no edges from user to item"):
             read_edges(path, ("user", "item"), {})
-        graph = read_graph(path, detect(path))
+        graph = read_graph(path, detect_format(path))
         assert not graph.bipartite and "of one type" in graph.why
 
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from support.programs.sampled import entries, fails, writer
 
-from tux.io.hashed import hashed_numbers, hashed_words
+from tux.io.hashed import hash_numbers, hash_words
 from tux.io.memory_samples import read_memory_samples
 from tux.io.samples import read_samples
 from tux.runs.memory import frame_of
@@ -29,7 +29,7 @@ def oracle(text):
     return h ^ h >> 31
 
 
-def placed(text, bits):
+def hash_feature(text, bits):
     """Return the feature of an id, and its sign."""
     return oracle(text) % 2**bits, -1 if oracle(text) >> 63 else 1
 
@@ -37,32 +37,32 @@ def placed(text, bits):
 @pytest.mark.parametrize("bits", [1, 9, 31])
 def test_the_hash_of_numbers_and_words(bits):
     numbers = [0, 7, 10, 99, 123_456_789, 2**63, 2**64 - 1]
-    found = hashed_numbers(np.array(numbers, np.uint64), bits)
+    found = hash_numbers(np.array(numbers, np.uint64), bits)
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == [
-        placed(str(number), bits) for number in numbers
+        hash_feature(str(number), bits) for number in numbers
     ]
     words = ["york", "", "ö ü", "7"]
     for before in ("", "city="):
-        found = hashed_words(words, bits, before)
+        found = hash_words(words, bits, before)
         assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == [
-            placed(before + word, bits) for word in words
+            hash_feature(before + word, bits) for word in words
         ]
 
 
 def test_it_never_changes():
     """Models keep these numbers."""
-    assert [each.tolist() for each in hashed_numbers(np.array([1, 2]), 20)] == [
+    assert [each.tolist() for each in hash_numbers(np.array([1, 2]), 20)] == [
         [962527, 946594],
         [1, 1],
     ]
-    assert [each.tolist() for each in hashed_words(["york"], 20, "city=")] == [[602521], [1]]
+    assert [each.tolist() for each in hash_words(["york"], 20, "city=")] == [[602521], [1]]
 
 
 def test_features_of_one_sample_with_one_hash_are_added_up(file):
     samples = read_samples(file("+1 1:2 2:3 3:5\n-1 3:1\n"), hash_bits=1)
     want = {}
     for sample, feature, value in ((1, "1", 2), (1, "2", 3), (1, "3", 5), (2, "3", 1)):
-        at, sign = placed(feature, 1)
+        at, sign = hash_feature(feature, 1)
         want[sample, at] = want.get((sample, at), 0) + sign * value
     assert entries(samples) == {(*key, value) for key, value in want.items()}
     added = 4 - len(want)
@@ -101,7 +101,7 @@ def test_every_form_of_data_has_the_same_features(file):
 
 def test_words_of_tables(file):
     samples = read_samples(file("y,city,age\n0,york,3\n1,,4\n", "s.csv"), hash_bits=20)
-    york, age = placed("city=york", 20), placed("age", 20)
+    york, age = hash_feature("city=york", 20), hash_feature("age", 20)
     assert entries(samples) == {
         (1, york[0], york[1]),
         (1, age[0], 3 * age[1]),
@@ -114,7 +114,7 @@ def test_a_sum_that_the_field_cannot_hold_is_a_bad_row(file):
         (str(a), str(b))
         for a in range(1, 20)
         for b in range(a + 1, 20)
-        if placed(str(a), 3) == placed(str(b), 3)
+        if hash_feature(str(a), 3) == hash_feature(str(b), 3)
     )
     large = file(f"+1 {same[0]}:3e38 {same[1]}:3e38\n-1 3:1\n")
     fails("with the same hash add up beyond float32", large, 1, hash_bits=3)

@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
-from support.oracles.same_edges import alike
+from support.oracles.same_edges import check_same_edges
 
 from tux.arrays import stores
 from tux.base.errors import DataError, UsageError
 from tux.io import text
-from tux.io.input_files import Files, input_files, listed, pieces_of, recorded
+from tux.io.input_files import Files, absolute_source, input_files, list_files, pieces_of
 from tux.io.read import read_edges
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}
 
 
 def names(data):
-    return [path.rsplit("/", 1)[-1] for path, _ in listed(data)]
+    return [path.rsplit("/", 1)[-1] for path, _ in list_files(data)]
 
 
 # ---- which files
@@ -45,7 +45,7 @@ def test_a_pattern_is_the_files_called_so(folder, monkeypatch):
     monkeypatch.chdir(here)
     assert names("p-?.csv") == ["p-1.csv", "p-2.csv"]
     with pytest.raises(DataError, match="no file is called as the pattern"):
-        listed("r-*.csv")
+        list_files("r-*.csv")
 
 
 def test_a_file_with_the_letters_of_a_pattern_is_itself(folder):
@@ -57,10 +57,10 @@ def test_a_sequence_is_one_after_the_other(folder):
     here = folder({"b.csv": "x", "a.csv": "x", "c/1": "x", "c/2": "x"})
     data = [here / "b.csv", here / "c", f"{here}/a*"]
     assert names(data) == ["b.csv", "1", "2", "a.csv"]
-    assert recorded(data) == [f"{here}/b.csv", f"{here}/c", f"{here}/a*"]
+    assert absolute_source(data) == [f"{here}/b.csv", f"{here}/c", f"{here}/a*"]
     assert "and 2 others" in input_files(data)
     with pytest.raises(UsageError, match="no file is named"):
-        listed([])
+        list_files([])
 
 
 def test_one_file_is_itself(folder):
@@ -89,12 +89,12 @@ def test_folders_that_are_no_input(folder):
 def bucket(tmp_path, monkeypatch):
     """Return a folder of this machine as the store of all URIs that begin with s3://bucket/."""
 
-    def found(uri):
+    def open_bucket(uri):
         base, _ = stores.split_options(uri)
         local = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
         return local, base.removeprefix("s3://bucket/")
 
-    monkeypatch.setattr(stores, "file_system", found)
+    monkeypatch.setattr(stores, "file_system", open_bucket)
     return tmp_path
 
 
@@ -122,8 +122,8 @@ def test_uris_of_files_folders_and_patterns(bucket, folder):
     assert read("s3://bucket/x/p-*").fields["rating"].tolist() == [3, 6, 9]
     assert read("s3://bucket/x/**/p-*.csv?region=r").fields["rating"].tolist() == [2, 3]
     assert len(read("s3://bucket/y")) == 4
-    alike(read("s3://bucket/y"), read(bucket / "y"))
-    assert recorded("s3://bucket/y/*?region=r") == "s3://bucket/y/*?region=r"
+    check_same_edges(read("s3://bucket/y"), read(bucket / "y"))
+    assert absolute_source("s3://bucket/y/*?region=r") == "s3://bucket/y/*?region=r"
     with pytest.raises(DataError, match="no such file: s3://bucket/none.csv"):
         read("s3://bucket/none.csv")
     with pytest.raises(DataError, match="holds folders, such as d"):
@@ -145,7 +145,7 @@ def test_uris_that_cannot_be_used(monkeypatch):
     with pytest.raises(UsageError, match="no file of this machine"):
         input_files("file://elsewhere/x.csv")
     with pytest.raises(DataError, match="gopher://x/y"):
-        listed("gopher://x/y")
+        list_files("gopher://x/y")
 
 
 # ---- as one file
@@ -172,7 +172,7 @@ def test_rows_are_those_of_one_file(folder, header, repeated):
     if not header:
         parts.pop("1")
     read = lambda data: read_edges(data, ENDS, FIELDS)  # noqa: E731
-    alike(read(folder(parts)), read(whole))
+    check_same_edges(read(folder(parts)), read(whole))
 
 
 def test_separators_of_all_kinds(folder):
@@ -184,7 +184,7 @@ def test_separators_of_all_kinds(folder):
             read_edges(data, ENDS, FIELDS)
             for data in (whole, folder(parts, f"many{ord(separator[0])}"))
         )
-        alike(one, other)
+        check_same_edges(one, other)
 
 
 def test_many_small_files_are_parsed_in_large_blocks(folder, monkeypatch):
@@ -196,7 +196,7 @@ def test_many_small_files_are_parsed_in_large_blocks(folder, monkeypatch):
     one = read_edges(whole, ENDS, FIELDS)
     for size in (text.BLOCK, 1000, 64):
         monkeypatch.setattr(text, "BLOCK", size)
-        alike(read_edges(many, ENDS, FIELDS), one)
+        check_same_edges(read_edges(many, ENDS, FIELDS), one)
 
 
 def test_columns_can_be_named(folder):

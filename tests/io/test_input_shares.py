@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tux.arrays.arrow import Coded
+from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, UsageError
 from tux.io import input_shares
 from tux.io.input_files import pieces_of
-from tux.io.input_shares import read_share, shares
+from tux.io.input_shares import cut_into_shares, read_share
 from tux.io.read import read_edges
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}
@@ -20,12 +20,14 @@ COUNTS = (1, 2, 3, 5, 7, 40)
 
 
 def values(column):
-    return column.values[column.codes].tolist() if isinstance(column, Coded) else column.tolist()
+    return (
+        column.values[column.codes].tolist() if isinstance(column, CodedColumn) else column.tolist()
+    )
 
 
 def rows_of(data, count, **how):
     """Return the rows of all shares, ids as strings, one share after the other."""
-    read = [read_share(share, data, ENDS, FIELDS, **how) for share in shares(data, count)]
+    read = [read_share(share, data, ENDS, FIELDS, **how) for share in cut_into_shares(data, count)]
     assert len(read) == count
     rows = [
         zip(*(values(column.whole()) for column in share.columns), strict=True) for share in read
@@ -78,7 +80,7 @@ def test_shares_have_about_as_many_bytes(folder):
     here = folder(
         {"a": "".join(lines[:100]), "b": "".join(lines[100:3000]), "c": "".join(lines[3000:])}
     )
-    cut = shares(here, 5)
+    cut = cut_into_shares(here, 5)
     sizes = [
         sum(
             (end or (here / path[-1]).stat().st_size) - begin
@@ -101,7 +103,7 @@ def test_a_bad_row_of_a_share_has_its_file_and_line(folder):
         told = [share.first_skipped for share in read if share.skipped]
         places = [f"{here}/{name}:{at}: 1 column instead of 3" for name, at in bad.items()]
         assert told[0] == places[0] and set(told) <= set(places)
-        for share in shares(here, count):
+        for share in cut_into_shares(here, count):
             try:
                 read_share(share, here, ENDS, FIELDS)
             except DataError as error:
@@ -124,7 +126,7 @@ def test_columns_that_are_not_picked_may_hold_anything(folder):
 
 def test_lines_are_counted_only_for_an_error(folder, monkeypatch):
     here = folder({"a": "1,2,3\n" * 50 + "x\n"})
-    first, last = shares(here, 2)
+    first, last = cut_into_shares(here, 2)
     with pytest.raises(DataError) as error:
         read_share(last, here, ENDS, FIELDS)
     assert error.value.where == f"{here}/a:51"
@@ -154,14 +156,14 @@ def test_shares_of_parquet_are_row_groups(folder):
 
 def test_a_packed_file_is_of_one_share(folder):
     here = folder({"a.gz": gzip.compress(b"1,2,3\n" * 900)})
-    assert sorted(len(pieces_of(share)) for share in shares(here, 3)) == [0, 0, 1]
+    assert sorted(len(pieces_of(share)) for share in cut_into_shares(here, 3)) == [0, 0, 1]
 
 
 def test_lines_of_samples_are_cut_too_and_other_formats_are_of_one_share(folder):
     here = folder({"a.svm": "+1 1:1 2:1\n" * 30})
-    assert [len(pieces_of(share)) for share in shares(here, 3)] == [1, 1, 1]
+    assert [len(pieces_of(share)) for share in cut_into_shares(here, 3)] == [1, 1, 1]
     matrix = folder({"m.mtx": "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"}, "m")
-    cut = shares(matrix, 3)
+    cut = cut_into_shares(matrix, 3)
     assert sum(len(pieces_of(share)) for share in cut) == 1
     with pytest.raises(UsageError, match="is read whole, as it is a market file"):
         read_share(cut[0], matrix, ENDS, FIELDS)
@@ -175,7 +177,7 @@ def test_only_a_few_bytes_are_read_to_find_cuts(folder, monkeypatch):
     monkeypatch.setattr(
         input_shares.Range, "read", lambda file, size: read.append(size) or ranged(file, size)
     )
-    shares(here, 7)
+    cut_into_shares(here, 7)
     assert sum(read) < 10_000
 
 

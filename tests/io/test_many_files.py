@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.oracles.same_edges import alike
+from support.oracles.same_edges import check_same_edges
 
 from tux.base.errors import DataError
 from tux.io import sample_tables
 from tux.io import text as io_text
 from tux.io.bags import read_bags
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
@@ -25,7 +25,7 @@ def test_all_files_are_of_one_format(folder):
     table = io.BytesIO()
     pq.write_table(pa.table({"user": [1]}), table)
     with pytest.raises(DataError, match="/b is Parquet, but .*/a is text"):
-        detect(input_files(folder({"a": "1,2,3\n", "b": table.getvalue()})))
+        detect_format(input_files(folder({"a": "1,2,3\n", "b": table.getvalue()})))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_documents(folder, monkeypatch):
     whole = folder({"all": "".join(lines)}, "one")
     parts = {str(at): line.rstrip() if at == 2 else line for at, line in enumerate(lines)}
     one, many = (read_bags(data, form="text") for data in (whole, folder(parts)))
-    alike(one.edges, many.edges)
+    check_same_edges(one.edges, many.edges)
     assert one.rows.tolist() == many.rows.tolist() == [1, 2, 3, 4]
     with pytest.raises(DataError, match="UTF-8") as error:
         read_bags(folder({"9": b"ok words\n\xff\n"}), form="text")
@@ -61,10 +61,12 @@ def test_lda_c_and_docword(folder):
     bags = ["2 0:1 3:2\n", "1 2:5\n", "3 0:1 1:1 4:2\n"]
     one = read_bags(folder({"all": "".join(bags)}, "one"))
     many = read_bags(folder({str(at): bag for at, bag in enumerate(bags)}))
-    alike(one.edges, many.edges)
+    check_same_edges(one.edges, many.edges)
     docword = "2\n3\n3\n1 1 2\n1 3 1\n2 2 1\n"
     one = read_bags(folder({"all": docword}, "two"))
-    alike(one.edges, read_bags(folder({"1": docword[:12], "2": docword[12:]}, "cut")).edges)
+    check_same_edges(
+        one.edges, read_bags(folder({"1": docword[:12], "2": docword[12:]}, "cut")).edges
+    )
     with pytest.raises(DataError, match="begins with sizes of its own"):
         read_bags(folder({"1": docword, "2": docword}, "twice"))
 
@@ -74,7 +76,7 @@ def test_samples_of_libsvm(folder):
     one = read_samples(folder({"all.svm": "".join(lines)}, "one"))
     here = folder({f"{at}.svm": line for at, line in enumerate(lines)})
     many = read_samples(here)
-    alike(one.edges, many.edges)
+    check_same_edges(one.edges, many.edges)
     assert one.label.tolist() == many.label.tolist() and one.classes == many.classes
     (here / "3.svm").write_text("# c\n2 1:1\n")
     with pytest.raises(DataError, match="3 kinds of labels") as error:
@@ -92,7 +94,7 @@ def test_samples_of_tables(folder, monkeypatch):
     for again in (head, ""):
         parts = {"0": head} | {str(at): again + line for at, line in enumerate(lines, 1)}
         many = read_samples(folder(parts))
-        alike(one.edges, many.edges)
+        check_same_edges(one.edges, many.edges)
         assert one.label.tolist() == many.label.tolist()
     here = folder({"2": head + "\n0,x,cook\n"})
     monkeypatch.setattr(sample_tables, "JUDGED", 1)
@@ -124,7 +126,8 @@ def test_the_format_of_a_text_is_that_of_the_whole(folder):
     """Such as a last file with one row, which alone looks like a table."""
     lines = ["+1 1:1 2:1\n", "-1 3:1\n", "+1 1:1 2:1 4:1\n"]
     assert (
-        detect(input_files(folder({str(at): each for at, each in enumerate(lines)}))) is Format.SVM
+        detect_format(input_files(folder({str(at): each for at, each in enumerate(lines)})))
+        is Format.SVM
     )
 
 

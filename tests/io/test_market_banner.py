@@ -3,10 +3,10 @@
 import gzip
 
 import pytest
-from support.oracles.edge_pairs import once
+from support.oracles.edge_pairs import pairs_once
 
 from tux.base.errors import DataError
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 
 KIND = "matrix coordinate pattern general\n"
 SIZED = "3 3 2\n1 2\n3 1\n"
@@ -31,13 +31,13 @@ SIZED = "3 3 2\n1 2\n3 1\n"
 )
 def test_banners(file, text, name):
     path = file(gzip.compress(text.encode()) if name.endswith("gz") else text, name)
-    assert detect(path) is Format.MARKET
-    assert once(path) == [(1, 2), (3, 1)]
+    assert detect_format(path) is Format.MARKET
+    assert pairs_once(path) == [(1, 2), (3, 1)]
 
 
 def test_a_symmetric_one(file):
     text = "%MatrixMarket matrix coordinate pattern symmetric\n5 5 3\n2 1\n3 1\n5 5\n"
-    assert once(file(text)) == [(2, 1), (3, 1), (5, 5)]
+    assert pairs_once(file(text)) == [(2, 1), (3, 1), (5, 5)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_symmetric_one(file):
 def test_matrices_that_are_none(file, text, line, says):
     path = file(text)
     with pytest.raises(DataError, match=says) as caught:
-        once(path)
+        pairs_once(path)
     assert line is None or caught.value.where == f"{path}:{line}"
     assert caught.value.do or "instead of" in says or "row" in says
 
@@ -67,9 +67,9 @@ def test_matrices_that_are_none(file, text, line, says):
     "text", ["% MatrixMarket is a format\n1 2\n2 3\n", "%MatrixMarkets\n1 2\n2 3\n"]
 )
 def test_comments_that_are_no_banner(file, text):
-    assert once(file(text)) == [(1, 2), (2, 3)]
+    assert pairs_once(file(text)) == [(1, 2), (2, 3)]
 
 
 def test_ends_of_two_types(file):
     with pytest.raises(DataError, match="has no edges from v to v"):
-        once(file(f"%MatrixMarket {KIND}3 4 1\n1 4\n"))
+        pairs_once(file(f"%MatrixMarket {KIND}3 4 1\n1 4\n"))

@@ -45,7 +45,7 @@ def sparse(name, sizes, rows, bounds, values=None, order="<", dtype="f8", flags=
     return matrix(name, 5, sizes, *parts, order=order, flags=flags, small=small)
 
 
-def packed(data, order="<"):
+def compress_element(data, order="<"):
     data = zlib.compress(data)
     return struct.pack(order + "II", 15, len(data)) + data
 
@@ -54,7 +54,7 @@ def header(order="<", version=0x0100, text=b"MATLAB 5.0 MAT-file"):
     return text.ljust(124) + struct.pack(order + "H", version) + (b"IM" if order == "<" else b"MI")
 
 
-def told(edges):
+def edge_list(edges):
     """Return pairs of ids in order, with values if there are any."""
     ids = edges.ids["node"].values
     return sorted(
@@ -86,28 +86,28 @@ EDGES = [(0, 1, 2), (1, 0, 2), (1, 2, 3), (2, 2, 4)]
 
 
 @pytest.mark.parametrize("order", "<>")
-@pytest.mark.parametrize("pack", [lambda data, order: data, packed])
+@pytest.mark.parametrize("pack", [lambda data, order: data, compress_element])
 @pytest.mark.parametrize("dtype", ["f8", "u1", "i2"])
 def test_a_graph(file, order, pack, dtype):
     path = file(
         pack(sparse("network", **GRAPH, order=order, dtype=dtype, small=True), order), order=order
     )
     edges = read_mat_edges(path, ENDS, fields={"value": "f4"})
-    assert told(edges) == EDGES and edges.fields["value"].dtype == np.float32
+    assert edge_list(edges) == EDGES and edges.fields["value"].dtype == np.float32
     assert edges.ids["node"].values.tolist() == [0, 1, 2, 3]
-    assert told(read_edges(path, ENDS, {})) == [edge[:2] for edge in EDGES]
+    assert edge_list(read_edges(path, ENDS, {})) == [edge[:2] for edge in EDGES]
 
 
 def test_small_parts_and_spare_room(file):
     """An entry alone fits into the head of its element; and room for more entries than there are
     holds none.
     """
-    assert told(
+    assert edge_list(
         read_mat_edges(
             file(sparse("network", [2, 2], [1], [0, 1, 1], [1], dtype="u1", small=True)), ENDS
         )
     ) == [(1, 0)]
-    assert told(
+    assert edge_list(
         read_mat_edges(file(sparse("network", [2, 2], [1, 0, 0], [0, 1, 1], [1, 0, 0])), ENDS)
     ) == [(1, 0)]
 
@@ -116,7 +116,7 @@ def test_a_pattern_is_of_ones(file):
     edges = read_mat_edges(
         file(sparse("network", [2, 2], [1], [0, 1, 1])), ENDS, fields={"value": "f8"}
     )
-    assert told(edges) == [(1, 0, 1.0)]
+    assert edge_list(edges) == [(1, 0, 1.0)]
 
 
 LABELS = {"sizes": [4, 2], "rows": [0, 2, 1], "bounds": [0, 2, 3], "values": [1, 1, 0]}
@@ -130,8 +130,8 @@ OTHERS = (
 
 def test_among_others(file):
     one = sparse("a", **GRAPH)
-    path = file(*OTHERS, packed(sparse("group", **LABELS)), packed(one))
-    assert told(read_mat_edges(path, ENDS)) == [edge[:2] for edge in EDGES]
+    path = file(*OTHERS, compress_element(sparse("group", **LABELS)), compress_element(one))
+    assert edge_list(read_mat_edges(path, ENDS)) == [edge[:2] for edge in EDGES]
     found = [part.tolist() for part in read_mat_labels(path)]
     assert found == [[0, 2], [0, 0]]  # an entry that is 0 is none
     assert [part.tolist() for part in read_mat_labels(path, "dense")] == [[1, 1], [0, 1]]
@@ -141,10 +141,10 @@ def test_among_others(file):
         match=r"several matrices.*\n.*a \(4 x 4, sparse\), b \(2 x 2, sparse\).*--columns",
     ):
         read_mat_edges(two, ENDS)
-    assert told(read_edges(two, ENDS, {}, columns="b")) == [(1, 0)]
-    assert told(read_mat_edges(file(one, sparse("network", [2, 2], [1], [0, 1, 1])), ENDS)) == [
-        (1, 0)
-    ]
+    assert edge_list(read_edges(two, ENDS, {}, columns="b")) == [(1, 0)]
+    assert edge_list(
+        read_mat_edges(file(one, sparse("network", [2, 2], [1], [0, 1, 1])), ENDS)
+    ) == [(1, 0)]
 
 
 def test_two_types(file):
@@ -171,8 +171,8 @@ def test_two_types(file):
         ([sparse("network", **(GRAPH | {"bounds": [0, 1, 2, 4, 5]}))], "bounds of 4 columns"),
         ([sparse("network", **(GRAPH | {"bounds": [0, 1, 2, 4]}))], "bounds of 4 columns"),
         ([sparse("network", **(GRAPH | {"values": [1, 2]}))], "2 values of 4 entries"),
-        ([packed(sparse("network", **GRAPH))[:-9]], "byte 128"),
-        ([packed(b"x" * 20)], "small element of 30,840 bytes"),
+        ([compress_element(sparse("network", **GRAPH))[:-9]], "byte 128"),
+        ([compress_element(b"x" * 20)], "small element of 30,840 bytes"),
     ],
 )
 def test_what_is_no_graph(file, parts, words):
@@ -209,7 +209,7 @@ def test_a_type_or_a_name_that_does_not_fit(file):
         read_mat_edges(file(sparse("network", **GRAPH)), ENDS, fields={"a": "f4", "b": "f4"})
 
 
-@pytest.mark.parametrize("pack", [bytes, packed])
+@pytest.mark.parametrize("pack", [bytes, compress_element])
 def test_damage_is_told(file, pack):
     """Cut anywhere, or with any byte changed, a file is read or it is a DataError; and a packed
     one that is changed is never read.
@@ -226,10 +226,10 @@ def test_damage_is_told(file, pack):
                 edges = read_mat_edges(file(head=bytes(changed)), ENDS, fields={"value": "f8"})
             except DataError:
                 continue
-            assert pack is bytes or told(edges) == EDGES
+            assert pack is bytes or edge_list(edges) == EDGES
 
 
-@pytest.mark.parametrize("pack", [bytes, packed])
+@pytest.mark.parametrize("pack", [bytes, compress_element])
 def test_sizes_are_not_believed(file, pack):
     """Neither a matrix said to be huge nor an element said to be long takes memory."""
     huge = 2**31 - 1
@@ -263,7 +263,7 @@ def test_what_scipy_writes(tmp_path, packing):
         do_compression=packing,
     )
     there, back = graph.tocoo(), read_mat_edges(path, ENDS, fields={"value": "f8"})
-    assert told(back) == sorted(
+    assert edge_list(back) == sorted(
         zip(there.row.tolist(), there.col.tolist(), there.data.tolist(), strict=True)
     )
     rows, columns = read_mat_labels(path)
@@ -274,7 +274,8 @@ def test_what_scipy_writes(tmp_path, packing):
 
 def test_commands(file, capsys):
     path = file(
-        packed(sparse("network", **GRAPH)), packed(sparse("b", [3, 2], [2], [0, 1, 1], [1]))
+        compress_element(sparse("network", **GRAPH)),
+        compress_element(sparse("b", [3, 2], [2], [0, 1, 1], [1])),
     )
     assert main(["info", path]) == 0
     said = capsys.readouterr().out

@@ -17,7 +17,7 @@ from tux.io.bags import read_bags
 from tux.io.precision import lost_values
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import read_vertices
 from tux.runs.inputs import load
 
@@ -164,7 +164,7 @@ def test_columns_that_number_the_rows_are_no_features(file, name):
     ],
 )
 def test_the_name_of_a_field_does_not_decide_alone(file, text, columns, unused):
-    wanted = [Wanted("x", np.dtype("f8"), 0)]
+    wanted = [WantedField("x", np.dtype("f8"), 0)]
     table = read_vertices(file(text, "p.csv"), "point", wanted, points=True)
     assert table.fields["x"].shape == (2, len(columns))
     assert table.notes == unused
@@ -341,7 +341,7 @@ def test_dates_are_no_coordinates(tmp_path):
         {"a": [1.0, 2], "when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "b": [3, 4]}
     )
     frame.to_parquet(tmp_path / "t.parquet")
-    wanted = [Wanted("x", np.dtype("f8"), 0)]
+    wanted = [WantedField("x", np.dtype("f8"), 0)]
     for data in (frame, str(tmp_path / "t.parquet")):
         table = read_vertices(data, "point", wanted, points=True)
         assert table.fields["x"].tolist() == [[1, 3], [2, 4]]

@@ -5,7 +5,7 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io.read import read_edges
-from tux.io.vertex_columns import Wanted as Field
+from tux.io.vertex_columns import WantedField as Field
 from tux.io.vertex_table import read_vertices
 
 PAGE = ("page", "page")

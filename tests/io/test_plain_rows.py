@@ -44,14 +44,14 @@ def read(path, fields=VALUE, *, plain, **options):
         return read_edges(path, ENDS, fields, **options)
 
 
-def same(one, other):
+def same_bytes(one, other):
     """Return whether two readings have the same bytes."""
     return one.digest() == other.digest() and all(
         a.dtype == b.dtype for a, b in zip(one.fields.values(), other.fields.values(), strict=True)
     )
 
 
-def made(folder, lines, end="\n"):
+def write_lines(folder, lines, end="\n"):
     path = folder / "edges.txt"
     path.write_bytes("".join(line + end for line in lines).encode())
     return path
@@ -67,16 +67,16 @@ def test_plain_rows_of_any_number_of_threads(threads, tmp_path, separator, end):
             rng.integers(-50, 50, 300), rng.integers(0, 2**40, 300), rng.random(300), strict=True
         )
     ]
-    path = made(tmp_path, lines, end)
+    path = write_lines(tmp_path, lines, end)
     columns = {"columns": "2,1,3"}
     found = read(path, plain=True, **columns)
-    assert same(found, read(path, plain=False, **columns)) and len(found) == 300
+    assert same_bytes(found, read(path, plain=False, **columns)) and len(found) == 300
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_a_few_rows(threads, tmp_path, n):
-    path = made(tmp_path, [f"{i},{i * i},{i / 4}" for i in range(n)])
-    assert same(read(path, plain=n > 2), read(path, plain=False))
+    path = write_lines(tmp_path, [f"{i},{i * i},{i / 4}" for i in range(n)])
+    assert same_bytes(read(path, plain=n > 2), read(path, plain=False))
 
 
 NUMBERS = ["0", "-0", "7.", ".5", "-.25", "007.50", "1e5", "1E-3", "1.5e+2", "+2", "16777217"]
@@ -88,22 +88,24 @@ NUMBERS += ["8.5899345925e9", "0.3000000119209289550781250001", "1e-46", "5e-324
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 @pytest.mark.parametrize("number", NUMBERS)
 def test_numbers_are_rounded_as_by_arrow(tmp_path, number, kind):
-    path = made(tmp_path, [f"1,2,{number}", f"3,4,{number}"] * 5)
+    path = write_lines(tmp_path, [f"1,2,{number}", f"3,4,{number}"] * 5)
     fields = {"value": kind}
     found = read_edges(path, ENDS, fields)
-    assert same(found, read(path, fields, plain=False))
+    assert same_bytes(found, read(path, fields, plain=False))
 
 
 @settings(deadline=None)
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(1, 17))
 @example(1.0000001788139343, 17)
 def test_any_number_is_rounded_as_by_arrow(tmp_path_factory, number, digits):
-    path = made(tmp_path_factory.mktemp("n"), [f"1,2,{number:.{digits}g}", f"3,4,{number!r}"] * 5)
+    path = write_lines(
+        tmp_path_factory.mktemp("n"), [f"1,2,{number:.{digits}g}", f"3,4,{number!r}"] * 5
+    )
     try:
         expected = read(path, plain=False)
     except DataError:
         return  # rounded up to infinity
-    assert same(read_edges(path, ENDS, VALUE), expected)
+    assert same_bytes(read_edges(path, ENDS, VALUE), expected)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_any_number_is_rounded_as_by_arrow(tmp_path_factory, number, digits):
 def test_other_ids_are_left_to_arrow(threads, tmp_path, odd, line):
     lines = [f"{i},{i + 1},3" for i in range(40)]
     lines[line] = f"{odd},2,3"
-    path = made(tmp_path, lines)
+    path = write_lines(tmp_path, lines)
     try:
         expected = read(path, plain=False)
     except DataError as error:
@@ -121,13 +123,13 @@ def test_other_ids_are_left_to_arrow(threads, tmp_path, odd, line):
             read_edges(path, ENDS, VALUE)
         assert str(caught.value) == str(error) and caught.value.where == f"{path}:{line + 1}"
         return
-    assert same(read_edges(path, ENDS, VALUE), expected)
+    assert same_bytes(read_edges(path, ENDS, VALUE), expected)
 
 
 @pytest.mark.parametrize("kind", ["i1", "u1", "i4", "u4", "i8", "u8"])
 @pytest.mark.parametrize("number", ["0", "-1", "127", "128", "-128", "-129", "256", "4294967296"])
 def test_whole_numbers(tmp_path, number, kind):
-    path, fields = made(tmp_path, [f"{number},2,{number}"] * 5), {"count": kind}
+    path, fields = write_lines(tmp_path, [f"{number},2,{number}"] * 5), {"count": kind}
     try:
         expected = read(path, fields, plain=False)
     except DataError as error:
@@ -135,7 +137,7 @@ def test_whole_numbers(tmp_path, number, kind):
             read_edges(path, ENDS, fields)
         assert str(caught.value) == str(error)
         return
-    assert same(read(path, fields, plain=True), expected)
+    assert same_bytes(read(path, fields, plain=True), expected)
 
 
 @pytest.mark.parametrize("block", [64, 1 << 20])
@@ -149,7 +151,7 @@ def test_the_first_bad_line_is_named(threads, tmp_path, monkeypatch, block, bad,
     for first in (0, 1, 50, 99):
         wrong = [*lines[:first], bad, *lines[first + 1 :]]
         wrong[99] = bad
-        path = made(tmp_path, wrong)
+        path = write_lines(tmp_path, wrong)
         with pytest.raises(DataError, match=words) as caught:
             read_edges(path, ENDS, VALUE)
         assert caught.value.where == f"{path}:{first + 1}"
@@ -157,15 +159,15 @@ def test_the_first_bad_line_is_named(threads, tmp_path, monkeypatch, block, bad,
         assert (
             skipped.skipped == 1 + (first < 99) and f"{path}:{first + 1}:" in skipped.first_skipped
         )
-        assert same(skipped, read(path, plain=False, on_bad_row="skip"))
+        assert same_bytes(skipped, read(path, plain=False, on_bad_row="skip"))
 
 
 def test_quotes_in_columns_that_are_not_read(tmp_path):
-    path = made(tmp_path, ['1,2,3,"a, b"', "4,5,6,c"] * 5)
-    assert same(read_edges(path, ENDS, VALUE), read(path, plain=False))
+    path = write_lines(tmp_path, ['1,2,3,"a, b"', "4,5,6,c"] * 5)
+    assert same_bytes(read_edges(path, ENDS, VALUE), read(path, plain=False))
 
 
 @pytest.mark.skipif(not os.environ.get("TUX_TEST_DATA"), reason="no real data")
 def test_real_ratings(real_data):
     path = real_data / "ratings" / "ml-1m" / "ml-1m.train.dat.gz"
-    assert same(read(path, plain=True), read(path, plain=False))
+    assert same_bytes(read(path, plain=True), read(path, plain=False))

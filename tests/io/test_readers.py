@@ -107,7 +107,7 @@ def test_the_columns_taken_are_told(tux, here, head, told):
 PAIRS = [(user, item) for user in range(1, 9) for item in range(1, 21) if (user + item) % 3]
 
 
-def walked(tux, text, name="g.txt"):
+def run_walks(tux, text, name="g.txt"):
     """Run walks on a file with this text. Return the exit code, the output and the messages."""
     Path(name).write_text(text)
     return tux(
@@ -117,13 +117,13 @@ def walked(tux, text, name="g.txt"):
 
 def test_users_and_items_are_not_merged_silently(tux, here):
     pairs = "".join(f"{user} {item}\n" for user, item in PAIRS)
-    code, _, err = walked(tux, "user item\n" + pairs)
+    code, _, err = run_walks(tux, "user item\n" + pairs)
     assert code == 3 and "are of two types" in err and "8 ids, such as 1," in err
     for text in (pairs, "".join(f"{user} {item} 3\n" for user, item in PAIRS)):
-        code, _, err = walked(tux, text)
+        code, _, err = run_walks(tux, text)
         assert code == 0 and "sides count their ids from 1 to 8 and from 1 to 20" in err
     for head in ("user item\n", ""):
-        code, _, err = walked(tux, head + "".join(f"u{user} i{item}\n" for user, item in PAIRS))
+        code, _, err = run_walks(tux, head + "".join(f"u{user} i{item}\n" for user, item in PAIRS))
         assert code == 0 and not err
 
 
@@ -131,7 +131,7 @@ def test_a_graph_of_one_type_raises_no_doubt(tux, here):
     ring = "".join(f"{at} {(at + step) % 12}\n" for at in range(12) for step in (1, 2))
     tree = "".join(f"{(at - 1) // 2} {at}\n" for at in range(1, 16))
     for text in (ring, tree, "user friend\n" + ring):
-        code, _, err = walked(tux, text)
+        code, _, err = run_walks(tux, text)
         assert code == 0 and not err
 
 
@@ -140,19 +140,19 @@ MATRIX = "%%MatrixMarket matrix coordinate pattern general\n% one\n3 3 2\n1 2\n2
 
 @pytest.mark.parametrize("before", ["", "\ufeff", "% written by a program\n\n", "# a comment\n"])
 def test_a_matrix_is_one_whatever_stands_before_its_banner(tux, here, before):
-    code, out, _ = walked(tux, before + MATRIX)
+    code, out, _ = run_walks(tux, before + MATRIX)
     assert code == 0 and "3 nodes, 2 links" in out
-    code, _, err = walked(tux, before + MATRIX.replace("2 3\n", "2 4\n"))
+    code, _, err = run_walks(tux, before + MATRIX.replace("2 3\n", "2 4\n"))
     assert code == 3 and f"g.txt:{5 + before.count(chr(10))}" in err
 
 
 def test_a_matrix_after_other_lines_is_no_list_of_edges(tux, here):
-    code, _, err = walked(tux, "a matrix\n" + MATRIX)
+    code, _, err = run_walks(tux, "a matrix\n" + MATRIX)
     assert code == 3 and "line 1 stands before the banner" in err and "g.txt:2" in err
 
 
 def test_a_metis_graph_with_a_byte_order_mark(tux, here):
-    code, out, _ = walked(tux, "\ufeff3 2\n2\n1 3\n2\n", "g.graph")
+    code, out, _ = run_walks(tux, "\ufeff3 2\n2\n1 3\n2\n", "g.graph")
     assert code == 0 and "3 nodes, 4 links" in out
 
 

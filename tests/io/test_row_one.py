@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.detect import Format, detect
-from tux.io.edge_columns import Wanted
+from tux.io.detect import Format, detect_format
+from tux.io.edge_columns import WantedColumns
 from tux.io.edge_layout import known_names
 from tux.io.read import read_edges
 from tux.io.row_one import RowOne, has_names, row_one
-from tux.io.vertex_columns import Wanted as Field
+from tux.io.vertex_columns import WantedField as Field
 from tux.io.vertex_table import read_vertices
 
 PAGE = ("page", "page")
-KNOWN = known_names(Wanted(("user", "item"), {"rating": np.dtype("f4")}, None))
+KNOWN = known_names(WantedColumns(("user", "item"), {"rating": np.dtype("f4")}, None))
 
 
 def table(text, separator):
@@ -368,7 +368,7 @@ def test_numbers_that_may_be_names_of_columns_are_told(file, text, told):
 )
 def test_cells_of_other_programs(file, text, edges):
     path = file(text)
-    assert detect(path) is Format.TEXT
+    assert detect_format(path) is Format.TEXT
     read = read_edges(path, ("user", "item"), {})
     ends = (
         read.ids[end].decode(codes).tolist()

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.programs.sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import DataError
 from tux.io.samples import read_samples
@@ -30,7 +30,9 @@ def test_labels_of_another_file(file):
     path = file("1:1\nx:1\n\n2:1\n")
     apart = file("a\nb\na\nb\n\n", "labels.txt")
     samples = read_samples(path, labels=apart, on_bad_row="skip")  # those of bad rows are there too
-    assert samples.edges.ids["sample"].values.tolist() == [1, 3, 4] and told(samples) == (
+    assert samples.edges.ids["sample"].values.tolist() == [1, 3, 4] and labels_and_classes(
+        samples
+    ) == (
         [-1, -1, 1],
         ("a", "b"),
     )
@@ -45,7 +47,7 @@ def test_labels_of_another_file(file):
         with pytest.raises(DataError, match=says) as error:
             read_samples(path, labels=apart)
         assert error.value.where == f"{apart}:2"
-        assert told(read_samples(path, labels=apart, on_bad_row="skip"))[0] == [-1, 1]
+        assert labels_and_classes(read_samples(path, labels=apart, on_bad_row="skip"))[0] == [-1, 1]
     left = read_samples(
         path, labels=file("a\n\nnan\n", "labels.txt"), on_bad_row="skip", classes=("a", "b")
     )
@@ -59,7 +61,7 @@ def test_labels_of_another_file(file):
         read_samples(path, labels=apart)
     assert error.value.where == f"{apart}:3"
     fails("has labels itself", file(SVM), labels=apart)
-    assert told(
+    assert labels_and_classes(
         read_samples(file("x,z\n1,1\n2,2\n1,1\n", "s.csv"), labels=file("1\n2\n2", "labels.txt"))
     )[0] == [-1, 1, 1]
 
@@ -76,32 +78,39 @@ def test_labels_of_another_file(file):
 )
 def test_labels_of_numpy(file, tmp_path, array, classes):
     np.save(tmp_path / "y.npy", array)
-    assert told(read_samples(file("1:1\n" * 3), labels=tmp_path / "y.npy")) == ([1, -1, 1], classes)
+    assert labels_and_classes(read_samples(file("1:1\n" * 3), labels=tmp_path / "y.npy")) == (
+        [1, -1, 1],
+        classes,
+    )
 
 
 def test_arrays_that_are_none(file, tmp_path):
-    def refused(content, says):
+    def assert_refused(content, says):
         (tmp_path / "y.npy").write_bytes(content)
         with pytest.raises(DataError, match=says):
             read_samples(file("1:1\n2:1\n"), labels=tmp_path / "y.npy")
 
-    def saved(array):
+    def npy_bytes(array):
         stream = io.BytesIO()
         np.save(stream, array)
         return stream.getvalue()
 
-    refused(saved(np.array([1, "a"], object)), "an array of object of shape .2,. is not read here")
-    refused(saved(np.ones((2, 2))), r"an array of float64 of shape \(2, 2\) is not read here")
-    refused(saved(np.float64(1)), "labels are one column")
-    refused(saved(np.ones(2, complex)), "labels are one column")
-    refused(
-        saved(np.ones(2)).replace(b"(2,)", b"(7,)"),
+    assert_refused(
+        npy_bytes(np.array([1, "a"], object)), "an array of object of shape .2,. is not read here"
+    )
+    assert_refused(
+        npy_bytes(np.ones((2, 2))), r"an array of float64 of shape \(2, 2\) is not read here"
+    )
+    assert_refused(npy_bytes(np.float64(1)), "labels are one column")
+    assert_refused(npy_bytes(np.ones(2, complex)), "labels are one column")
+    assert_refused(
+        npy_bytes(np.ones(2)).replace(b"(2,)", b"(7,)"),
         r"shape \(7,\) of float64 takes 56 bytes, but 16 follow",
     )
-    refused(saved(np.ones(2))[:-1], "takes 16 bytes, but 15 follow")
-    refused(saved(np.ones(2))[:40], "no readable array of numpy")
-    refused(b"1\n2\n", "no readable array of numpy")
-    refused(saved(np.array([np.nan, 1])), "the label is 'nan', not finite")
+    assert_refused(npy_bytes(np.ones(2))[:-1], "takes 16 bytes, but 15 follow")
+    assert_refused(npy_bytes(np.ones(2))[:40], "no readable array of numpy")
+    assert_refused(b"1\n2\n", "no readable array of numpy")
+    assert_refused(npy_bytes(np.array([np.nan, 1])), "the label is 'nan', not finite")
 
 
 # ---- matrices
@@ -123,7 +132,7 @@ def test_matrices(file, tmp_path, form, compressed):
         samples = read_samples(tmp_path / "x.npz", labels=apart)
         assert (
             entries(samples) == DENSE_ENTRIES
-            and told(samples) == ([1, -1, 1], ("0", "1"))
+            and labels_and_classes(samples) == ([1, -1, 1], ("0", "1"))
             and len(samples.edges.ids["sample"]) == 3
         )
     bare = read_samples(tmp_path / "x.npz", require_labels=False)
@@ -189,7 +198,7 @@ def test_matrices_that_are_none(tmp_path):
         "indptr": [0, 1, 2],
     }
 
-    def refused(says, where="", **change):
+    def assert_refused(says, where="", **change):
         np.savez(
             path, **{name: array for name, array in (good | change).items() if array is not None}
         )
@@ -197,25 +206,25 @@ def test_matrices_that_are_none(tmp_path):
 
     np.savez(path, **good)
     assert entries(read_samples(path, require_labels=False)) == {(1, 0, 1), (2, 2, 1)}
-    refused("holds a matrix of form bsr", format=np.array(b"bsr"))
-    refused("holds no sparse matrix", format=None)
-    refused("holds no sparse matrix", indptr=None)
-    refused("is the shape of no matrix", "shape", shape=[2])
-    refused("is the shape of no matrix", "shape", shape=[2, -1])
-    refused("is the shape of no matrix", "shape", shape=[2**31, 1])
-    refused("no bounds of 2 parts", "indptr", indptr=[0, 2])
-    refused("no bounds of 2 parts of 2 entries", "indptr", indptr=[0, 1, 3])
-    refused("no bounds of 2 parts", "indptr", indptr=[0, 2, 1])
-    refused("no bounds of 2 parts", "indptr", indptr=[1, 1, 2])
-    refused("no bounds of 2,000,000,000 parts", "indptr", shape=[2_000_000_000, 3])
-    refused("column 0 .. 3 in a matrix of 2 x 3", indices=[0, 3])
-    refused("column -1 .. 0 in a matrix of 2 x 3", indices=[0, -1])
-    refused("instead of a row of numbers", "data", data=np.ones(2, complex))
-    refused("instead of a row of numbers", "indices", indices=[0.0, 1.0])
+    assert_refused("holds a matrix of form bsr", format=np.array(b"bsr"))
+    assert_refused("holds no sparse matrix", format=None)
+    assert_refused("holds no sparse matrix", indptr=None)
+    assert_refused("is the shape of no matrix", "shape", shape=[2])
+    assert_refused("is the shape of no matrix", "shape", shape=[2, -1])
+    assert_refused("is the shape of no matrix", "shape", shape=[2**31, 1])
+    assert_refused("no bounds of 2 parts", "indptr", indptr=[0, 2])
+    assert_refused("no bounds of 2 parts of 2 entries", "indptr", indptr=[0, 1, 3])
+    assert_refused("no bounds of 2 parts", "indptr", indptr=[0, 2, 1])
+    assert_refused("no bounds of 2 parts", "indptr", indptr=[1, 1, 2])
+    assert_refused("no bounds of 2,000,000,000 parts", "indptr", shape=[2_000_000_000, 3])
+    assert_refused("column 0 .. 3 in a matrix of 2 x 3", indices=[0, 3])
+    assert_refused("column -1 .. 0 in a matrix of 2 x 3", indices=[0, -1])
+    assert_refused("instead of a row of numbers", "data", data=np.ones(2, complex))
+    assert_refused("instead of a row of numbers", "indices", indices=[0.0, 1.0])
     coo = {"format": np.array(b"coo"), "row": [0, 1], "col": [0, 1]}
-    refused("1 rows, 2 columns and 2 values", **coo | {"row": [0]})
-    refused("row 0 .. 2 in a matrix", **coo | {"row": [0, 2]})
-    refused("2,000,000,000 rows, but only 2 entries", **coo, shape=[2_000_000_000, 3])
+    assert_refused("1 rows, 2 columns and 2 values", **coo | {"row": [0]})
+    assert_refused("row 0 .. 2 in a matrix", **coo | {"row": [0, 2]})
+    assert_refused("2,000,000,000 rows, but only 2 entries", **coo, shape=[2_000_000_000, 3])
     for content in (b"", b"PK\x03\x04", path.read_bytes()[:-30]):
         path.write_bytes(content)
         fails("no readable .npz file", path, form="npz")

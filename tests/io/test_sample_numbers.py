@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from support.programs.sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.arrays.frames import frame_of
 from tux.base.errors import DataError
@@ -34,7 +34,7 @@ def read(path, **how):
 def test_libsvm(file):
     for name in ("s.svm", "s.txt"):
         samples = read(file(SVM, name))
-        assert told(samples) == (F4, ()) and samples.label.dtype == np.float32
+        assert labels_and_classes(samples) == (F4, ()) and samples.label.dtype == np.float32
         assert samples.edges.ids["sample"].values.tolist() == [1, 2, 3, 4, 5]
         assert entries(samples) == {(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 4), (5, 2, 0.5)}
 
@@ -56,15 +56,21 @@ def test_all_digits_count(file):
 
 def test_tables(file, tmp_path):
     text = read(file(CSV, "s.csv"))
-    assert told(text) == (F4, ())
+    assert labels_and_classes(text) == (F4, ())
     columns = {"size": X[:, 0], "y": LABELS, "kind": ["a", "b", "a", "a", "b"]}
     pq.write_table(pa.table(columns), tmp_path / "s.parquet", row_group_size=2)
     stored = read(tmp_path / "s.parquet")
-    assert told(stored) == (F4, ()) and entries(stored) == entries(text)
+    assert labels_and_classes(stored) == (F4, ()) and entries(stored) == entries(text)
     held = read_memory_samples(frame_of(columns), "a dict", numeric=True)
-    assert told(held) == (F4, ()) and held.edges.ids["sample"].values.tolist() == [0, 1, 2, 3, 4]
+    assert labels_and_classes(held) == (F4, ()) and held.edges.ids["sample"].values.tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
     other = read(file(CSV.replace("y", "price"), "s.csv"), label="price")
-    assert told(other) == (F4, ())
+    assert labels_and_classes(other) == (F4, ())
 
 
 def test_types_of_columns(tmp_path):
@@ -84,7 +90,7 @@ def test_labels_apart(file, tmp_path):
     sp.save_npz(tmp_path / "x.npz", sp.csr_array(X))
     for labels in (words, tmp_path / "y.npy"):
         for path in (file(BARE), tmp_path / "x.npz"):
-            assert told(read(path, labels=labels)) == (F4, ())
+            assert labels_and_classes(read(path, labels=labels)) == (F4, ())
     for y in (
         LABELS,
         np.array(LABELS),
@@ -92,17 +98,23 @@ def test_labels_apart(file, tmp_path):
         np.array([str(y) for y in LABELS]),
     ):
         for x in (X, sp.csr_array(X)):
-            assert told(read_memory_samples(x, "an array", y=y, numeric=True)) == (F4, ())
+            assert labels_and_classes(read_memory_samples(x, "an array", y=y, numeric=True)) == (
+                F4,
+                (),
+            )
 
 
 def test_held_out_samples_need_no_labels_to_predict(file):
     for text in (SVM, SVM.replace("2.5 ", "? ").replace("7 ", "nan "), BARE):
         samples = read(file(text), require_labels=False)
-        assert told(samples) == ([], ()) and len(samples.edges.ids["sample"]) == 5
+        assert labels_and_classes(samples) == ([], ()) and len(samples.edges.ids["sample"]) == 5
         assert samples.edges.skipped == 0
     for text in (CSV, CSV.replace("2.5,", "?,"), CSV.replace(",7", ",")):
         samples = read(file(text, "s.csv"), require_labels=False)
-        assert told(samples) == ([], ()) and entries(samples) >= {(1, "size", 1), (5, "kind=b", 1)}
+        assert labels_and_classes(samples) == ([], ()) and entries(samples) >= {
+            (1, "size", 1),
+            (5, "kind=b", 1),
+        }
         assert not {name for _, name, _ in entries(samples)} & {"y"}
 
 

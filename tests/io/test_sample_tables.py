@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.programs.sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.arrays.frames import frame_of
 from tux.io import sample_parquet, sample_tables
@@ -45,7 +45,7 @@ def test_tables_of_text(file, separator):
         text = text.replace(",", separator)
         for content in (text.encode(), gzip.compress(text.encode())):
             samples = read_samples(file(content, "s.csv"), weight="w")
-            assert entries(samples) == CSV_ENTRIES and told(samples) == (
+            assert entries(samples) == CSV_ENTRIES and labels_and_classes(samples) == (
                 [-1, 1, 1, -1],
                 ("no", "yes"),
             )
@@ -194,7 +194,7 @@ def test_parquet(tmp_path):
     samples = read_samples(parquet(tmp_path / "s.parquet", **columns), weight="w")
     assert (
         entries(samples) == CSV_ENTRIES
-        and told(samples) == ([-1, 1, 1, -1], ("no", "yes"))
+        and labels_and_classes(samples) == ([-1, 1, 1, -1], ("no", "yes"))
         and samples.weight.tolist() == [1, 2.5, 0, 1]
     )
     for labels, classes in (
@@ -203,7 +203,9 @@ def test_parquet(tmp_path):
         ([False, True, True, False], ("false", "true")),
     ):
         for column in (pa.array(labels), pa.array(labels).dictionary_encode()):
-            assert told(read_samples(parquet(tmp_path / "s.parquet", a=[1] * 4, y=column))) == (
+            assert labels_and_classes(
+                read_samples(parquet(tmp_path / "s.parquet", a=[1] * 4, y=column))
+            ) == (
                 [-1, 1, 1, -1],
                 classes,
             )
@@ -250,7 +252,9 @@ def test_bad_rows_of_parquet(tmp_path, monkeypatch):
     )
     fails("a is 'nan', not finite", path, "row 3", weight="w")
     samples = read_samples(path, weight="w", on_bad_row="skip")
-    assert entries(samples) == {(1, "a", 1), (2, "a", 2), (6, "a", 6)} and told(samples) == (
+    assert entries(samples) == {(1, "a", 1), (2, "a", 2), (6, "a", 6)} and labels_and_classes(
+        samples
+    ) == (
         [-1, 1, 1],
         ("a", "b"),
     )

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.programs.sampled import entries, fails, told, writer
+from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import UsageError
 from tux.io import sample_parquet
@@ -41,7 +41,10 @@ SVM_ENTRIES = {(1, 2, 1), (1, 5, 0.5), (3, 1, 2), (3, 2, -1)}
 def test_libsvm(file, pack):
     for name in ("s.svm", "s.txt"):
         samples = read_samples(file(pack(SVM.encode()), name))
-        assert entries(samples) == SVM_ENTRIES and told(samples) == ([1, -1, 1], ("-1", "+1"))
+        assert entries(samples) == SVM_ENTRIES and labels_and_classes(samples) == (
+            [1, -1, 1],
+            ("-1", "+1"),
+        )
         assert samples.edges.ids["sample"].values.tolist() == [
             1,
             2,
@@ -83,11 +86,14 @@ def test_features_in_any_order_and_several_times(file):
 )
 def test_two_kinds_of_labels(file, labels, signs, classes):
     words = labels.split()
-    assert told(read_samples(file("".join(f"{word} 1:1\n" for word in words)))) == (signs, classes)
+    assert labels_and_classes(read_samples(file("".join(f"{word} 1:1\n" for word in words)))) == (
+        signs,
+        classes,
+    )
     table = read_samples(file("x,label\n" + "".join(f"1,{word}\n" for word in words), "s.csv"))
-    assert told(table) == (signs, classes)
+    assert labels_and_classes(table) == (signs, classes)
     bare, apart = file("1:1\n" * len(words)), file(labels.replace(" ", "\n"), "labels.txt")
-    assert told(read_samples(bare, labels=apart)) == (signs, classes)
+    assert labels_and_classes(read_samples(bare, labels=apart)) == (signs, classes)
     assert read_samples(bare, labels=apart, classes=classes[::-1]).label.tolist() == [
         -sign for sign in signs
     ]
@@ -113,7 +119,7 @@ def test_other_numbers_of_kinds(file):
 
 def test_classes_of_training(file):
     path = file("1 1:1\n+1 2:1\n")
-    assert told(read_samples(path, classes=("-1", "+1"))) == ([1, 1], ("-1", "+1"))
+    assert labels_and_classes(read_samples(path, classes=("-1", "+1"))) == ([1, 1], ("-1", "+1"))
     fails("label '1' is neither 'no' nor 'yes'", path, 1, classes=("no", "yes"))
     fails("label '2' is neither '0' nor '1'", file("1 1:1\n\n2 1:1\n"), 3, classes=("0", "1"))
     fails(
@@ -129,19 +135,21 @@ def test_samples_without_labels(file):
     assert "file of labels" in fails(f"{bare} has no labels", bare)
     samples = read_samples(bare, require_labels=False, classes=("a", "b"))
     assert (
-        told(samples) == ([], ("a", "b"))
+        labels_and_classes(samples) == ([], ("a", "b"))
         and len(samples.weight) == 3
         and entries(samples) == {(1, 1, 1), (3, 2, 1)}
     )
     for held in ("0 1:1\n0 2:1\n", "x,label\n1,0\n1,0\n"):
         path = file(held, "s.svm" if ":" in held else "s.csv")
         # place holders
-        assert told(read_samples(path, require_labels=False, classes=("-1", "1"))) == (
+        assert labels_and_classes(
+            read_samples(path, require_labels=False, classes=("-1", "1"))
+        ) == (
             [],
             ("-1", "1"),
         )
-        assert told(read_samples(path, require_labels=False)) == ([], ("-1", "+1"))
-        assert told(read_samples(path, require_labels=False, classes=("0", "1"))) == (
+        assert labels_and_classes(read_samples(path, require_labels=False)) == ([], ("-1", "+1"))
+        assert labels_and_classes(read_samples(path, require_labels=False, classes=("0", "1"))) == (
             [-1, -1],
             ("0", "1"),
         )
@@ -310,7 +318,10 @@ def test_one_set_of_samples_in_four_forms(tmp_path_factory, seed, chunked):
     for table in read[2:]:
         assert {(row, names[column], value) for row, column, value in entries(table)} == expected
     for samples in read:
-        assert told(samples) == ([2 * label - 1 for label in labels.tolist()], ("0", "1"))
+        assert labels_and_classes(samples) == (
+            [2 * label - 1 for label in labels.tolist()],
+            ("0", "1"),
+        )
         assert samples.edges.ids["sample"].values.tolist() == list(range(1, len(dense) + 1))
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io.bags import read_bags
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.samples import read_samples
 
 ZERO = "features are numbered from 0, as feature 0 occurs"
@@ -44,7 +44,7 @@ PLAIN = {(1, 1): 0.5, (1, 3): 2.0, (2, 2): 1.0}
 )
 def test_features_from_zero_and_queries(file, text, found, notes, name):
     path = file(text, name)
-    assert detect(path) is Format.SVM
+    assert detect_format(path) is Format.SVM
     samples = read_samples(path)
     assert found.items() <= entries(samples).items() and samples.edges.notes == notes
     assert len(samples.classes) == 2 and (samples.weight == 1).all()

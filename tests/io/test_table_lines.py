@@ -5,10 +5,10 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io import text as io_text
-from tux.io.input_shares import read_share, shares
+from tux.io.input_shares import cut_into_shares, read_share
 from tux.io.read import read_edges
 from tux.io.samples import read_samples
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_ids import read_ids
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.vertex_table import read_vertices
@@ -77,7 +77,7 @@ def test_comments_before_the_first_row_are_comments_in_blocks_of_any_size(file, 
     head = "#x,y,1\n" * 9
     edges = read_edges(file(head + "user,item,rating\nu,i,1\n"), ENDS, VALUE)
     assert pairs(edges) == [("u", "i")] and edges.notes[0].startswith("9 lines of comments")
-    table = read_vertices(file(head + "id,x,y\na,1,2\n", "v.csv"), "page", [Wanted("x")])
+    table = read_vertices(file(head + "id,x,y\na,1,2\n", "v.csv"), "page", [WantedField("x")])
     assert len(table.ids.codes) == 1 and table.notes[1].startswith("9 lines of comments")
 
 
@@ -108,7 +108,7 @@ def test_shares_are_as_the_whole(folder, monkeypatch):
     monkeypatch.setattr(io_text, "BLOCK", 64)
     whole = read_edges(here, ENDS, VALUE)
     assert len(whole) == 60
-    read = [read_share(share, here, ENDS, VALUE) for share in shares(here, 3)]
+    read = [read_share(share, here, ENDS, VALUE) for share in cut_into_shares(here, 3)]
     assert sum(each.rows for each in read) == 60
     passed = [sum(counts) for counts in zip(*(each.passed for each in read), strict=True)]
     assert passed == [2, 20, 0, 0, 60, 0, 0]
@@ -117,7 +117,7 @@ def test_shares_are_as_the_whole(folder, monkeypatch):
 def test_samples_vertices_ids_and_labels(file):
     samples = read_samples(file("tag,n,label\n#a,1,x\nb,2,y\n# c\n%d,3,x\n", "s.csv"))
     assert samples.edges.ids["feature"].values.tolist() == ["n", "tag=#a", "tag=%d", "tag=b"]
-    table = read_vertices(file("id,x\n#a,1\nb,2\n# no\n", "v.csv"), "page", [Wanted("x")])
+    table = read_vertices(file("id,x\n#a,1\nb,2\n# no\n", "v.csv"), "page", [WantedField("x")])
     assert [str(each) for each in table.ids.values[table.ids.codes]] == ["#a", "b"]
     known = read_edges(file("#a b\nb #a\nb c\n", "e.txt"), PAGE, {}).ids["page"]
     assert read_ids(file("b\n#a\n", "ids.txt"), "page", known).tolist() == ["b", "#a"]
@@ -172,7 +172,7 @@ def test_quotes_within_words_are_words(file):
 def test_shares_of_rows_of_several_lines_are_whole_files(folder):
     rows = "".join(f'u{at},i{at},{at},"a\nb"\n' for at in range(40))
     here = folder({"a.csv": "user,item,rating,review\n" + rows})
-    read = [read_share(share, here, ENDS, VALUE) for share in shares(here, 3)]
+    read = [read_share(share, here, ENDS, VALUE) for share in cut_into_shares(here, 3)]
     assert sorted(each.rows for each in read) == [0, 0, 40]
 
 
@@ -186,7 +186,7 @@ def test_words_and_tables_of_vertices_hold_line_breaks(file):
     path = file(frame.to_csv(index=False), "s.csv")
     assert read_samples(path).edges.ids["feature"].values.tolist() == ["a=x\ny", "a=z"]
     frame = pd.DataFrame({"id": ["x\ny", "z"], "x": [1.5, 2.5]})
-    table = read_vertices(file(frame.to_csv(index=False), "v.csv"), "page", [Wanted("x")])
+    table = read_vertices(file(frame.to_csv(index=False), "v.csv"), "page", [WantedField("x")])
     assert [str(each) for each in table.ids.values[table.ids.codes]] == ["x\ny", "z"]
 
 

@@ -31,7 +31,7 @@ def file(tmp_path, monkeypatch):
     return write
 
 
-def told(labels, ids):
+def assignments(labels, ids):
     """Return the id and the label of each assignment."""
     return [
         (
@@ -67,16 +67,19 @@ def test_a_line_of_ids_for_each_label(file, name):
 )
 @pytest.mark.parametrize("name", ["labels.txt", "labels.csv.gz"])
 def test_pairs(file, text, expected, name):
-    assert told(read_vertex_labels(file(text, name), NUMBERS), NUMBERS) == expected
+    assert assignments(read_vertex_labels(file(text, name), NUMBERS), NUMBERS) == expected
 
 
 def test_ids_that_are_text(file):
     labels = read_vertex_labels(file("ann\tx\na b\ty\n7\tx\nnode\tx\n"), NAMES)
-    assert told(labels, NAMES) == [("ann", "x"), ("a b", "y"), ("7", "x")] and labels.unknown == 1
+    assert (
+        assignments(labels, NAMES) == [("ann", "x"), ("a b", "y"), ("7", "x")]
+        and labels.unknown == 1
+    )
     labels = read_vertex_labels(file("7 1\n8 1\n"), NAMES)
-    assert told(labels, NAMES) == [("7", 1)] and labels.unknown == 1
+    assert assignments(labels, NAMES) == [("7", 1)] and labels.unknown == 1
     labels = read_vertex_labels(file("7 1\nx7 1\n007 2\n"), NUMBERS)  # text that meets numbers
-    assert told(labels, NUMBERS) == [("7", 1)] and labels.unknown == 2
+    assert assignments(labels, NUMBERS) == [("7", 1)] and labels.unknown == 2
 
 
 def test_a_matrix(file):
@@ -89,7 +92,7 @@ def test_a_matrix(file):
         },
     )
     labels = read_vertex_labels("g.mat", NUMBERS)
-    assert told(labels, NUMBERS) == [("7", 0), ("7", 1), ("0", 1)] and labels.unknown == 0
+    assert assignments(labels, NUMBERS) == [("7", 0), ("7", 1), ("0", 1)] and labels.unknown == 0
 
 
 @pytest.mark.parametrize(

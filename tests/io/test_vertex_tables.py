@@ -9,11 +9,11 @@ from tux.arrays.arrow import write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import read_vertices
 
 F4, I4 = np.dtype("f4"), np.dtype("i4")
-AGE, KIND, X = Wanted("age", F4), Wanted("kind", I4), Wanted("x", F4, 2, "dims")
+AGE, KIND, X = WantedField("age", F4), WantedField("kind", I4), WantedField("x", F4, 2, "dims")
 ALL = [AGE, KIND, X]
 TEXT = "id,age,x_0,x_1,kind\n7,1.5,1,2,red\n3,2,3,4,blue\n5,3e0,5,6,red\n"
 
@@ -24,7 +24,7 @@ def file(tmp_path, text, name="points.csv"):
     return path
 
 
-def told(source, wanted=ALL, **how):
+def read_error(source, wanted=ALL, **how):
     with pytest.raises(DataError) as error:
         read_vertices(source, "point", wanted, **how)
     return str(error.value)
@@ -75,10 +75,10 @@ def frame(tmp_path):
     x = np.empty(3, object)
     x[:] = [np.array(row) for row in columns["x"]]
     columns["x"], columns["kind"] = x, np.array(columns["kind"], object)
-    return Frame({name: np.asarray(column) for name, column in columns.items()})
+    return ObjectFrame({name: np.asarray(column) for name, column in columns.items()})
 
 
-class Frame:
+class ObjectFrame:
     """The part of a data frame that is used."""
 
     def __init__(self, columns):
@@ -129,7 +129,7 @@ def test_all_columns_where_no_program_says_which(tmp_path):
 
 def test_numbers_of_categories_and_truth_values(tmp_path):
     path = file(tmp_path, "id,kind,new\n1,3,true\n2,1.0,false\n")
-    read = read_vertices(path, "point", [KIND, Wanted("new", np.dtype("b1"))])
+    read = read_vertices(path, "point", [KIND, WantedField("new", np.dtype("b1"))])
     assert read.fields["kind"].tolist() == [3, 1] and "kind" not in read.categories
     assert read.fields["new"].tolist() == [True, False]
 
@@ -139,7 +139,7 @@ def test_categories_of_before_keep_their_numbers(tmp_path):
     known = {"kind": words("blue", "green", "red")}
     read = read_vertices(path, "point", [KIND], categories=known)
     assert read.fields["kind"].tolist() == [2, 1]
-    why = told(path, [KIND], categories={"kind": words("red")})
+    why = read_error(path, [KIND], categories={"kind": words("red")})
     assert "kind is 'green', which training did not have" in why and "points.csv:3" in why
 
 
@@ -158,7 +158,7 @@ def test_categories_of_before_keep_their_numbers(tmp_path):
 )
 def test_a_bad_row_is_told_by_its_line_or_left_out(tmp_path, row, why):
     path = file(tmp_path, TEXT + row + "\n")
-    error = told(path)
+    error = read_error(path)
     assert why in error and f"{path}:5" in error and "--on-bad-row skip" in error
     read = read_vertices(path, "point", ALL, on_bad_row="skip")
     assert len(read.fields["age"]) == 3 and read.skipped == 1
@@ -179,7 +179,7 @@ def test_a_bad_row_of_parquet_is_told_by_its_number(tmp_path, columns, why):
     good = {"id": np.array([7, 3, 5]), "age": np.ones(3), "x": np.ones((3, 2))}
     path = tmp_path / "points.parquet"
     write_parquet(path, good | {"kind": np.zeros(3, int)} | columns)
-    error = told(path)
+    error = read_error(path)
     assert why in error and f"{path}:row 2" in error
     assert read_vertices(path, "point", ALL, on_bad_row="skip").skipped == 1
 
@@ -190,7 +190,7 @@ def test_nulls_of_every_type_are_missing(tmp_path):
     for name, values in good.items():
         for kind in [None, pa.list_(pa.float32(), 2)] if name == "x" else [None]:
             columns = good | {name: pa.array([values[0], None], kind)}
-            assert f"{name} is missing" in told(pa.table(columns))
+            assert f"{name} is missing" in read_error(pa.table(columns))
 
 
 @pytest.mark.parametrize(
@@ -208,22 +208,22 @@ def test_nulls_of_every_type_are_missing(tmp_path):
     ],
 )
 def test_what_no_row_can_mend_says_what_to_do(tmp_path, text, why, do):
-    error = told(file(tmp_path, text))
+    error = read_error(file(tmp_path, text))
     assert why in error and do in error
 
 
 def test_lists_of_one_other_length_are_another_width(tmp_path):
     columns = arrays(tmp_path) | {"x": [[1, 2, 3]] * 3}
-    assert "the table has 3 numbers a point for x" in told(columns)
-    free = Wanted("x", F4, 0)
+    assert "the table has 3 numbers a point for x" in read_error(columns)
+    free = WantedField("x", F4, 0)
     assert read_vertices(columns, "point", [free]).fields["x"].shape == (3, 3)
 
 
 def test_lists_without_numbers(tmp_path):
-    path, free = tmp_path / "points.parquet", [Wanted("x", F4, 0)]
+    path, free = tmp_path / "points.parquet", [WantedField("x", F4, 0)]
     empty = Lists(np.array([0, 0, 0, 0]), np.empty(0))
     write_parquet(path, {"id": np.array([7, 3, 5]), "x": empty})
-    assert "column 'x' holds lists without any number" in told(path, free)
+    assert "column 'x' holds lists without any number" in read_error(path, free)
     some = Lists(np.array([0, 0, 2, 4]), np.arange(4.0))  # the first row's is empty
     write_parquet(path, {"id": np.array([7, 3, 5]), "x": some})
     read = read_vertices(path, "point", free, on_bad_row="skip")
@@ -232,14 +232,14 @@ def test_lists_without_numbers(tmp_path):
 
 def test_more_words_than_a_dtype_can_number(tmp_path):
     columns = {"id": range(130), "kind": [f"word {n}" for n in range(130)]}
-    error = told(columns, [Wanted("kind", np.dtype("i1"))])
+    error = read_error(columns, [WantedField("kind", np.dtype("i1"))])
     assert "130 different words" in error and 'data("i4")' in error
 
 
 def test_ids_that_are_no_ids(tmp_path):
-    assert "decimal numbers, such as 1.5" in told({"id": [1.5, 2.5], "age": [1, 2]}, [AGE])
-    assert "an object of type int" in told(3)
-    assert "columns differ in length" in told({"id": [1], "age": [1, 2]}, [AGE])
+    assert "decimal numbers, such as 1.5" in read_error({"id": [1.5, 2.5], "age": [1, 2]}, [AGE])
+    assert "an object of type int" in read_error(3)
+    assert "columns differ in length" in read_error({"id": [1], "age": [1, 2]}, [AGE])
 
 
 def test_a_block_with_a_bad_line_is_read_but_for_that_line(tmp_path):
@@ -247,17 +247,19 @@ def test_a_block_with_a_bad_line_is_read_but_for_that_line(tmp_path):
     rows[3000] = "3000,half"
     rows.insert(100, "# a comment")
     path = file(tmp_path, "id,age\n" + "\n".join(rows) + "\n")
-    assert f"{path}:3003" in told(path, [AGE])
+    assert f"{path}:3003" in read_error(path, [AGE])
     read = read_vertices(path, "point", [AGE], on_bad_row="skip")
     assert read.fields["age"].tolist() == [n / 2 for n in range(4000) if n != 3000]
 
 
 def test_a_name_with_a_blank_above_one_column(tmp_path):
-    table = read_vertices(file(tmp_path, "a b\n1\n2\n"), "point", [Wanted("x", F4, 0)], points=True)
+    table = read_vertices(
+        file(tmp_path, "a b\n1\n2\n"), "point", [WantedField("x", F4, 0)], points=True
+    )
     assert table.fields["x"].tolist() == [[1], [2]]
 
 
 def test_odd_ids_of_points_are_told(tmp_path):
     path = file(tmp_path, "id,x,y\n1,2,3\n2,3,4\nN/A,4,5\n")
-    table = read_vertices(path, "point", [Wanted("x", F4, 0)], points=True)
+    table = read_vertices(path, "point", [WantedField("x", F4, 0)], points=True)
     assert any("'N/A' among points that are whole numbers" in note for note in table.notes)

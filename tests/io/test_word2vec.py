@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError, DiskError
-from tux.io.word2vec import arrays, write_binary, write_text
+from tux.io.word2vec import export_arrays, write_binary, write_text
 
 RNG = np.random.default_rng(0)
 IDS = {
@@ -96,7 +96,7 @@ def test_arrays():
     for name in ("numbers", "text", "none"):
         ids = IDS[name]
         made = vectors(ids)
-        named = arrays(ids, made)
+        named = export_arrays(ids, made)
         assert named["id"].dtype.kind in "iU" and named["id"].tolist() == ids.tolist()
         assert named["vector"].dtype == np.float32 and np.array_equal(named["vector"], made)
 
@@ -108,7 +108,7 @@ def test_ids_with_blanks(here, write, bad):
     with pytest.raises(DataError, match="blank") as error:
         write("v", ids, vectors(ids))
     assert repr(bad) in str(error.value) and not list(here.iterdir())
-    assert arrays(ids, vectors(ids))["id"].tolist() == ["ann", bad]
+    assert export_arrays(ids, vectors(ids))["id"].tolist() == ["ann", bad]
 
 
 @pytest.mark.parametrize("write", [write_text, write_binary])
@@ -118,17 +118,17 @@ def test_nothing_half_written(here, write, monkeypatch):
         write("none/v", ids, vectors(ids))
     (here / "v").write_text("before")
 
-    def full(*_, **__):
+    def raise_disk_full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tux.io.word2vec._pieces", full)
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr("tux.io.word2vec._pieces", raise_disk_full)
+    monkeypatch.setattr(np, "savez", raise_disk_full)
     with pytest.raises(DiskError, match="No space left"):
         write("v", ids, vectors(ids))
     assert (here / "v").read_text() == "before" and list(here.iterdir()) == [here / "v"]
 
 
-@pytest.mark.parametrize("write", [write_text, write_binary, lambda path, *of: arrays(*of)])
+@pytest.mark.parametrize("write", [write_text, write_binary, lambda path, *of: export_arrays(*of)])
 def test_ids_and_vectors_that_do_not_fit(here, write):
     for wrong in (vectors(IDS["numbers"])[:2], vectors(IDS["numbers"])[:, 0]):
         with pytest.raises(DataError, match="3 ids, but vectors of shape"):

@@ -13,8 +13,8 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
-from tux.loading.plan import Share
-from tux.runs.loader_process import Rows, serve
+from tux.loading.plan import InputShare
+from tux.runs.loader_process import LoaderRows, run_loader
 
 
 def obey(job, number):
@@ -51,8 +51,10 @@ def read(job, number, tell):
     src, dst = (np.array([row[side].decode() for row in rows], STRING) for side in (0, 1))
     if all(row[0].isdigit() for row in rows):
         src = src.astype(np.int64)
-    return Rows(Share(src, dst, {"value": np.array([float(row[2]) for row in rows], "f4")}), {})
+    return LoaderRows(
+        InputShare(src, dst, {"value": np.array([float(row[2]) for row in rows], "f4")}), {}
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read))
+    sys.exit(run_loader(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read))

@@ -10,13 +10,13 @@ from support.machines.loaded import cut_up
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, UsageError
-from tux.loading.columns import BadColumns, Columns, received
-from tux.loading.kept import Spool, Spooled, ranges_of
-from tux.loading.kinds import packed, unpacked
+from tux.loading.columns import BadColumns, MessageColumns, columns_by_sender
+from tux.loading.kept import ArraySpool, SpooledArrays, ranges_of
+from tux.loading.kinds import pack_ids, unpack_ids
 from tux.loading.loader import loader
-from tux.loading.plan import Plan
-from tux.loading.rounds import together
-from tux.loading.sharing import digest_shared, ranges_shared
+from tux.loading.plan import LoadingPlan
+from tux.loading.rounds import run_together
+from tux.loading.sharing import digest_in_rounds, share_ranges
 
 ENDS = ("user", "item")
 
@@ -46,17 +46,17 @@ ENDS = ("user", "item")
 )
 def test_an_array_that_is_not_what_is_asked_for_is_refused(array, take):
     with pytest.raises(BadColumns, match="what loader 1 tells does not fit") as error:
-        take(received([[], [array]])[1])
+        take(columns_by_sender([[], [array]])[1])
     assert error.value.sender == 1
 
 
 def test_arrays_that_fit_are_taken_as_they_are():
     arrays = [np.arange(3), np.array([7]), np.ones(2, "f4"), np.array([91, 93], "u1"), np.zeros(1)]
-    columns = Columns(arrays, 0)
+    columns = MessageColumns(arrays, 0)
     assert columns.numbers(3, below=3) is arrays[0]
     assert columns.number(8) == 7
     assert columns.like(np.dtype("f4"), 2) is arrays[2]
-    assert columns.decoded(list[int]) == []
+    assert columns.decode_json(list[int]) == []
     assert columns.rest(1) == arrays[4:]
 
 
@@ -72,12 +72,12 @@ def test_arrays_that_fit_are_taken_as_they_are():
 )
 def test_damaged_strings_are_refused(damage):
     ids = np.array(["é", "abcde"], STRING)
-    assert unpacked(Columns(packed(ids), 0), STRING).tolist() == ids.tolist()
+    assert unpack_ids(MessageColumns(pack_ids(ids), 0), STRING).tolist() == ids.tolist()
     with pytest.raises(BadColumns):
-        unpacked(Columns(damage(*packed(ids)), 0), STRING)
+        unpack_ids(MessageColumns(damage(*pack_ids(ids)), 0), STRING)
 
 
-def damaged(rng, message):
+def damage_message(rng, message):
     """Return a message with one array changed at random."""
     at = int(rng.integers(len(message)))
     array = np.array(message[at])
@@ -119,25 +119,29 @@ def load_with(folder, rng, plan, number, sender):
         spool = folder / f"spool-{at}"
         spool.mkdir()
         (folder / f"{at}").mkdir()
-        loaded[at] = yield from loader(plan, at, share, Spool(folder / f"{at}", spool))
-        own = ranges_of(Spooled(spool))
-        ranges = yield from ranges_shared(plan, at, range(plan.loaders), own)
-        return (yield from digest_shared(plan, at, Spooled(spool), ranges, loaded, list(fields)))
+        loaded[at] = yield from loader(plan, at, share, ArraySpool(folder / f"{at}", spool))
+        own = ranges_of(SpooledArrays(spool))
+        ranges = yield from share_ranges(plan, at, range(plan.loaders), own)
+        return (
+            yield from digest_in_rounds(
+                plan, at, SpooledArrays(spool), ranges, loaded, list(fields)
+            )
+        )
 
     def watch(at, inbox):
         if at == receiver and next(counts) == number and inbox[sender]:
-            inbox[sender] = damaged(rng, inbox[sender])
+            inbox[sender] = damage_message(rng, inbox[sender])
             hit.append(at)
 
     shares = cut_up(rng, src, dst, fields, plan.loaders)
-    together([steps(at, each) for at, each in enumerate(shares)], watch)
+    run_together([steps(at, each) for at, each in enumerate(shares)], watch)
     return hit
 
 
 @pytest.mark.parametrize("partitioner", ["aweto", "pds", "dbh"])
 def test_no_damaged_message_does_harm(tmp_path, partitioner):
     """Each is refused by name, or is one that a loader might have sent."""
-    plan = Plan(ENDS, 3, 4, partitioner, 1, bipartite=True)
+    plan = LoadingPlan(ENDS, 3, 4, partitioner, 1, bipartite=True)
     refused = 0
     for seed in range(40):
         rng = np.random.default_rng([seed, len(partitioner)])

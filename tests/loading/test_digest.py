@@ -7,17 +7,17 @@ import pytest
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
-from tux.loading.digest import Digesting
-from tux.loading.kept import Spool
-from tux.loading.plan import Plan
+from tux.loading.digest import DigestThread
+from tux.loading.kept import ArraySpool
+from tux.loading.plan import LoadingPlan
 
 SAME = ("page", "page")
 
 
-def kept(spools, edges):
+def keep_edges(spools, edges):
     """Let two loaders keep the halves of a graph's edges, and of its ids; the last column last."""
     half, ids = len(edges) // 2, edges.ids["page"].values
-    keeps = [Spool(spool, spool) for spool in spools]
+    keeps = [ArraySpool(spool, spool) for spool in spools]
     rows = {"ids.page": ids, "dst": edges.dst, "fields.value": edges.fields["value"]}
     for name, row in {**rows, "src": edges.src}.items():
         cut = half if len(row) == len(edges) else 2
@@ -32,20 +32,20 @@ def test_it_waits_for_what_loaders_keep(tmp_path):
     spools = [tmp_path / "0", tmp_path / "1"]
     for spool in spools:
         spool.mkdir()
-    with Digesting(spools, Plan(SAME, 2, 2, "dbh"), ["value"]) as digesting:
-        keeping = threading.Thread(target=kept, args=(spools, edges))
+    with DigestThread(spools, LoadingPlan(SAME, 2, 2, "dbh"), ["value"]) as digesting:
+        keeping = threading.Thread(target=keep_edges, args=(spools, edges))
         keeping.start()
         keeping.join()
         assert digesting.result() == edges.digest()
 
 
 def test_a_file_that_never_comes_is_told(tmp_path):
-    with Digesting([tmp_path], Plan(SAME, 1, 1, "dbh"), []) as digesting:
+    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), []) as digesting:
         with pytest.raises(DataError, match="has not left its rows"):
             digesting.result()
 
 
 def test_it_ends_with_its_context(tmp_path):
-    with Digesting([tmp_path], Plan(SAME, 1, 1, "dbh"), []):
+    with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), []):
         pass
     assert all(thread.name != "tux-digest" for thread in threading.enumerate())

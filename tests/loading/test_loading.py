@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from support.machines.loaded import cut_up, files, in_shares, one_process
 
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.graph.parts import cut
 from tux.graph.store import save
 from tux.loading.loader import rounds_of
-from tux.loading.plan import IN_SHARES, Plan, Share
+from tux.loading.plan import IN_SHARES, InputShare, LoadingPlan
 from tux.loading.turns import IN_TURNS
 from tux.partition import PARTITIONERS
 from tux.partition.some_edges import BY_ENDS
@@ -51,7 +51,7 @@ def test_the_files_are_those_of_one_process(tmp_path, partitioner, ends):
         k, seed = int(rng.integers(1, 9)), int(rng.integers(100))
         expected, folder = tmp_path / f"one-{at}", tmp_path / f"shares-{at}"
         edges = one_process(expected, ends, src, dst, fields, k, partitioner, seed)
-        plan = Plan(ends, n, k, partitioner, seed, bipartite=ends[0] != ends[1])
+        plan = LoadingPlan(ends, n, k, partitioner, seed, bipartite=ends[0] != ends[1])
         loaded = in_shares(folder, plan, cut_up(rng, src, dst, fields, n))
         assert files(folder) == files(expected), (n, k, first, second)
         if partitioner == "pds":  # edges of equal ends may be in several parts
@@ -65,10 +65,10 @@ def test_a_column_is_of_one_kind_over_all_shares(tmp_path):
     texts = ["7", "-3", "12", "x7", "007", "7", "100", "x7"]
     numbers = np.array([7, -3, 12], np.int32)
     shares = [
-        Share(numbers, numbers[::-1]),
-        Share(np.empty(0, np.int64), np.empty(0, np.int64)),
-        Share(Coded(np.array([0, 1, 2]), np.array(["x7", "007", "7"], STRING)), numbers),
-        Share(np.array(["100", "x7"], STRING), np.array([2**63 + 1, 5], np.uint64)),
+        InputShare(numbers, numbers[::-1]),
+        InputShare(np.empty(0, np.int64), np.empty(0, np.int64)),
+        InputShare(CodedColumn(np.array([0, 1, 2]), np.array(["x7", "007", "7"], STRING)), numbers),
+        InputShare(np.array(["100", "x7"], STRING), np.array([2**63 + 1, 5], np.uint64)),
     ]
     src = np.array(texts, STRING)
     dst = np.array(["12", "-3", "7", "7", "-3", "12", str(2**63 + 1), "5"], STRING)
@@ -76,8 +76,8 @@ def test_a_column_is_of_one_kind_over_all_shares(tmp_path):
         name = f"{len(set(ends))}"
         edges = one_process(tmp_path / name, ends, src, dst, {}, 3, "dbh", 5)
         assert all(each.values.dtype.kind == "T" for each in edges.ids.values())
-        plan = Plan(ends, 4, 3, "dbh", 5, bipartite=ends == TWO)
-        given = [Share(share.src, share.dst) for share in shares]
+        plan = LoadingPlan(ends, 4, 3, "dbh", 5, bipartite=ends == TWO)
+        given = [InputShare(share.src, share.dst) for share in shares]
         in_shares(tmp_path / f"{name}-shares", plan, given)
         assert files(tmp_path / f"{name}-shares") == files(tmp_path / name)
 
@@ -87,8 +87,8 @@ def test_ids_of_64_bits_without_a_sign(tmp_path):
     dst = np.array([1, 2, 3, 4, 5])
     edges = one_process(tmp_path / "one", SAME, src, dst, {}, 2, "random", 0)
     assert edges.ids["page"].values.dtype == np.uint64
-    shares = [Share(src[at : at + 2], dst[at : at + 2]) for at in (0, 2, 4)]
-    in_shares(tmp_path / "shares", Plan(SAME, 3, 2, "random"), shares)
+    shares = [InputShare(src[at : at + 2], dst[at : at + 2]) for at in (0, 2, 4)]
+    in_shares(tmp_path / "shares", LoadingPlan(SAME, 3, 2, "random"), shares)
     assert files(tmp_path / "shares") == files(tmp_path / "one")
 
 
@@ -102,7 +102,9 @@ def test_vertices_without_edges(tmp_path, ends):
     for n in (1, 3):
         shares = cut_up(rng, src, dst, {}, n)
         shares[-1].vertices = vertices
-        in_shares(tmp_path / f"{n}", Plan(ends, n, 4, "grid", 1, bipartite=ends == TWO), shares)
+        in_shares(
+            tmp_path / f"{n}", LoadingPlan(ends, n, 4, "grid", 1, bipartite=ends == TWO), shares
+        )
         assert files(tmp_path / f"{n}") == files(tmp_path / "one")
 
 
@@ -110,8 +112,8 @@ def test_whole_vertices_of_one_type_have_no_routes(tmp_path):
     """No vertex is cut where there is one part."""
     src, dst = np.arange(9), np.arange(9)[::-1]
     one_process(tmp_path / "one", SAME, src, dst, {}, 1, "dbh", 0)
-    shares = [Share(src[:4], dst[:4]), Share(src[4:], dst[4:])]
-    in_shares(tmp_path / "shares", Plan(SAME, 2, 1, "dbh"), shares)
+    shares = [InputShare(src[:4], dst[:4]), InputShare(src[4:], dst[4:])]
+    in_shares(tmp_path / "shares", LoadingPlan(SAME, 2, 1, "dbh"), shares)
     assert files(tmp_path / "shares") == files(tmp_path / "one")
 
 
@@ -131,11 +133,11 @@ def test_no_loader_gets_more_than_a_few_times_its_share(tmp_path):
 
     bounds = np.arange(n + 1) * m // n
     shares = [
-        Share(src[lo:hi], dst[lo:hi], {"value": fields["value"][lo:hi]})
+        InputShare(src[lo:hi], dst[lo:hi], {"value": fields["value"][lo:hi]})
         for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
     ]
     loaded = in_shares(
-        tmp_path / "shares", Plan(TWO, n, n, "dbh", 0, bipartite=True), shares, watch
+        tmp_path / "shares", LoadingPlan(TWO, n, n, "dbh", 0, bipartite=True), shares, watch
     )
     assert sum(sum(own.edges) for own in loaded) == m
     row = 4 + 4 + 4
@@ -148,7 +150,7 @@ def test_no_loader_gets_more_than_a_few_times_its_share(tmp_path):
 @pytest.mark.parametrize("name", sorted(set(PARTITIONERS) - set(IN_SHARES)))
 def test_a_partitioner_that_needs_all_edges_is_refused(name):
     with pytest.raises(UsageError) as caught:
-        Plan(SAME, 2, 2, name).check()
+        LoadingPlan(SAME, 2, 2, name).check()
     assert name in caught.value.what
     assert "tux partition" in caught.value.do
     assert "dbh" in caught.value.do
@@ -163,7 +165,9 @@ def test_more_ids_than_a_row_group_of_parquet(tmp_path):
     rng = np.random.default_rng(8)
     src, dst = rng.integers(0, 1 << 50, 1_200_000), rng.integers(0, 9, 1_200_000)
     one_process(tmp_path / "one", SAME, src, dst, {}, 3, "source", 1)
-    in_shares(tmp_path / "shares", Plan(SAME, 4, 3, "source", 1), cut_up(rng, src, dst, {}, 4))
+    in_shares(
+        tmp_path / "shares", LoadingPlan(SAME, 4, 3, "source", 1), cut_up(rng, src, dst, {}, 4)
+    )
     assert files(tmp_path / "shares") == files(tmp_path / "one")
 
 
@@ -178,7 +182,7 @@ def test_one_type_of_which_one_side_stays_whole(tmp_path, partitioner, side):
     (tmp_path / "one").mkdir()
     how = {"partitioner": partitioner, "seed": 2, "digest": edges.digest()}
     save(tmp_path / "one", cut(edges, None, parts, 3, 2), SAME, **how)
-    plan = Plan(SAME, 4, 3, partitioner, 2, True, side)
+    plan = LoadingPlan(SAME, 4, 3, partitioner, 2, True, side)
     loaded = in_shares(tmp_path / "shares", plan, cut_up(rng, src, dst, {}, 4))
     assert files(tmp_path / "shares") == files(tmp_path / "one")
     assert sum(sum(own.repeated) for own in loaded) == edges.duplicates
@@ -189,7 +193,7 @@ def test_one_type_of_which_one_side_stays_whole(tmp_path, partitioner, side):
 def test_the_number_of_rounds_is_known_before(tmp_path, partitioner, n):
     rng, taken = np.random.default_rng(0), []
     src, dst = rng.integers(0, 9, 50), rng.integers(0, 9, 50)
-    plan = Plan(SAME, n, 3, partitioner)
+    plan = LoadingPlan(SAME, n, 3, partitioner)
     shares = cut_up(rng, src, dst, {}, n)
     in_shares(tmp_path / "shares", plan, shares, lambda at, inbox: taken.append(at))
     assert taken.count(0) == taken.count(n - 1) == rounds_of(plan, 0)

@@ -17,7 +17,7 @@ from tux.cluster.socket_thread import SocketThread
 from tux.loading.columns import BadColumns
 from tux.loading.transfer import PIECE, WINDOW
 from tux.protocol.message import BadMessage, Kind
-from tux.runs.loader_member import FarMailbox, Member, explained
+from tux.runs.loader_member import FarMailbox, Member, explain_error
 
 SIZES = [0, 1, PIECE - 200, PIECE, (WINDOW + 2) * PIECE]
 
@@ -119,9 +119,9 @@ def test_what_another_machine_tells_is_refused_by_the_name_of_its_loader(tmp_pat
     member = Member(meeting(tmp_path, 0, 4, 2), tmp_path, 0)
     try:
         box = FarMailbox(member)
-        far = box._refused(4, BadColumns(3, "an array is missing"))
-        damaged = box._damaged(4, 3, ValueError("an array of '|O8'"))
-        near = box._refused(4, BadColumns(1, "an array is missing"))
+        far = box._refusal_error(4, BadColumns(3, "an array is missing"))
+        damaged = box._damage_error(4, 3, ValueError("an array of '|O8'"))
+        near = box._refusal_error(4, BadColumns(1, "an array is missing"))
     finally:
         member.thread.close(0.0)
     begins = "a PIECE message of loader 3 was refused: in round 4, "
@@ -133,14 +133,14 @@ def test_what_another_machine_tells_is_refused_by_the_name_of_its_loader(tmp_pat
 
 
 def test_what_the_machine_lacks_is_no_fault_of_tux(tmp_path):
-    memory = explained(MemoryError("Unable to allocate 4 GiB"), 3, tmp_path)
+    memory = explain_error(MemoryError("Unable to allocate 4 GiB"), 3, tmp_path)
     assert memory.what == "out of memory: Unable to allocate 4 GiB"
     assert memory.where == "loader 3" and "more memory" in memory.do
-    full = explained(OSError(errno.ENOSPC, "full", "spool"), 3, tmp_path)
+    full = explain_error(OSError(errno.ENOSPC, "full", "spool"), 3, tmp_path)
     assert isinstance(full, DiskError) and full.what.startswith("spool cannot be written")
-    fault = explained(KeyError("x"), 3, tmp_path)
+    fault = explain_error(KeyError("x"), 3, tmp_path)
     assert type(fault) is TuxError and "a fault of tux" in fault.do
     bad = DiskError("the disk is full")
-    assert explained(bad, 3, tmp_path) is bad
-    gone = explained(bad, 3, tmp_path / "gone")
+    assert explain_error(bad, 3, tmp_path) is bad
+    gone = explain_error(bad, 3, tmp_path / "gone")
     assert isinstance(gone, PeerLost) and "is gone" in gone.what

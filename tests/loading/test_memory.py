@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tux.arrays.arrow import ColumnPieces
-from tux.loading.kept import Spool
+from tux.loading.kept import ArraySpool
 from tux.loading.loader import loader
 from tux.loading.mailbox import Mailbox
-from tux.loading.plan import Plan, Share
+from tux.loading.plan import InputShare, LoadingPlan
 
 EDGES, PIECE = 2_000_000, 100_000
 CONSTANT = 10_000_000
@@ -25,7 +25,7 @@ def share(users, items, edges=EDGES):
             numbers = rng.integers(0, n, PIECE, np.int32)
             column.append(numbers if column.kind is None else numbers.astype("f4"))
     src, dst, value = columns
-    return Share(src, dst, {"value": value.pieced()})
+    return InputShare(src, dst, {"value": value.stream_pieces()})
 
 
 @pytest.mark.parametrize("partitioner", ["aweto", "dbh"])
@@ -33,9 +33,9 @@ def test_a_loader_holds_little_beside_its_share(tmp_path, partitioner):
     """Of 12 bytes an edge, it never holds more than half of these again; messages and fields lie
     on the disk.
     """
-    keep = Spool(tmp_path, tmp_path / "spool")
+    keep = ArraySpool(tmp_path, tmp_path / "spool")
     (tmp_path / "spool").mkdir()
-    plan = Plan(("user", "item"), 1, 2, partitioner, 0, bipartite=True)
+    plan = LoadingPlan(("user", "item"), 1, 2, partitioner, 0, bipartite=True)
     # what is imported at the first use is no edge's
     Mailbox(tmp_path, 1, 0).carry(loader(plan, 0, share(9000, 700, PIECE), keep))
     tracemalloc.start()

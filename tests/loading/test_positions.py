@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tux.loading.positions import make_rows, occurring
-from tux.loading.repeated import repeated
+from tux.loading.repeated import count_repeated
 
 
 @pytest.mark.parametrize("n", [30, 10**6])
@@ -36,5 +36,5 @@ def test_repeated_edges():
     rng = np.random.default_rng(4)
     src, dst = rng.integers(0, 9, 50).astype(np.int32), rng.integers(0, 5, 50).astype(np.int32)
     pairs = set(zip(src.tolist(), dst.tolist(), strict=True))
-    assert repeated(src, dst, 9, 5) == 50 - len(pairs)
-    assert repeated(src[:0], dst[:0], 0, 0) == 0
+    assert count_repeated(src, dst, 9, 5) == 50 - len(pairs)
+    assert count_repeated(src[:0], dst[:0], 0, 0) == 0

@@ -14,10 +14,10 @@ from support.machines.members import until
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.loading import mailbox
-from tux.loading.columns import received
+from tux.loading.columns import columns_by_sender
 from tux.loading.inactivity import Inactivity
 from tux.loading.mailbox import Mailbox
-from tux.loading.plan import Plan
+from tux.loading.plan import LoadingPlan
 from tux.runs.loader_process import LoadingJob, job_folder
 from tux.runs.loading import load_in_shares, raise_first
 
@@ -31,7 +31,7 @@ def importable(monkeypatch):
 
 
 def job(path, n, parts=3, partitioner="dbh"):
-    plan = Plan(TWO, n, parts, partitioner, 4, bipartite=True)
+    plan = LoadingPlan(TWO, n, parts, partitioner, 4, bipartite=True)
     return LoadingJob(plan, str(path), {"value": "<f4"})
 
 
@@ -49,7 +49,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     assert files(tmp_path / "shares") == files(tmp_path / "one")
     assert graph.digest == edges.digest()
     assert sum(graph.edges) == m
-    assert graph.repeated == edges.duplicates
+    assert graph.repeated_edges == edges.duplicates
     assert all(each.peak > 0 for each in graph.ended)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges", "one", "shares"]
 
@@ -103,7 +103,7 @@ def test_only_faults_of_the_input_wait_for_the_shares_before(tmp_path):
         raise_first(tmp_path, {1: bad, 2: later}, others)
     (job_folder(tmp_path) / "round-0.0").unlink()
     idle = Inactivity(job_folder(tmp_path), 5.0)
-    idle.waited(5.0)
+    idle.count_wait(5.0)
     with pytest.raises(DataError, match="a bad line"):
         raise_first(tmp_path, {1: bad}, idle)
 
@@ -135,9 +135,9 @@ def test_a_mailbox_carries_arrays_and_removes_its_files(tmp_path):
 def test_what_does_not_fit_is_told_with_its_round(tmp_path):
     def loader():
         inbox = yield [[np.arange(3)]]
-        received(inbox)[0].numbers(below=3)
+        columns_by_sender(inbox)[0].numbers(below=3)
         inbox = yield [[np.arange(3)]]
-        received(inbox)[0].numbers(below=2)
+        columns_by_sender(inbox)[0].numbers(below=2)
 
     with pytest.raises(DataError, match="what loader 0 tells in round 1 does not fit: numbers"):
         Mailbox(tmp_path, 1, 0).carry(loader())

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from support.machines.line_machines import Machine, command, compare, job, lines, places
+from support.machines.line_machines import LineMachine, command, compare, job, lines, places
 from support.machines.members import SOON, until
 
 from tux.base.errors import (
@@ -19,13 +19,13 @@ from tux.base.errors import (
     StartsAgain,
 )
 from tux.cluster import joining
-from tux.cluster.attendance import Left
-from tux.cluster.control import Bye, Failed, Join, ReadWhole, Welcome
+from tux.cluster.attendance import MachineLeft
+from tux.cluster.control import Bye, Failure, Join, ReadWhole, Welcome
 from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.cluster.refusals import Refusals
 from tux.runs import loading_launcher, local_loaders
-from tux.runs.loader_member import why_over
+from tux.runs.loader_member import early_end_error
 from tux.runs.loader_process import job_folder
 from tux.runs.loading_again import Losses
 from tux.runs.loading_launcher import LoadingLauncher
@@ -39,7 +39,8 @@ def order(path, word, number):
 def start(tmp_path, port, path, n=2, restarts=1, machines=2):
     where = places(port, machines)
     return [
-        Machine(tmp_path / str(each.rank), each, job(path, n), restarts=restarts) for each in where
+        LineMachine(tmp_path / str(each.rank), each, job(path, n), restarts=restarts)
+        for each in where
     ]
 
 
@@ -48,13 +49,15 @@ def start(tmp_path, port, path, n=2, restarts=1, machines=2):
 
 def test_losses_are_counted_and_told():
     losses, error = Losses(1), PeerLost("loader 1 was killed")
-    assert not losses.again(DataError("a bad line")) and not losses.again(KeyboardInterrupt())
-    assert not losses.again(Left("machine 1 was ended there by the user"))
-    assert losses.again(error) and losses.why == ["loader 1 was killed"]
+    assert not losses.may_load_again(DataError("a bad line")) and not losses.may_load_again(
+        KeyboardInterrupt()
+    )
+    assert not losses.may_load_again(MachineLeft("machine 1 was ended there by the user"))
+    assert losses.may_load_again(error) and losses.why == ["loader 1 was killed"]
     assert str(losses) == "loader 1 was killed; the data are loaded anew (restart 1 of 1)"
-    assert not losses.again(error)
+    assert not losses.may_load_again(error)
     assert error.what == "loader 1 was killed; the 1 restart of --restarts is used up"
-    assert not Losses(0).again(error) and error.what.endswith("is used up")
+    assert not Losses(0).may_load_again(error) and error.what.endswith("is used up")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,7 @@ def test_losses_are_counted_and_told():
     ],
 )
 def test_why_a_loader_ends(control, error, words):
-    why = why_over(control)
+    why = early_end_error(control)
     assert type(why) is error and words in why.what
 
 
@@ -97,7 +100,7 @@ def test_what_a_machine_is_told_that_asks_to_load(launcher):
     assert answer(nonce=b"two", lost="loader 1 was killed") is None
     (lost,) = launcher.heard
     assert type(lost) is PeerLost and lost.what == "loader 1 was killed"
-    launcher._over = Failed(4, "it is over", "", "")
+    launcher._over = Failure(4, "it is over", "", "")
     assert launcher._joiners == {"tcp://there"}
     assert answer(nonce=b"two", lost="loader 1 was killed") == launcher._over
     assert not launcher._joiners
@@ -116,7 +119,9 @@ def test_a_machine_that_ends_before_it_has_joined_does_not_end_the_others():
     )
     join = Join("tcp://there", lost="machine 1 has ended: no such file", leaves=True)
     for _ in range(2):
-        assert LoadingLauncher._outside(launcher, joining.told(join, meeting.training))
+        assert LoadingLauncher._answer_outsider(
+            launcher, joining.encode_control(join, meeting.training)
+        )
     launcher._refusals.warn(own)
     (text,) = warned
     assert text.startswith("machine 1 has ended: no such file; it is waited for")
@@ -127,7 +132,7 @@ def test_a_machine_that_ends_before_it_has_joined_does_not_end_the_others():
 def test_a_machine_that_leaves_ends_the_run_whichever_meeting_it_has_joined(launcher, nonce):
     join = Join("tcp://there", nonce, "its disk is full", leaves=True)
     assert LoadingLauncher._answer(launcher, join) is None
-    assert [type(each) for each in launcher.heard] == [Left] * (nonce != b"another run")
+    assert [type(each) for each in launcher.heard] == [MachineLeft] * (nonce != b"another run")
 
 
 class Losing(LoadingLauncher):
@@ -151,7 +156,7 @@ class Losing(LoadingLauncher):
 )
 def test_who_has_asked_to_end_gets_no_restart(monkeypatch, closes, signalled, again):
     """Nor does a launcher whose address does not become free."""
-    monkeypatch.setattr(loading_launcher, "received", lambda: signalled)
+    monkeypatch.setattr(loading_launcher, "last_signal", lambda: signalled)
     launcher, losses = Losing(closes), Losses(1)
     if closes and again:
         assert not launcher.lead(losses)
@@ -238,12 +243,12 @@ def begin(tmp_path, port):
     """Start the command of a machine: ``begin(1, path)``. Its folder is that of its number."""
     running = []
 
-    def started(rank, path, restarts=1):
+    def start_machine(rank, path, restarts=1):
         folder = tmp_path / str(rank)
         running.append(command(folder, rank, port, path, 2, restarts))
         return running[-1]
 
-    yield started
+    yield start_machine
     for each in running:
         each.kill()
         each.wait()
@@ -256,7 +261,7 @@ def reads(tmp_path, rank):
 
 
 def machine(tmp_path, port, rank, path, restarts=1):
-    return Machine(tmp_path / str(rank), places(port)[rank], job(path, 2), restarts=restarts)
+    return LineMachine(tmp_path / str(rank), places(port)[rank], job(path, 2), restarts=restarts)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tux.graph.parts import hold_out
 from tux.graph.store import load, part_arrays
 from tux.loading.columns import BadColumns
 from tux.loading.elsewhere import write_elsewhere
-from tux.loading.plan import IN_SHARES, Plan
+from tux.loading.plan import IN_SHARES, LoadingPlan
 
 ONE, TWO = ("page", "page"), ("user", "item")
 
@@ -27,7 +27,7 @@ def test_each_machine_has_its_parts_and_what_all_share(tmp_path, partitioner, ma
     ends = ONE if machines == 3 else TWO
     k = n if rng.random() < 0.5 else 2 * n + 1
     edges = one_process(tmp_path / "one", ends, src, dst, fields, k, partitioner, 3)
-    plan = Plan(ends, n, k, partitioner, 3, bipartite=ends == TWO)
+    plan = LoadingPlan(ends, n, k, partitioner, 3, bipartite=ends == TWO)
     folders, digests = on_machines(
         tmp_path / "machines", plan, cut_up(rng, src, dst, fields, n), each
     )
@@ -41,15 +41,15 @@ def test_only_the_first_loader_gets_the_rows_and_one_column_of_one_share_at_a_ti
     """However many loaders there are, no message of the end has more than a share's column or a
     loader's range of the vertices.
     """
-    from tux.loading.kept import Spool, Spooled, ranges_of
+    from tux.loading.kept import ArraySpool, SpooledArrays, ranges_of
     from tux.loading.loader import loader
-    from tux.loading.rounds import together
-    from tux.loading.sharing import digest_shared, ranges_shared
+    from tux.loading.rounds import run_together
+    from tux.loading.sharing import digest_in_rounds, share_ranges
 
     rng = np.random.default_rng(1)
     m, n = 4000, 4
     src, dst = rng.integers(0, 50, m), rng.integers(0, 20, m)
-    plan = Plan(TWO, n, n, "dbh", 0, bipartite=True)
+    plan = LoadingPlan(TWO, n, n, "dbh", 0, bipartite=True)
     loaded, ended, got = [None] * n, [False] * n, [[] for _ in range(n)]
 
     def steps(at, share):
@@ -57,17 +57,17 @@ def test_only_the_first_loader_gets_the_rows_and_one_column_of_one_share_at_a_ti
         spool.mkdir()
         folder = tmp_path / f"{at // 2}"
         folder.mkdir(exist_ok=True)
-        loaded[at] = yield from loader(plan, at, share, Spool(folder, spool))
-        own = ranges_of(Spooled(spool))
-        ranges = yield from ranges_shared(plan, at, range(0, n, 2), own)
+        loaded[at] = yield from loader(plan, at, share, ArraySpool(folder, spool))
+        own = ranges_of(SpooledArrays(spool))
+        ranges = yield from share_ranges(plan, at, range(0, n, 2), own)
         ended[at] = True
-        return (yield from digest_shared(plan, at, Spooled(spool), ranges, loaded, []))
+        return (yield from digest_in_rounds(plan, at, SpooledArrays(spool), ranges, loaded, []))
 
     def watch(at, inbox):
         if ended[at]:
             got[at].append(sum(array.nbytes for message in inbox for array in message))
 
-    together([steps(at, each) for at, each in enumerate(cut_up(rng, src, dst, {}, n))], watch)
+    run_together([steps(at, each) for at, each in enumerate(cut_up(rng, src, dst, {}, n))], watch)
     assert sum(got[0][:-1]) == 2 * m * 4  # the columns, each once
     assert all(sum(sizes[:-1]) == 0 for sizes in got[1:])
     assert {sizes[-1] for sizes in got} == {32}  # the digest
@@ -81,7 +81,7 @@ def test_held_out_edges_find_the_rows_of_other_machines(tmp_path):
     src, dst = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
     fields = {"value": rng.random(300).astype(np.float32)}
     edges = one_process(tmp_path / "one", TWO, src, dst, fields, 4, "dbh", 3)
-    plan = Plan(TWO, 4, 4, "dbh", 3, bipartite=True)
+    plan = LoadingPlan(TWO, 4, 4, "dbh", 3, bipartite=True)
     shares = cut_up(rng, src, dst, fields, 4)
     folders, _ = on_machines(tmp_path / "machines", plan, shares, 2, held_out=True)
     held = rng.integers(0, 45, 60), rng.integers(0, 33, 60)
@@ -99,7 +99,7 @@ def test_held_out_edges_find_the_rows_of_other_machines(tmp_path):
     "rows", [None, [0, 99], [-1], [2, 1], [1, 1], np.arange(3.0), np.zeros((1, 1), np.int32)]
 )
 def test_rows_that_no_loader_sends_are_refused(tmp_path, rows):
-    plan = Plan(TWO, 2, 2, "dbh", 0, bipartite=True)
+    plan = LoadingPlan(TWO, 2, 2, "dbh", 0, bipartite=True)
     names = [f"part-1/types.{kind}.{array}" for kind in TWO for array in ("rows", "masters")]
     whole = {f"home.{kind}": np.zeros(5, np.int16) for kind in TWO}
     whole |= {name: np.arange(3, dtype=np.int32) for name in names}

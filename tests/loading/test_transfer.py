@@ -4,21 +4,21 @@ import random
 
 import pytest
 
-from tux.loading.transfer import PIECE, WINDOW, Range, Receiving, Sending
+from tux.loading.transfer import PIECE, WINDOW, MessagePiece, PieceReceiver, PieceSender
 
 
 def test_a_message_travels_in_pieces_of_which_few_are_under_way():
-    sending, receiving = Sending(), Receiving()
+    sending, receiving = PieceSender(), PieceReceiver()
     total = 6 * PIECE + 5
     sending.add(0, total)
     first = [sending.next() for _ in range(WINDOW)]
-    assert first == [Range(0, at * PIECE, PIECE, total) for at in range(WINDOW)]
+    assert first == [MessagePiece(0, at * PIECE, PIECE, total) for at in range(WINDOW)]
     assert sending.next() is None
     under_way, done = first, []
     while under_way:
         piece = under_way.pop(0)
         done.append(receiving.take(0, piece.number, piece.total, piece.size))
-        assert sending.taken(piece.number) == done[-1]
+        assert sending.acknowledge(piece.number) == done[-1]
         if piece := sending.next():
             under_way.append(piece)
         assert len(under_way) <= WINDOW
@@ -26,7 +26,7 @@ def test_a_message_travels_in_pieces_of_which_few_are_under_way():
 
 
 def test_the_next_message_follows_without_a_pause():
-    sending, receiving = Sending(), Receiving()
+    sending, receiving = PieceSender(), PieceReceiver()
     sending.add(0, 3)
     sending.add(1, PIECE + 1)
     pieces = [sending.next() for _ in range(3)]
@@ -37,18 +37,18 @@ def test_the_next_message_follows_without_a_pause():
     ]
     assert sending.next() is None
     taken = [receiving.take(0, each.number, each.total, each.size) for each in pieces]
-    assert taken == [sending.taken(each.number) for each in pieces] == [True, False, True]
+    assert taken == [sending.acknowledge(each.number) for each in pieces] == [True, False, True]
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_answer_to_nothing_is_refused(number):
-    sending = Sending()
+    sending = PieceSender()
     with pytest.raises(ValueError, match="no piece of round"):
-        sending.taken(number)
+        sending.acknowledge(number)
     sending.add(2, 5)
     sending.next()
     with pytest.raises(ValueError, match="no piece of round"):
-        sending.taken(number)
+        sending.acknowledge(number)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,18 @@ def test_an_answer_to_nothing_is_refused(number):
 )
 def test_a_piece_that_no_loader_sends_is_refused(piece, words):
     with pytest.raises(ValueError, match=words):
-        Receiving().take(0, *piece)
+        PieceReceiver().take(0, *piece)
 
 
 def test_a_message_keeps_the_size_that_was_told():
-    receiving = Receiving()
+    receiving = PieceReceiver()
     receiving.take(0, 0, PIECE + 9, PIECE)
     with pytest.raises(ValueError, match="and had"):
         receiving.take(0, 0, PIECE + 10, 9)
 
 
 def test_no_message_is_more_than_a_round_ahead():
-    receiving = Receiving()
+    receiving = PieceReceiver()
     assert receiving.take(0, 0, 1, 1)
     assert receiving.take(0, 1, 1, 1)
     with pytest.raises(ValueError, match="this loader is in round 0"):
@@ -92,7 +92,7 @@ def test_loaders_that_are_fast_and_slow_get_all_in_order(seed):
     rng = random.Random(seed)
     n, rounds = rng.randint(2, 5), rng.randint(1, 6)
     pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
-    sending, receiving = ({pair: each() for pair in pairs} for each in (Sending, Receiving))
+    sending, receiving = ({pair: each() for pair in pairs} for each in (PieceSender, PieceReceiver))
     line = {pair: [] for pair in pairs}  # pieces and answers on their way, in order
     own, complete = [-1] * n, dict.fromkeys(pairs, 0)
 
@@ -115,11 +115,11 @@ def test_loaders_that_are_fast_and_slow_get_all_in_order(seed):
         a, b = pair = rng.choice(pairs)
         if (piece := sending[pair].next()) is not None:
             line[pair].append(piece)
-        assert sum(isinstance(each, Range) for each in line[pair]) <= WINDOW
+        assert sum(isinstance(each, MessagePiece) for each in line[pair]) <= WINDOW
         if line[pair] and rng.random() < 0.5:
             arrived = line[pair].pop(0)
             whole = receiving[pair].take(own[b], arrived.number, arrived.total, arrived.size)
             assert whole == arrived.is_last
             complete[pair] += whole
-            sending[pair].taken(arrived.number)
+            sending[pair].acknowledge(arrived.number)
     assert set(complete.values()) == {rounds}

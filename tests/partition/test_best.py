@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tux.partition.adjacency import adjacency
 from tux.partition.best import best
 from tux.partition.bundles import Annealing, by_neighbour, holders
-from tux.partition.clustering import _coarser, _Level, clustered
+from tux.partition.clustering import _coarsen, _Level, cluster_vertices
 from tux.partition.ends import ends
 from tux.partition.lower_degree import lower_degree
 from tux.partition.ne import ne
@@ -26,7 +26,7 @@ def replicas(src, dst, parts):
     )
 
 
-def most(m, k, cap):
+def largest_load(m, k, cap):
     return max(-(-m // k), int(cap * m / k))
 
 
@@ -43,7 +43,7 @@ def test_never_worse_than_ne_and_within_the_bound(pairs, k, cap, seed):
         and parts.shape == pairs[0].shape
         and ((parts >= 0) & (parts < k)).all()
     )
-    assert loads(parts, k).max() <= most(len(parts), k, cap or 1.03)
+    assert loads(parts, k).max() <= largest_load(len(parts), k, cap or 1.03)
     assert replicas(*pairs, parts) <= replicas(*pairs, ne(*pairs, k, seed, cap=cap))
     assert np.array_equal(parts, best(*pairs, k, seed, cap=cap))
 
@@ -75,7 +75,7 @@ def test_the_bound_on_every_shape(shape, k):
         assert (
             parts.shape == src.shape
             and ((parts >= 0) & (parts < k)).all()
-            and loads(parts, k).max() <= most(len(src), k, 1.03)
+            and loads(parts, k).max() <= largest_load(len(src), k, 1.03)
         )
 
 
@@ -84,7 +84,7 @@ def test_the_bound_on_every_shape(shape, k):
 def test_annealing_knows_its_replicas_and_loads(pairs, k, seed):
     graph = ends(*pairs)
     start = np.random.default_rng(seed).integers(0, k, len(pairs[0])).astype(np.int16)
-    limit = max(loads(start, k).max(), most(len(start), k, 1.1))
+    limit = max(loads(start, k).max(), largest_load(len(start), k, 1.1))
     search = Annealing(graph, by_neighbour(adjacency(graph)), start, k, limit, seed)
     for share in (0.1, 0.4, 1.0):
         search.run(share)
@@ -168,7 +168,7 @@ def test_repeated_edges_go_together():
     assert search.parts.tolist() == [1, 1, 1, 1]
 
 
-def swept(placed, k, limit):
+def sweep_edges(placed, k, limit):
     """Return the edges that a sweep moves, and where to; `placed` is {part: edges}."""
     pairs = np.array([pair for part in placed.values() for pair in part]).T
     before = np.repeat(np.array(list(placed), np.int16), [len(part) for part in placed.values()])
@@ -182,7 +182,7 @@ def test_a_bundle_that_has_just_grown_is_left_alone():
     more.
     """
     placed = {0: [(0, 1)], 1: [(0, 2), (1, 4), (2, 6), (6, 7)], 2: [(0, 3), (2, 5), (3, 8), (5, 9)]}
-    assert swept(placed, 3, 99) == {(0, 1): 1}
+    assert sweep_edges(placed, 3, 99) == {(0, 1): 1}
 
 
 def test_a_bundle_that_stays_takes_no_room():
@@ -193,7 +193,7 @@ def test_a_bundle_that_stays_takes_no_room():
         0: [(0, 1), (1, 4), (4, 10), (10, 11), (11, 12)],
         1: [(0, 2), (2, 6), (6, 7), (7, 13), (13, 14)],
     }
-    assert swept({**chain, 2: [(0, 3), (2, 5), (3, 8), (5, 9)]}, 3, 5) == {(0, 2): 2}
+    assert sweep_edges({**chain, 2: [(0, 3), (2, 5), (3, 8), (5, 9)]}, 3, 5) == {(0, 2): 2}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -223,7 +223,7 @@ def test_holders_keep_room_for_every_edge_but_no_more_than_k():
     ]
 
 
-def planted(communities, size, inner, outer, seed=0):
+def plant_communities(communities, size, inner, outer, seed=0):
     """Draw a graph of communities, whose vertices have mixed numbers: `inner` edges within each
     community, `outer` in all between any.
     """
@@ -237,25 +237,25 @@ def planted(communities, size, inner, outer, seed=0):
 
 
 def test_planted_communities_are_found():
-    src, dst, numbers = planted(12, 30, 300, 0)
+    src, dst, numbers = plant_communities(12, 30, 300, 0)
     parts = best(src, dst, 12)
     assert replicas(src, dst, parts) == len(np.unique([src, dst]))
-    src, dst, numbers = planted(12, 30, 300, 200)
+    src, dst, numbers = plant_communities(12, 30, 300, 200)
     ideal = np.empty(360, np.int64)
     ideal[numbers] = np.arange(360) // 30
     assert replicas(src, dst, best(src, dst, 12)) <= 1.02 * replicas(src, dst, ideal[src])
 
 
 def test_clusters_are_the_communities_and_weigh_the_same():
-    src, dst, numbers = planted(40, 25, 250, 100)
+    src, dst, numbers = plant_communities(40, 25, 250, 100)
     graph = ends(src, dst)
     lists = by_neighbour(adjacency(graph))
-    home = clustered(graph, lists, 4)
+    home = cluster_vertices(graph, lists, 4)
     mixed = [np.bincount(home[numbers[25 * c : 25 * c + 25]], minlength=4).max() for c in range(40)]
     assert np.mean(mixed) > 24
-    parts = lower_degree(graph, lists.degree, home, 4, most(len(src), 4, 1.03))
+    parts = lower_degree(graph, lists.degree, home, 4, largest_load(len(src), 4, 1.03))
     assert (
-        loads(parts, 4).max() <= most(len(src), 4, 1.03)
+        loads(parts, 4).max() <= largest_load(len(src), 4, 1.03)
         and loads(parts, 4).min() > 0.9 * len(src) / 4
     )
 
@@ -264,7 +264,7 @@ def test_separate_clusters_are_dealt_evenly():
     clique = np.array([(u, v) for u in range(12) for v in range(u)])
     src, dst = np.concatenate([clique + 12 * c for c in range(40)]).T
     graph = ends(src, dst)
-    home = clustered(graph, by_neighbour(adjacency(graph)), 4)
+    home = cluster_vertices(graph, by_neighbour(adjacency(graph)), 4)
     assert np.bincount(home, minlength=4).tolist() == [120] * 4
     assert (home.reshape(40, 12) == home[::12, None]).all()
 
@@ -279,7 +279,7 @@ def test_contraction_adds_up_parallel_edges():
         np.array([5, 2, 5, 1, 1, 5, 5, 2]),
         np.ones(4, np.int64),
     )
-    coarse, label = _coarser(level, 2, 4)
+    coarse, label = _coarsen(level, 2, 4)
     assert label[0] == label[1] != label[2] == label[3]
     assert (
         coarse.near.tolist() == [1, 0]

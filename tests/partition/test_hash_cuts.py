@@ -40,7 +40,7 @@ edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7)), max_size=50).
 )
 
 
-def skewed(m, n, seed):
+def draw_skewed_edges(m, n, seed):
     """Draw the ends of m edges among n vertices; low numbers are in most of them."""
     return (n * np.random.default_rng(seed).random((2, m)) ** 3).astype(np.int64)
 
@@ -51,10 +51,10 @@ def two_stars(leaves):
     return np.concatenate([[0 * leaf, leaf], [leaf, 0 * leaf]], axis=1)
 
 
-def agrees(name, src, dst, k, seed, bipartite=False, cap=None):
+def check_parts(name, src, dst, k, seed, bipartite=False, cap=None):
     fast, plain = METHODS[name]
     shift = int(src.max(initial=-1)) + 1 if bipartite else 0
-    expected = slow.within(
+    expected = slow.keep_within_limit(
         plain(list(zip(src.tolist(), (dst + shift).tolist(), strict=True)), k, seed), k, cap
     )
     assert fast(src, dst, k, seed, bipartite=bipartite, cap=cap).tolist() == expected
@@ -69,18 +69,18 @@ def most_replicas(src, dst, parts, k):
 @settings(max_examples=60, deadline=None)
 @given(edges, st.integers(1, 60), st.integers(0, 3), st.booleans(), st.sampled_from([None, 1, 1.5]))
 def test_the_same_as_the_slow_one(name, pairs, k, seed, bipartite, cap):
-    agrees(name, *pairs, k, seed, bipartite, cap)
+    check_parts(name, *pairs, k, seed, bipartite, cap)
 
 
 @EVERY
 @pytest.mark.parametrize("k", [3, 13, 30])
 def test_the_same_as_the_slow_one_on_a_larger_graph(name, k):
-    agrees(name, *skewed(1500, 300, k), k, 5)
+    check_parts(name, *draw_skewed_edges(1500, 300, k), k, 5)
 
 
 @EVERY
 def test_the_same_as_the_slow_one_with_most_parts(name):
-    agrees(name, *skewed(12, 9, 1), 32_767, 2)
+    check_parts(name, *draw_skewed_edges(12, 9, 1), 32_767, 2)
 
 
 @ANY_K
@@ -88,7 +88,7 @@ def test_the_same_as_the_slow_one_with_most_parts(name):
 def test_any_number_of_parts_and_none_above_its_cap(name, k):
     for src, dst in (
         two_stars(700),
-        skewed(2000, 100, 3),
+        draw_skewed_edges(2000, 100, 3),
         np.zeros((2, 40), int),
         np.zeros((2, 0), int),
     ):
@@ -100,14 +100,14 @@ def test_any_number_of_parts_and_none_above_its_cap(name, k):
 
 @ANY_K
 def test_replicas_in_a_grid(k):
-    src, dst = np.concatenate([two_stars(6000), skewed(6000, 50, 0)], axis=1)
+    src, dst = np.concatenate([two_stars(6000), draw_skewed_edges(6000, 50, 0)], axis=1)
     assert most_replicas(src, dst, grid(src, dst, k), k) < 2 * k**0.5
     assert most_replicas(src, dst, grid(src, dst, k, greedy=True), k) < 2 * k**0.5
 
 
 @ANY_K
 def test_replicas_under_difference_covers(k):
-    src, dst = np.concatenate([two_stars(6000), skewed(6000, 50, 0)], axis=1)
+    src, dst = np.concatenate([two_stars(6000), draw_skewed_edges(6000, 50, 0)], axis=1)
     assert most_replicas(src, dst, pds(src, dst, k), k) <= len(difference_cover(k))
 
 
@@ -132,7 +132,7 @@ def test_hashing_both_ends_is_balanced(k):
 
 @pytest.mark.parametrize("name", ["greedy grid", "pds", "dbh"])
 def test_direction_does_not_matter(name):
-    src, dst = skewed(500, 60, 4)
+    src, dst = draw_skewed_edges(500, 60, 4)
     assert np.array_equal(METHODS[name][0](src, dst, 11), METHODS[name][0](dst, src, 11))
 
 
@@ -165,5 +165,5 @@ def test_an_unknown_favourite_side():
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "bicut"])
 def test_progress_ends_at_one(name):
     shares = []
-    METHODS[name][0](*skewed(300_000, 300_000, 0), 4, progress=shares.append)
+    METHODS[name][0](*draw_skewed_edges(300_000, 300_000, 0), 4, progress=shares.append)
     assert shares and shares == sorted(shares) and 0 < shares[0] and shares[-1] == 1

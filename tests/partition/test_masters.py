@@ -11,7 +11,7 @@ from tux.partition import bicut, random
 from tux.partition.ends import ends
 from tux.partition.masters import homes, masters
 from tux.partition.quality import quality
-from tux.partition.replicas import gathered, replicas
+from tux.partition.replicas import gather_replicas, replicas
 
 graphs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 7)), max_size=40)
 
@@ -40,7 +40,7 @@ def test_replicas_of_edges_and_of_each_parts_ends_are_the_same(pairs, k):
     parts = random(src, dst, k)
     apart = src != dst  # a self-loop is one edge, but two ends
     one = replicas(ends(src[apart], dst[apart]), parts[apart], k)
-    other = gathered(
+    other = gather_replicas(
         [np.concatenate([src[(parts == p) & apart], dst[(parts == p) & apart]]) for p in range(k)],
         len(one.counts),
     )
@@ -67,11 +67,13 @@ def test_locality_gives_way_to_balance():
 
 
 def test_vertices_without_edges_fill_up_the_least_loaded():
-    held = gathered([np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], int)], 12)
+    held = gather_replicas([np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([], int)], 12)
     home = homes(held, 3)
     assert home[:6].tolist() == [0] * 4 + [1] * 2
     assert np.bincount(home).tolist() == [4, 4, 4]
-    assert np.bincount(homes(gathered([np.array([], int)] * 3, 7), 3), minlength=3).tolist() == [
+    assert np.bincount(
+        homes(gather_replicas([np.array([], int)] * 3, 7), 3), minlength=3
+    ).tolist() == [
         3,
         2,
         2,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machines.team import relaxed
 
-from tux.partition import PARTITIONERS, bicut, random, recommended
+from tux.partition import PARTITIONERS, bicut, random, recommend_partitioner
 from tux.partition.bicut import favourite_side
 from tux.partition.ends import ends
 
@@ -59,8 +59,12 @@ def test_an_impossible_number_of_parts(k):
 def test_recommendations_go_by_shape():
     src, dst = np.divmod(np.arange(40), 4)
     assert (
-        recommended(src, dst, 3, bipartite=True)[0] == "aweto"
-        and "10 vertices of the source side" in recommended(src, dst, 3, bipartite=True)[1]
+        recommend_partitioner(src, dst, 3, bipartite=True)[0] == "aweto"
+        and "10 vertices of the source side"
+        in recommend_partitioner(src, dst, 3, bipartite=True)[1]
     )
-    assert "10 vertices of the target side" in recommended(dst, src, 3, bipartite=True)[1]
-    assert recommended(src, dst, 3)[0] == "ne" and recommended(src, dst, 1)[0] == "random"
+    assert "10 vertices of the target side" in recommend_partitioner(dst, src, 3, bipartite=True)[1]
+    assert (
+        recommend_partitioner(src, dst, 3)[0] == "ne"
+        and recommend_partitioner(src, dst, 1)[0] == "random"
+    )

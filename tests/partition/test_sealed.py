@@ -7,7 +7,7 @@ import re
 import pytest
 from numba import njit
 
-from tux.partition.compiled import kept
+from tux.partition.compiled import add_disk_cache
 from tux.partition.sealed import DIGEST
 
 
@@ -23,14 +23,14 @@ def double(tmp_path):
     spec.loader.exec_module(module)
 
     def run():
-        made = kept(njit(module.double), module.double)
+        made = add_disk_cache(njit(module.double), module.double)
         return made(21), sum(made.stats.cache_hits.values())
 
     assert run() == (42, 0) and run() == (42, 1)
     return run
 
 
-def flipped(data, at):
+def flip_bit(data, at):
     return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
 
 
@@ -38,9 +38,9 @@ DAMAGES = {
     "empty": lambda data: b"",
     "cut": lambda data: data[:-100],
     "short": lambda data: data[: DIGEST // 2],
-    "first byte": lambda data: flipped(data, 0),
-    "middle": lambda data: flipped(data, len(data) // 2),
-    "digest": lambda data: flipped(data, len(data) - 1),
+    "first byte": lambda data: flip_bit(data, 0),
+    "middle": lambda data: flip_bit(data, len(data) // 2),
+    "digest": lambda data: flip_bit(data, len(data) - 1),
 }
 
 

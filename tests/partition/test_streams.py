@@ -12,7 +12,7 @@ from support.oracles import slow_streams as slow
 from tux.partition.ebv import ebv
 from tux.partition.greedy import greedy
 from tux.partition.hdrf import hdrf
-from tux.partition.scored import shuffled_parts
+from tux.partition.scored import shuffle_parts
 from tux.partition.two_phase import two_phase, two_phase_stream
 
 PARTS = [1, 2, 3, 7, 64, 65, 200]
@@ -43,7 +43,7 @@ small = st.lists(
 ).map(lambda pairs: np.array(pairs, np.int64).reshape(-1, 2).T)
 
 
-def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
+def check_parts(method, src, dst, k, cap=None, seed=0, bipartite=False):
     """Return the parts. Assert that they are those of the slow implementation, and that none has
     more edges than it may have.
     """
@@ -53,8 +53,8 @@ def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
     if "seed" in same:
         same = {**same, "seed": seed}
     parts = fast(src, dst, k, seed, bipartite=bipartite, **options)
-    expected = shuffled_parts(k, seed)[
-        np.array(reference(slow.numbered(src, dst, bipartite), k, **same), np.int64)
+    expected = shuffle_parts(k, seed)[
+        np.array(reference(slow.number_vertices(src, dst, bipartite), k, **same), np.int64)
     ]
     assert np.array_equal(parts, expected)
     if len(src):
@@ -73,7 +73,7 @@ def agrees(method, src, dst, k, cap=None, seed=0, bipartite=False):
     st.booleans(),
 )
 def test_as_published(method, pairs, k, cap, seed, bipartite):
-    agrees(method, *pairs, k, cap, seed, bipartite)
+    check_parts(method, *pairs, k, cap, seed, bipartite)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -81,33 +81,33 @@ def test_as_published(method, pairs, k, cap, seed, bipartite):
 def test_vertices_in_many_parts(method, k, replicas):
     draw = np.random.default_rng(k)
     src, dst = draw.integers(0, 5, 400), draw.integers(0, 60, 400)
-    parts = agrees(method, src, dst, k, cap=1)
+    parts = check_parts(method, src, dst, k, cap=1)
     assert max(len(set(parts[src == v].tolist())) for v in range(5)) > replicas
 
 
 def test_a_vertex_in_thousands_of_parts():
     loops = np.zeros(5000, np.int32)
-    assert sorted(hdrf(loops, loops, 32_767, cap=1)) == sorted(shuffled_parts(32_767, 0)[:5000])
+    assert sorted(hdrf(loops, loops, 32_767, cap=1)) == sorted(shuffle_parts(32_767, 0)[:5000])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_seed_names_the_parts(method):
     src, dst = np.random.default_rng(0).integers(0, 50, (2, 500))
-    first, again, other = (agrees(method, src, dst, 8, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (check_parts(method, src, dst, 8, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize("method", ["hdrf", "ebv"])
 def test_pieces_of_work_do_not_show(method, monkeypatch):
     src, dst = np.random.default_rng(0).integers(0, 50, (2, 500))
-    run, whole, shares = METHODS[method][0], agrees(method, src, dst, 70), []
+    run, whole, shares = METHODS[method][0], check_parts(method, src, dst, 70), []
     for name in ("scored", "ebv"):
         monkeypatch.setattr(importlib.import_module(f"tux.partition.{name}"), "_CHUNK", 64)
     assert np.array_equal(whole, run(src, dst, 70, progress=shares.append))
     assert len(shares) == 8 and shares == sorted(shares) and shares[-1] == 1
 
 
-def cut(src, dst, pieces):
+def make_stream(src, dst, pieces):
     """Return a function that reads the edges in `pieces` chunks, some of them empty."""
     bounds = np.linspace(0, len(src), pieces + 1).astype(int)
     return lambda: ((src[lo:hi], dst[lo:hi]) for lo, hi in zip(bounds, bounds[1:], strict=False))
@@ -120,7 +120,7 @@ def test_how_a_stream_is_cut_does_not_show(scoring, pieces, bipartite):
     src, dst = np.random.default_rng(0).integers(0, 80, (2, 500))
     shares = []
     options = {"scoring": scoring, "bipartite": bipartite, "progress": shares.append}
-    stream = list(two_phase_stream(cut(src, dst, pieces), 9, **options))
+    stream = list(two_phase_stream(make_stream(src, dst, pieces), 9, **options))
     assert len(stream) == pieces and shares == sorted(shares) and shares[-1] == 1
     assert np.array_equal(np.concatenate(stream), two_phase(src, dst, 9, **options))
 

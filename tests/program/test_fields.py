@@ -48,21 +48,23 @@ def test_total_and_metric():
 
 
 def test_sized_reads_parameters():
-    field = value("rank", 2, init=lambda p: normal(0, p.spread)).sized({"rank": 5, "spread": 0.25})
+    field = value("rank", 2, init=lambda p: normal(0, p.spread)).resolve(
+        {"rank": 5, "spread": 0.25}
+    )
     assert field.shape == (5, 2) and field.init == normal(0, 0.25)
 
 
 @pytest.mark.parametrize("given", [{}, {"size": 1.5, "rank": 3}])
 def test_a_dimension_must_be_an_integer_parameter(given):
     with pytest.raises(ProgramError, match="names 'size', which is no integer parameter") as error:
-        value("size").sized(given)
+        value("size").resolve(given)
     assert error.value.do == f"integer parameters: {'rank' if given else 'none'}"
 
 
 @pytest.mark.parametrize("length", [-1, "less"])
 def test_a_dimension_is_not_negative(length):
     with pytest.raises(ProgramError, match="length|shape"):
-        value(length).sized({"less": -1})
+        value(length).resolve({"less": -1})
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_a_dimension_is_not_negative(length):
     [(None, constant(0)), (3, constant(3)), (0.5, constant(0.5)), (uniform(1, 2), uniform(1, 2))],
 )
 def test_initial_values(init, law):
-    assert value(init=init).sized({}).init == law
+    assert value(init=init).resolve({}).init == law
 
 
 @pytest.mark.parametrize("code", ["i1", "i4", "i8", "u1", "u8", "f4", "f8"])
@@ -122,17 +124,17 @@ def test_remote_types_have_a_mean_of_their_own(remote, combine):
 
 
 def test_a_shape_may_be_a_function_of_the_parameters():
-    field = shared("f8", lambda p: (p.nodes, 2 * p.bins), 3).sized({"nodes": 4, "bins": 5})
+    field = shared("f8", lambda p: (p.nodes, 2 * p.bins), 3).resolve({"nodes": 4, "bins": 5})
     assert field.lengths == (4, 10, 3)
-    assert shared(lambda p: p.nodes + 1).sized({"nodes": 4}).lengths == (5,)
-    assert shared(lambda p: np.int64(p.nodes)).sized({"nodes": 4}).lengths == (4,)
-    assert shared(lambda p: ()).sized({}).lengths == ()
+    assert shared(lambda p: p.nodes + 1).resolve({"nodes": 4}).lengths == (5,)
+    assert shared(lambda p: np.int64(p.nodes)).resolve({"nodes": 4}).lengths == (4,)
+    assert shared(lambda p: ()).resolve({}).lengths == ()
 
 
 @pytest.mark.parametrize("returned", [2.5, "nodes", -1, True, None, (3, "f4")])
 def test_a_function_that_returns_no_lengths(returned):
     with pytest.raises(ProgramError, match=r"shape has returned .*\n.*a tuple of lengths"):
-        shared(lambda p: returned).sized({})
+        shared(lambda p: returned).resolve({})
 
 
 @pytest.mark.parametrize(("dtype", "default"), [("u1", 300), ("i4", 0.5), ("b1", 2)])

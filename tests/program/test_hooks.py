@@ -13,7 +13,7 @@ def declare(base, **members):
     return type("Mine", (base,), {"__module__": __name__, **members})
 
 
-def refused(base, **members):
+def declaration_error(base, **members):
     """Return the error about such a class, which has a place and a remedy."""
     with pytest.raises(ProgramError) as caught:
         declare(base, **members)
@@ -44,7 +44,7 @@ def refused(base, **members):
     ],
 )
 def test_a_hook_has_the_parameters_that_tux_gives_it(base, hook, function):
-    error = refused(base, **{hook: function})
+    error = declaration_error(base, **{hook: function})
     assert f"Mine.{hook}(self" in error.what and "has other parameters than tux" in error.what
     assert error.do.startswith(f"write it as: def {hook}(self")
 
@@ -62,14 +62,14 @@ def test_hooks_of_other_forms():
         def summary(cls, program, tables, records):
             return {}
 
-    class Staged(Program):
+    class TwoArguments(Program):
         page = Vertex()
         link = Edge("page", "page")
 
         def stages(self, cluster=None, more=3):
             return []
 
-    assert Static().tables(None, None) == {} and Staged().stages() == []
+    assert Static().tables(None, None) == {} and TwoArguments().stages() == []
 
 
 @pytest.mark.parametrize("base", [Report, Graph, Program])
@@ -92,7 +92,7 @@ def test_a_hook_that_is_no_method(base):
     ],
 )
 def test_a_misspelt_hook(base, name, meant):
-    error = refused(base, **{name: lambda self: None})
+    error = declaration_error(base, **{name: lambda self: None})
     assert f"Mine.{name}() is never called by tux; did you mean {meant}" in error.what
     assert declare(base, **{f"_{name}": lambda self: None})
 
@@ -107,7 +107,7 @@ def test_a_misspelt_hook(base, name, meant):
     ],
 )
 def test_a_hook_in_another_class(base, name, kind):
-    error = refused(base, **{name: lambda self: None})
+    error = declaration_error(base, **{name: lambda self: None})
     assert error.what == f"Mine.{name}() is never called: it is a method of {kind}"
     assert f"derived from tux.{kind}" in error.do
 
@@ -133,7 +133,7 @@ def test_one_class_may_be_an_input_and_a_report():
     ],
 )
 def test_a_misspelt_attribute(name, given, meant):
-    error = refused(Program, **{name: given})
+    error = declaration_error(Program, **{name: given})
     assert f"Mine.{name} is not read by tux; did you mean {meant}?" in error.what
     assert declare(Program, **{f"_{name}": given})
 
@@ -144,19 +144,21 @@ def test_a_misspelt_attribute(name, given, meant):
     + ["stages", "report", "monitor"],
 )
 def test_a_parameter_named_as_an_attribute_of_all_programs(name):
-    error = refused(Program, **{name: param(3)})
+    error = declaration_error(Program, **{name: param(3)})
     assert f"{name} cannot name a parameter" in error.what and f"to {name}_" in error.do
 
 
 @pytest.mark.parametrize("name", ["vertices", "parameters", "context"])
 def test_a_method_named_as_an_attribute_of_all_programs(name):
-    assert f"{name} cannot name a method" in refused(Program, **{name: lambda self: 3}).what
+    assert (
+        f"{name} cannot name a method" in declaration_error(Program, **{name: lambda self: 3}).what
+    )
 
 
 def test_the_line_of_a_parameter():
     with pytest.raises(ProgramError) as caught:
 
-        class Sized(Program):
+        class NamesTypes(Program):
             page = Vertex()
             link = Edge("page", "page")
             vertices: int = param(3)
@@ -168,6 +170,6 @@ def test_the_line_of_a_parameter():
 
 
 def test_a_monitored_metric_is_declared():
-    error = refused(Program, monitor="loss", tau=Context(rmse=metric()))
+    error = declaration_error(Program, monitor="loss", tau=Context(rmse=metric()))
     assert "Mine monitors loss, which is no metric of its context; metrics: rmse" in error.what
     assert declare(Program, monitor="rmse", tau=Context(rmse=metric())).monitor == "rmse"

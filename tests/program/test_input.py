@@ -7,13 +7,13 @@ from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, da
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError, UsageError
 from tux.program.stage import Cluster
-from tux.runs.generated import generated
+from tux.runs.generated import generate_data
 from tux.runs.inputs import load
 from tux.runs.options import Reading
 from tux.stages import Apply
 
 
-def declared(ends=("user", "item"), **members):
+def declare_program(ends=("user", "item"), **members):
     """Return a program with edges between these types."""
     vertices = {name: members.pop(name, Vertex(n=value("f4"))) for name in ends}
     members = {**vertices, "link": Edge(*ends), "__module__": __name__, **members}
@@ -21,7 +21,7 @@ def declared(ends=("user", "item"), **members):
 
 
 def test_a_program_without_declarations_reads_a_graph_and_tells_nothing():
-    program = declared()()
+    program = declare_program()()
     assert program.input == Graph() and type(program.report) is Report
     assert not program.input.vertex_labels and Graph(labels=True).vertex_labels
 
@@ -44,13 +44,13 @@ def test_a_program_without_declarations_reads_a_graph_and_tells_nothing():
 )
 def test_declarations_that_do_not_fit(members, what):
     with pytest.raises(ProgramError) as caught:
-        declared(**members)
+        declare_program(**members)
     assert what in str(caught.value) and caught.value.do
 
 
 def test_parameters_that_an_input_names():
     sample = Vertex(label=data("f4"))
-    kind = declared(
+    kind = declare_program(
         user=sample,
         input=Samples(classes=("no", "yes")),
         no=param("", "label"),
@@ -66,11 +66,11 @@ def test_parameters_that_an_input_names():
 def test_data_are_made_up_by_the_input_and_not_by_the_types():
     """Edges of two types without an input are no ratings."""
     with pytest.raises(UsageError, match="Declared needs DATA"):
-        generated(declared()())
-    train, test, _ = generated(declared(input=Ratings())())
+        generate_data(declare_program()())
+    train, test, _ = generate_data(declare_program(input=Ratings())())
     assert train.ends == ("user", "item") and test is not None
-    corpus, none, _ = generated(
-        declared(input=Bags(), link=Edge("user", "item", repeats="count"))()
+    corpus, none, _ = generate_data(
+        declare_program(input=Bags(), link=Edge("user", "item", repeats="count"))()
     )
     assert none is None and corpus.fields["count"].min() >= 1
 
@@ -78,7 +78,7 @@ def test_data_are_made_up_by_the_input_and_not_by_the_types():
 def test_forms_are_for_documents_and_samples(tmp_path):
     (tmp_path / "links.txt").write_text("1 2\n")
     with pytest.raises(UsageError, match="Declared reads edges"):
-        load(declared()(), tmp_path / "links.txt", reading=Reading(form="text"))
+        load(declare_program()(), tmp_path / "links.txt", reading=Reading(form="text"))
 
 
 def count(v):
@@ -113,6 +113,6 @@ def test_stages_are_told_of_the_cluster_and_the_program_is_not_changed(workers, 
 
 def test_weights_that_a_program_does_not_read_are_refused(tmp_path):
     (tmp_path / "samples.csv").write_text("label,w,age\n1,2,30\n-1,1,40\n")
-    kind = declared(user=Vertex(label=data("f4")), input=Samples())
+    kind = declare_program(user=Vertex(label=data("f4")), input=Samples())
     with pytest.raises(UsageError, match="Declared does not read weights, and w is to be"):
         load(kind(), str(tmp_path / "samples.csv"), reading=Reading(weight="w"))

@@ -11,7 +11,7 @@ from support.programs.wrong_programs import (
     REPLICAS,
     VERIFIED,
     WRITES,
-    Wrong,
+    WrongProgram,
 )
 
 from tux.cli.main import main
@@ -43,7 +43,7 @@ def run(tmp_path, monkeypatch, capsys):
     return run
 
 
-def told(program, err):
+def check_error(program, err):
     """Assert that an error says what is expected, at the marked line. Return whether it also says
     what to do.
     """
@@ -56,7 +56,7 @@ def told(program, err):
 
 
 def test_the_right_program_is_right(run):
-    base = Wrong("none", "", BASE, "")
+    base = WrongProgram("none", "", BASE, "")
     code, out, _ = run(base, "--epochs", "2", "--no-jit")
     assert code == 0 and "epoch" in out
     assert run(base, "--epochs", "2", "--check")[0] == 0
@@ -66,25 +66,25 @@ def test_the_right_program_is_right(run):
 @each(TYPES, SEQUENCE, REPLICAS)
 def test_it_is_refused_before_training(run, program):
     code, out, err = run(program, "--epochs", "2")
-    assert code == 2 and told(program, err) and "epoch" not in out
+    assert code == 2 and check_error(program, err) and "epoch" not in out
 
 
 @each(HOOKS, WRITES, COMPILED)
 def test_it_is_told_with_its_line(run, program):
     code, _, err = run(program, "--epochs", "2")
-    assert code == 2 and told(program, err) and program.line
+    assert code == 2 and check_error(program, err) and program.line
 
 
 @each(CHECKED)
 def test_check_finds_it(run, program):
     code, _, err = run(program, "--epochs", "2", "--check")
-    assert code in (2, 3) and told(program, err)
+    assert code in (2, 3) and check_error(program, err)
 
 
 @each(VERIFIED)
 def test_verify_finds_it(run, program):
     code, _, err = run(program, "--verify")
-    assert code == 2 and told(program, err)
+    assert code == 2 and check_error(program, err)
 
 
 def test_there_are_enough_mistakes():

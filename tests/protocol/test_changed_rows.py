@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tux.program.fields import delta, shared, value
-from tux.protocol.encoding import chosen, pack, unpack
+from tux.protocol.encoding import choose_rows, pack, unpack
 from tux.protocol.replicas import Masters, Mirrors
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 CHANNEL = (0, 0)
 ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)
@@ -14,7 +14,7 @@ ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)
 
 def table(fields):
     """Return a table of 3 rows of zeros."""
-    new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, 3)
+    new = RowTable.allocate("item", {name: field.sized({}) for name, field in fields.items()}, 3)
     for array in new.arrays.values():
         array[...] = 0
     return new
@@ -35,16 +35,16 @@ def test_what_a_function_has_changed_is_read_as_behind_it(changed, writes):
                 own[name][1:] += 3
 
         if together:
-            fields_now = masters.changed_by(change, at, writes)
+            fields_now = masters.change_and_flag(change, at, writes)
         else:
             with masters.changing(at, writes):
                 change()
-            fields_now = masters.flagged(at)
+            fields_now = masters.values_and_flags(at)
         answers.append([each.tolist() for each in pack(fields_now)])
         # of some of the rows
-        few = pack(chosen(fields_now, FEW))
+        few = pack(choose_rows(fields_now, FEW))
         assert [each.tolist() for each in few] == [
-            each.tolist() for each in masters.read(FEW)
+            each.tolist() for each in masters.pack_values(FEW)
         ] or together
         answers[-1].append([each.tolist() for each in few])
     assert answers[0] == answers[1]

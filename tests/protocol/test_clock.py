@@ -24,11 +24,11 @@ def test_slack_turns_start_before_the_first_is_answered(slack):
     clock = Clock(slack)
     for number in range(slack + 1):
         assert clock.may_start() and clock.start(1) == number
-        clock.ran(number, 2)
+        clock.end_segment(number, 2)
     assert not clock.may_start()
-    clock.answered(0)
+    clock.count_answer(0)
     assert not clock.may_start() and clock.finished == 0 and clock.waits
-    clock.answered(0)
+    clock.count_answer(0)
     assert clock.may_start() and clock.finished == 1 and clock.waits == (slack > 0)
     assert clock.start(1) == slack + 1
     assert clock.most_stale == slack
@@ -46,11 +46,11 @@ def test_answers_out_of_clock_do_not_move_the_prefix():
     clock = Clock(2)
     for number in range(3):
         clock.start(1)
-        clock.ran(number, 1)
-    clock.answered(1)
-    clock.answered(2)
+        clock.end_segment(number, 1)
+    clock.count_answer(1)
+    clock.count_answer(2)
     assert clock.finished == 0 and not clock.may_start() and not clock.idle
-    clock.answered(0)
+    clock.count_answer(0)
     assert clock.finished == 3 and clock.may_start() and clock.idle
 
 
@@ -58,15 +58,15 @@ def test_a_segment_waits_for_the_answers_to_the_one_before():
     clock = Clock(1)
     clock.start(2)
     assert clock.next_segment() == (0, 0)
-    clock.ran(0, 2)
+    clock.end_segment(0, 2)
     assert clock.next_segment() is None
     clock.start(2)
     assert clock.next_segment() == (1, 0)
-    clock.answered(0)
+    clock.count_answer(0)
     assert clock.next_segment() == (1, 0)
-    clock.answered(0)
+    clock.count_answer(0)
     assert clock.next_segment() == (0, 1), "older clocks go first"
-    clock.ran(0, 0)
+    clock.end_segment(0, 0)
     assert clock.finished == 1 and clock.next_segment() == (1, 0)
 
 
@@ -75,9 +75,9 @@ def test_a_clock_that_nobody_answers_is_over_when_it_has_run():
     assert clock.idle
     clock.start(2)
     assert not clock.idle
-    clock.ran(0, 0)
+    clock.end_segment(0, 0)
     assert not clock.idle and not clock.may_start()
-    clock.ran(0, 0)
+    clock.end_segment(0, 0)
     assert clock.idle and clock.may_start() and clock.most_stale == 0
 
 
@@ -92,13 +92,13 @@ def test_an_answer_that_nobody_waits_for_is_refused():
     clock = Clock(0)
     clock.start(2)
     with pytest.raises(RuntimeError, match="clock 0 got an answer that it did not wait for"):
-        clock.answered(0)
+        clock.count_answer(0)
     finish(clock, 0)
     with pytest.raises(RuntimeError):
-        clock.answered(0)
+        clock.count_answer(0)
 
 
-class Model:
+class ClockModel:
     """All that has ever happened, and rule 1 and 2 said over all of it. A clock: [segments, those
     that ran, answers that are missing].
     """
@@ -106,16 +106,16 @@ class Model:
     def __init__(self, slack):
         self.slack, self.clocks = slack, []
 
-    def over(self, number):
+    def is_over(self, number):
         segments, ran, missing = self.clocks[number]
         return ran == segments and missing == 0
 
     @property
-    def finished(self):
-        return next((t for t in range(len(self.clocks)) if not self.over(t)), len(self.clocks))
+    def count_finished(self):
+        return next((t for t in range(len(self.clocks)) if not self.is_over(t)), len(self.clocks))
 
     def may_start(self):
-        return all(self.over(t) for t in range(len(self.clocks) - self.slack))
+        return all(self.is_over(t) for t in range(len(self.clocks) - self.slack))
 
     def next_segment(self):
         return next(
@@ -130,7 +130,7 @@ class Model:
 
 @given(st.integers(0, 4), st.data())
 def test_any_sequence_of_events(slack, data):
-    clock, model = Clock(slack), Model(slack)
+    clock, model = Clock(slack), ClockModel(slack)
     for _ in range(data.draw(st.integers(0, 40))):
         missing = [t for t, each in enumerate(model.clocks) if each[2]]
         events = (
@@ -148,15 +148,15 @@ def test_any_sequence_of_events(slack, data):
             number, _ = model.next_segment()
             answers = data.draw(st.integers(0, 3))
             model.clocks[number][1:] = model.clocks[number][1] + 1, answers
-            clock.ran(number, answers)
+            clock.end_segment(number, answers)
         else:
             number = data.draw(st.sampled_from(missing))
             model.clocks[number][2] -= 1
-            clock.answered(number)
+            clock.count_answer(number)
         assert clock.may_start() == model.may_start()
         assert clock.next_segment() == model.next_segment()
-        assert (clock.started, clock.finished) == (len(model.clocks), model.finished)
-        assert clock.idle == (model.finished == len(model.clocks))
+        assert (clock.started, clock.finished) == (len(model.clocks), model.count_finished)
+        assert clock.idle == (model.count_finished == len(model.clocks))
         assert clock.started - clock.finished <= slack + 1 and clock.most_stale <= slack
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.machines.team import opened, relaxed
+from support.machines.team import relaxed, unpack_message
 
-from tux.protocol.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, pack, unpack, whole
+from tux.protocol.encoding import DENSE, ELEMENTS, NEVER, NOTHING, ROWS, fill_elements, pack, unpack
 
 
 def message(count, width, dtype, density, seed):
@@ -38,7 +38,7 @@ densities = st.tuples(st.sampled_from([0, 0.02, 0.5, 1]), st.sampled_from([0, 0.
 def test_news_arrives_and_takes_the_fewest_bytes(count, width, dtype, density, seed):
     field, rows, values, dirty = message(count, width, dtype, density, seed)
     arrays = pack([(values, dirty)])
-    [(unpacked, flags)] = opened(arrays, [field], rows)
+    [(unpacked, flags)] = unpack_message(arrays, [field], rows)
     assert (flags >= dirty).all() and np.array_equal(unpacked[flags == 1], values[flags == 1])
     changed, size = dirty.any(axis=1).sum(), values.itemsize
     forms = [
@@ -68,7 +68,9 @@ def test_places_beyond_16_bits():
     arrays = pack([(values, dirty)])
     assert arrays[1].dtype == np.uint32
     [picked] = unpack(arrays, [field], np.arange(1, 70_001, dtype=np.int32))
-    assert picked.rows.tolist() == [140_001] and whole(picked, field, -1)[70_000].tolist() == [
+    assert picked.rows.tolist() == [140_001] and fill_elements(picked, field, -1)[
+        70_000
+    ].tolist() == [
         -1,
         139_999,
     ]
@@ -81,7 +83,7 @@ def test_higher_dimensions_and_several_fields():
     )
     cube, count = np.zeros((5, 3, 4)), np.zeros(5, np.int64)
     first, second = unpack(arrays, [cube, count], np.array([4, 1], np.int32))
-    assert np.array_equal(whole(first, cube, 0)[[4, 1]], values) and whole(
+    assert np.array_equal(fill_elements(first, cube, 0)[[4, 1]], values) and fill_elements(
         second, count, -1
     ).tolist() == [-1, 8, -1, -1, -1]
 

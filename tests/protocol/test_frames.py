@@ -37,7 +37,7 @@ def raw(message, job=JOB, inside=0):
     return [bytes(frame) for frame in encode(message, job, inside)]
 
 
-def same(decoded, message):
+def check_same_messages(decoded, message):
     """Assert that two messages are equal, and their arrays in dtype, shape and bytes."""
     fields = ("kind", "source", "dest", "clock", "sync_id", "sequence")
     assert [getattr(decoded, f) for f in fields] == [getattr(message, f) for f in fields]
@@ -45,14 +45,14 @@ def same(decoded, message):
         assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
 
 
-def refused(parts, words="refused"):
+def assert_refused(parts, words="refused"):
     """Assert that `decode` refuses the frames, in one line that has these words."""
     with pytest.raises(Refused, match=words) as error:
         decode(parts, JOB, WORKERS)
     assert "\n" not in str(error.value) and error.value.exit_code == 7
 
 
-def forged(fields=(), descriptors=None, buffers=(b"",), *, count=None):
+def forge_frames(fields=(), descriptors=None, buffers=(b"",), *, count=None):
     """Make frames with a right checksum around any claims: `fields` of the header by place, and
     (code, ndim, lengths) of each descriptor.
     """
@@ -104,7 +104,7 @@ messages = st.builds(
 @relaxed
 @given(messages, st.sampled_from([0, 20, frames.INSIDE]))
 def test_what_is_sent_arrives(message, inside):
-    same(decode(raw(message, inside=inside), JOB, WORKERS), message)
+    check_same_messages(decode(raw(message, inside=inside), JOB, WORKERS), message)
 
 
 def test_small_arrays_are_in_the_first_frame():
@@ -119,9 +119,9 @@ def test_small_arrays_are_in_the_first_frame():
 def test_a_first_frame_that_is_too_short_or_too_long():
     (head,) = raw(GOOD, inside=100)
     for wrong in (head[:-1], head[:-16], head[:-41], head + b"\0", head + bytes(8)):
-        refused([wrong], "buffer")
-    refused([head, b""], "1 buffers for 2 arrays")
-    refused([head, *raw(GOOD)[1:]], "2 buffers for 2 arrays")
+        assert_refused([wrong], "buffer")
+    assert_refused([head, b""], "1 buffers for 2 arrays")
+    assert_refused([head, *raw(GOOD)[1:]], "2 buffers for 2 arrays")
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -137,19 +137,21 @@ def test_every_dtype_and_shape(dtype, shape):
         1,
         arrays=[np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)],
     )
-    same(decode(raw(message), JOB, WORKERS), message)
+    check_same_messages(decode(raw(message), JOB, WORKERS), message)
 
 
 def test_messages_without_arrays_and_with_many():
-    same(decode(raw(Message(Kind.CONTROL, 3, 0)), JOB, WORKERS), Message(Kind.CONTROL, 3, 0))
+    check_same_messages(
+        decode(raw(Message(Kind.CONTROL, 3, 0)), JOB, WORKERS), Message(Kind.CONTROL, 3, 0)
+    )
     many = Message(Kind.MODEL_ROWS, 0, 0, arrays=[np.full(1, i, "u1") for i in range(255)])
-    same(decode(raw(many), JOB, WORKERS), many)
+    check_same_messages(decode(raw(many), JOB, WORKERS), many)
 
 
 def test_arrays_that_are_views_of_others():
     whole = np.arange(24, dtype="f8").reshape(4, 6)
     for view in (whole[:, ::2], whole.T, whole[1:3, 2:4], whole[::-1]):
-        same(
+        check_same_messages(
             decode(raw(Message(Kind.CONTRIBUTION, 0, 1, arrays=[view])), JOB, WORKERS),
             Message(Kind.CONTRIBUTION, 0, 1, arrays=[view]),
         )
@@ -172,7 +174,7 @@ def test_arrays_of_any_size_travel_in_bounded_frames(monkeypatch, largest):
     assert max(map(len, buffers)) <= largest and len(buffers) == sum(
         max(1, -(-array.nbytes // largest)) for array in arrays
     )
-    same(decode([head, *buffers], JOB, WORKERS), message)
+    check_same_messages(decode([head, *buffers], JOB, WORKERS), message)
     if len(buffers) == 3:
         return
     for wrong in (buffers[:-1], [*buffers, b"x"], [buffers[0] + b"x", *buffers[1:]]):
@@ -184,7 +186,7 @@ def test_arrays_of_any_size_travel_in_bounded_frames(monkeypatch, largest):
 def test_buffers_may_lie_anywhere(shift):
     head, *buffers = raw(GOOD)
     moved = [memoryview(bytes(shift) + buffer)[shift:] for buffer in buffers]
-    same(decode([head, *moved], JOB, WORKERS), GOOD)
+    check_same_messages(decode([head, *moved], JOB, WORKERS), GOOD)
 
 
 @pytest.mark.parametrize(
@@ -242,18 +244,18 @@ def test_a_flipped_bit_is_refused(data, message, inside):
     bit = data.draw(st.integers(0, 8 * len(parts[which]) - 1))
     spoilt = bytearray(parts[which])
     spoilt[bit // 8] ^= 1 << bit % 8
-    refused([*parts[:which], bytes(spoilt), *parts[which + 1 :]])
+    assert_refused([*parts[:which], bytes(spoilt), *parts[which + 1 :]])
 
 
 def test_what_is_not_of_this_job():
-    assert len(decode(forged(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
-    refused(forged({0: b"TUX\0"}), "not tux's")
-    refused(forged({1: 1}), f"protocol version 1.*this is version {frames.VERSION}")
-    refused(raw(GOOD, job=JOB + 1), "another job")
-    refused(forged({2: len(KINDS)}), f"of kind {len(KINDS)}")
-    refused(forged({5: WORKERS + 1}), f"from worker {WORKERS + 1}")
-    refused(forged({6: 2**32 - 1}), "to 4294967295")
-    refused(
+    assert len(decode(forge_frames(), JOB, WORKERS).arrays) == 1  # the forgery itself is well made
+    assert_refused(forge_frames({0: b"TUX\0"}), "not tux's")
+    assert_refused(forge_frames({1: 1}), f"protocol version 1.*this is version {frames.VERSION}")
+    assert_refused(raw(GOOD, job=JOB + 1), "another job")
+    assert_refused(forge_frames({2: len(KINDS)}), f"of kind {len(KINDS)}")
+    assert_refused(forge_frames({5: WORKERS + 1}), f"from worker {WORKERS + 1}")
+    assert_refused(forge_frames({6: 2**32 - 1}), "to 4294967295")
+    assert_refused(
         [*raw(GOOD)[:2], raw(Message(Kind.CONTRIBUTION, 0, 0, arrays=[np.array([1, 3], "i8")]))[1]],
         "bad checksum",
     )
@@ -264,37 +266,37 @@ def test_what_is_not_of_this_job():
 )
 def test_a_header_cut_short(length):
     head, *buffers = raw(GOOD)
-    refused([head[:length], *buffers])
+    assert_refused([head[:length], *buffers])
 
 
 def test_wrong_numbers_of_descriptors_and_buffers():
     head, first, second = raw(GOOD)
-    refused([])
-    refused([b""])
-    refused([head], "buffer of 0 bytes for 24")
-    refused([head, first], "1 buffers for 2 arrays")
-    refused([head, first, second, b""], "3 buffers for 2 arrays")
-    refused([head + b"\0", first, second])
-    refused([head + bytes(EACH), first, second])
-    refused([first, head, second])
-    refused(forged(count=0), "1 buffers for 0 arrays")
-    refused(forged(count=2), "1 buffers for 2 arrays")
-    refused(forged(count=255))
+    assert_refused([])
+    assert_refused([b""])
+    assert_refused([head], "buffer of 0 bytes for 24")
+    assert_refused([head, first], "1 buffers for 2 arrays")
+    assert_refused([head, first, second, b""], "3 buffers for 2 arrays")
+    assert_refused([head + b"\0", first, second])
+    assert_refused([head + bytes(EACH), first, second])
+    assert_refused([first, head, second])
+    assert_refused(forge_frames(count=0), "1 buffers for 0 arrays")
+    assert_refused(forge_frames(count=2), "1 buffers for 2 arrays")
+    assert_refused(forge_frames(count=255))
 
 
 def test_buffers_of_the_wrong_size():
     head, first, second = raw(GOOD)
-    refused([head, first[:-1], second], "buffer of 23 bytes for 24")
-    refused([head, first + b"\0", second], "buffer of 25 bytes for 24")
-    refused([head, b"", second], "buffer of 0 bytes for 24")
-    refused([head, second, first])
+    assert_refused([head, first[:-1], second], "buffer of 23 bytes for 24")
+    assert_refused([head, first + b"\0", second], "buffer of 25 bytes for 24")
+    assert_refused([head, b"", second], "buffer of 0 bytes for 24")
+    assert_refused([head, second, first])
 
 
 def test_unknown_types_and_dimensions():
-    refused(forged(descriptors=[(len(DTYPES), 1, (0,))]), "unknown type")
-    refused(forged(descriptors=[(255, 1, (0,))]), "unknown type")
-    refused(forged(descriptors=[(0, 5, (0,))]), "unknown type")
-    refused(forged(descriptors=[(0, 255, (0,))]), "unknown type")
+    assert_refused(forge_frames(descriptors=[(len(DTYPES), 1, (0,))]), "unknown type")
+    assert_refused(forge_frames(descriptors=[(255, 1, (0,))]), "unknown type")
+    assert_refused(forge_frames(descriptors=[(0, 5, (0,))]), "unknown type")
+    assert_refused(forge_frames(descriptors=[(0, 255, (0,))]), "unknown type")
 
 
 @pytest.mark.parametrize(
@@ -303,9 +305,9 @@ def test_unknown_types_and_dimensions():
     ids=str,
 )
 def test_absurd_sizes_are_refused_without_allocating(lengths):
-    parts = forged(descriptors=[(9, len(lengths), lengths)])
+    parts = forge_frames(descriptors=[(9, len(lengths), lengths)])
     tracemalloc.start()
-    refused(parts, "buffer of 0 bytes for")
+    assert_refused(parts, "buffer of 0 bytes for")
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1 << 20
@@ -318,7 +320,7 @@ def test_absurd_sizes_are_refused_without_allocating(lengths):
 )
 def test_absurd_shapes_of_nothing_are_refused(lengths):
     """Their size is 0, as that of their buffer, yet numpy has no such arrays."""
-    refused(forged(descriptors=[(9, len(lengths), lengths)]))
+    assert_refused(forge_frames(descriptors=[(9, len(lengths), lengths)]))
 
 
 HTTP = (
@@ -338,7 +340,7 @@ HTTP = (
 )
 def test_other_protocols(foreign):
     for parts in ([foreign], [foreign, b""], [b"", foreign], [foreign[:HEAD]], [foreign] * 300):
-        refused(parts, "not tux's")
+        assert_refused(parts, "not tux's")
 
 
 noise = st.lists(st.binary(max_size=200), max_size=4)
@@ -387,4 +389,6 @@ descriptions = st.tuples(
     st.lists(st.tuples(descriptions, st.binary(max_size=24)), max_size=3),
 )
 def test_forgeries_with_a_right_checksum(fields, claims):
-    only_refused(forged(fields, [claim for claim, _ in claims], [buffer for _, buffer in claims]))
+    only_refused(
+        forge_frames(fields, [claim for claim, _ in claims], [buffer for _, buffer in claims])
+    )

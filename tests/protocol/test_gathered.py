@@ -9,8 +9,8 @@ from support.machines.team import Team
 from tux import Context, Edge, Program, Vertex, delta, total, value
 from tux.arrays.networks import from_arrays
 from tux.program.fields import delta as declared
-from tux.protocol.gathered import Gathered, Unsent, bring_back, set_aside
-from tux.rows.table import Table
+from tux.protocol.gathered import UnsentByClock, UnsentRows, bring_back, set_aside
+from tux.rows.table import RowTable
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 USERS, ITEMS = 12, 4
@@ -45,7 +45,7 @@ def show(tau):
     SHOWN.append((int(tau.users), int(tau.applied)))
 
 
-class Blocks(Program):
+class UserBlocks(Program):
     """Every user is visited with all of the items; items are cut, and what users gather is taken
     after the items' answer.
     """
@@ -87,7 +87,7 @@ def test_each_block_is_given_what_it_gathered(slack, by_user):
     for delivery in range(6):
         SHOWN.clear()
         team = Team(
-            Blocks(),
+            UserBlocks(),
             from_arrays(users, items, ends=("user", "item")),
             by=(users if by_user else users + items) % 2,
             slack=slack,
@@ -101,7 +101,7 @@ def test_each_block_is_given_what_it_gathered(slack, by_user):
 
 def table():
     fields = {"low": declared("i4", combine="min"), "sum": declared("f8", 2)}
-    new = Table.allocate("v", {f: d.sized({}) for f, d in fields.items()}, 3)
+    new = RowTable.allocate("v", {f: d.resolve({}) for f, d in fields.items()}, 3)
     new.clear_deltas()
     return new
 
@@ -109,7 +109,7 @@ def table():
 def test_set_aside_and_bring_back_combine():
     v = table()
     v.arrays["low"][:], v.arrays["sum"][:] = [5, 6, 7], 1.0
-    aside = set_aside(Unsent(v, np.array([0, 2])))
+    aside = set_aside(UnsentRows(v, np.array([0, 2])))
     assert v.arrays["low"].tolist() == [2**31 - 1, 6, 2**31 - 1] and v.arrays["sum"][
         :, 0
     ].tolist() == [0, 1, 0]
@@ -119,15 +119,15 @@ def test_set_aside_and_bring_back_combine():
 
 
 def test_a_clock_that_goes_on_keeps_what_it_has():
-    v, gathered = table(), Gathered()
+    v, gathered = table(), UnsentByClock()
     gathered.switch_to(0, [])
     v.arrays["low"][1] = 4
-    gathered.switch_to(0, [Unsent(v, slice(None))])
+    gathered.switch_to(0, [UnsentRows(v, slice(None))])
     assert v.arrays["low"][1] == 4
-    gathered.switch_to(1, [Unsent(v, slice(None))])
+    gathered.switch_to(1, [UnsentRows(v, slice(None))])
     assert v.arrays["low"][1] == 2**31 - 1
     v.arrays["low"][0] = 2
-    gathered.switch_to(0, [Unsent(v, slice(None))])
+    gathered.switch_to(0, [UnsentRows(v, slice(None))])
     assert v.arrays["low"].tolist() == [2**31 - 1, 4, 2**31 - 1]
     gathered.switch_to(1, [])
     assert v.arrays["low"].tolist() == [2, 4, 2**31 - 1]

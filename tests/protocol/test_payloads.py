@@ -24,8 +24,8 @@ from tux.protocol.payloads import (
     Totals,
 )
 from tux.protocol.piece import Piece
-from tux.protocol.touched import AGAIN, FIRST, ONCE, Told, Touched, told_before
-from tux.rows.table import Table
+from tux.protocol.touched import AGAIN, FIRST, ONCE, RoutePlaces, RowsByBlock, kept_rows_arrays
+from tux.rows.table import RowTable
 
 
 class Route:
@@ -35,7 +35,7 @@ class Route:
 
     def __init__(self, *, masked):
         self.masked = masked
-        self.told = Told()
+        self.told = RowsByBlock()
 
     def up(self, home, numbers):
         return np.array([1, 3, 4], np.int32)
@@ -46,7 +46,7 @@ class Route:
 
 def table(name, n, fields):
     sized = {f: declared.sized({}) for f, declared in fields.items()}
-    return Table.allocate(name, sized, n, np.full(n, 4))
+    return RowTable.allocate(name, sized, n, np.full(n, 4))
 
 
 BLOCK, TOUCHED = Route(masked=False), Route(masked=True)
@@ -130,7 +130,7 @@ def read(name, arrays, **numbers):
     return READERS[name][1](carrying(name, arrays, **numbers))
 
 
-def replaced(name, at, *arrays):
+def replace_arrays(name, at, *arrays):
     """Return the accepted arrays of `name`, of which the one at `at` is replaced by others, or by
     none.
     """
@@ -139,7 +139,7 @@ def replaced(name, at, *arrays):
 
 
 def test_what_is_written_is_read():
-    said = Touched(np.array([0, 2]), 3).told(keep=False)
+    said = RoutePlaces(np.array([0, 2]), 3).message_arrays(keep=False)
     arrays = Contribution.arrays((2, 7, 1), said, None, TWO)
     sent = read("touched", arrays)
     assert sent[:3] == (2, 7, 1) and sent.rows.tolist() == [1, 4] and sent.weights is None
@@ -167,17 +167,17 @@ def test_touched_rows_are_told_once_for_each_sender_and_block():
         message = Message(Kind.CONTRIBUTION, source, 0, 0, 0, arrays)
         return Contribution.read(message, route, FIELDS, gather=True, weighted=False).rows.tolist()
 
-    first = Touched(np.array([0, 2]), 3).told(keep=True)
-    other = Touched(np.array([1, 2]), 3).told(keep=True)
+    first = RoutePlaces(np.array([0, 2]), 3).message_arrays(keep=True)
+    other = RoutePlaces(np.array([1, 2]), 3).message_arrays(keep=True)
     assert contribution(first, 2, 1) == [1, 4] and contribution(other, 2, 3) == [3, 4]
-    assert contribution(told_before(), 2, 1) == [1, 4]
-    assert contribution(told_before(), 2, 3) == [3, 4]
+    assert contribution(kept_rows_arrays(), 2, 1) == [1, 4]
+    assert contribution(kept_rows_arrays(), 2, 3) == [3, 4]
     with pytest.raises(BadMessage, match="rows of block 1 have not been told"):
-        contribution(told_before(), 1, 1)
+        contribution(kept_rows_arrays(), 1, 1)
     with pytest.raises(BadMessage, match="rows of block 2 are told a second time"):
         contribution(first, 2, 1)
     answer = Message(
-        Kind.ANSWER, 1, 0, 0, 0, Answer.arrays(np.array([2], np.int32), told_before(), TWO)
+        Kind.ANSWER, 1, 0, 0, 0, Answer.arrays(np.array([2], np.int32), kept_rows_arrays(), TWO)
     )
     with pytest.raises(BadMessage, match="rows of block 2 have not been told"):
         Answer.read(answer, route, FIELDS)
@@ -208,50 +208,54 @@ i4, i8, f4 = np.int32, np.int64, np.float32
 HOSTILE = [
     # blocks, epochs, rounds
     ("contribution", [], "an array is missing"),
-    ("contribution", replaced("contribution", 0), "not 3 numbers"),
-    ("contribution", replaced("contribution", 0, HEAD[:2]), "not 3 numbers"),
-    ("contribution", replaced("contribution", 0, HEAD.astype(i8)), "not 3 numbers"),
-    ("contribution", replaced("contribution", 0, HEAD.reshape(3, 1)), "not 3 numbers"),
-    ("contribution", replaced("contribution", 0, i4([3, 0, 0])), "no block 3"),
-    ("contribution", replaced("contribution", 0, i4([-1, 0, 0])), "no block -1"),
-    ("contribution", replaced("contribution", 0, i4([-(2**31), 0, 0])), "no block"),
-    ("contribution", replaced("contribution", 0, i4([0, -1, 0])), "negative"),
-    ("contribution", replaced("contribution", 0, i4([0, 0, -1])), "negative"),
+    ("contribution", replace_arrays("contribution", 0), "not 3 numbers"),
+    ("contribution", replace_arrays("contribution", 0, HEAD[:2]), "not 3 numbers"),
+    ("contribution", replace_arrays("contribution", 0, HEAD.astype(i8)), "not 3 numbers"),
+    ("contribution", replace_arrays("contribution", 0, HEAD.reshape(3, 1)), "not 3 numbers"),
+    ("contribution", replace_arrays("contribution", 0, i4([3, 0, 0])), "no block 3"),
+    ("contribution", replace_arrays("contribution", 0, i4([-1, 0, 0])), "no block -1"),
+    ("contribution", replace_arrays("contribution", 0, i4([-(2**31), 0, 0])), "no block"),
+    ("contribution", replace_arrays("contribution", 0, i4([0, -1, 0])), "negative"),
+    ("contribution", replace_arrays("contribution", 0, i4([0, 0, -1])), "negative"),
     # weights
-    ("contribution", replaced("contribution", 1), "weights are uint8"),
-    ("contribution", replaced("contribution", 1, WEIGHTS[:2]), "weights are float32"),
-    ("contribution", replaced("contribution", 1, WEIGHTS.astype("f8")), "weights are float64"),
-    ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.nan)), "not finite"),
-    ("contribution", replaced("contribution", 1, WEIGHTS * f4(np.inf)), "not finite"),
-    ("contribution", replaced("contribution", 1, -WEIGHTS), "negative"),
-    ("not gathered", replaced("not gathered", 3, WEIGHTS), "weights are float32"),
-    # how touched rows are said, and bitmaps
-    ("touched", replaced("touched", 1), "how it says its rows is uint8 (1,)"),
-    ("touched", [HEAD], "how it says its rows is float64 (0,)"),
-    ("touched", [HEAD, HERE], "an array is missing"),
-    ("touched", replaced("touched", 1, np.uint8([3])), "how it says its rows"),
-    ("touched", replaced("touched", 1, np.uint8([FIRST, FIRST])), "how it says its rows"),
-    ("touched", replaced("touched", 1, i4([FIRST])), "how it says its rows is int32"),
-    ("touched", replaced("touched", 1, np.uint8([AGAIN])), "have not been told"),
-    ("touched", replaced("touched", 2), "its bitmap is uint8 (2,)"),
-    ("touched", replaced("touched", 2, np.uint8([1, 2])), "its bitmap"),
-    ("touched", replaced("touched", 2, np.int8([1])), "its touched rows are int8"),
-    ("touched", replaced("touched", 2, i4([[0, 2]])), "its touched rows are int32 (1, 2)"),
-    ("touched", replaced("touched", 2, i4([2, 0])), "do not ascend"),
-    ("touched", replaced("touched", 2, i4([0, 0])), "do not ascend"),
-    ("touched", replaced("touched", 2, i4([-1, 0])), "not in 0..2"),
-    ("touched", replaced("touched", 2, i4([0, 3])), "not in 0..2"),
-    ("touched", replaced("touched", 2, np.uint8([255])), "values"),
-    # fields
-    ("contribution", replaced("contribution", 2, np.uint8([DENSE])), "1 forms"),
-    ("contribution", replaced("contribution", 2, np.uint8([DENSE, 9])), "form 9"),
-    ("contribution", replaced("contribution", 4), "an array is missing"),
-    ("contribution", [*READERS["contribution"][2], X], "more arrays"),
-    ("contribution", replaced("contribution", 3, X), "values for 3 rows"),
-    ("contribution", replaced("contribution", 3, X[:3].astype("f8")), "values are float64"),
+    ("contribution", replace_arrays("contribution", 1), "weights are uint8"),
+    ("contribution", replace_arrays("contribution", 1, WEIGHTS[:2]), "weights are float32"),
     (
         "contribution",
-        replaced("contribution", 2, np.uint8([ROWS, DENSE]), np.uint8([0b11000000])),
+        replace_arrays("contribution", 1, WEIGHTS.astype("f8")),
+        "weights are float64",
+    ),
+    ("contribution", replace_arrays("contribution", 1, WEIGHTS * f4(np.nan)), "not finite"),
+    ("contribution", replace_arrays("contribution", 1, WEIGHTS * f4(np.inf)), "not finite"),
+    ("contribution", replace_arrays("contribution", 1, -WEIGHTS), "negative"),
+    ("not gathered", replace_arrays("not gathered", 3, WEIGHTS), "weights are float32"),
+    # how touched rows are said, and bitmaps
+    ("touched", replace_arrays("touched", 1), "how it says its rows is uint8 (1,)"),
+    ("touched", [HEAD], "how it says its rows is float64 (0,)"),
+    ("touched", [HEAD, HERE], "an array is missing"),
+    ("touched", replace_arrays("touched", 1, np.uint8([3])), "how it says its rows"),
+    ("touched", replace_arrays("touched", 1, np.uint8([FIRST, FIRST])), "how it says its rows"),
+    ("touched", replace_arrays("touched", 1, i4([FIRST])), "how it says its rows is int32"),
+    ("touched", replace_arrays("touched", 1, np.uint8([AGAIN])), "have not been told"),
+    ("touched", replace_arrays("touched", 2), "its bitmap is uint8 (2,)"),
+    ("touched", replace_arrays("touched", 2, np.uint8([1, 2])), "its bitmap"),
+    ("touched", replace_arrays("touched", 2, np.int8([1])), "its touched rows are int8"),
+    ("touched", replace_arrays("touched", 2, i4([[0, 2]])), "its touched rows are int32 (1, 2)"),
+    ("touched", replace_arrays("touched", 2, i4([2, 0])), "do not ascend"),
+    ("touched", replace_arrays("touched", 2, i4([0, 0])), "do not ascend"),
+    ("touched", replace_arrays("touched", 2, i4([-1, 0])), "not in 0..2"),
+    ("touched", replace_arrays("touched", 2, i4([0, 3])), "not in 0..2"),
+    ("touched", replace_arrays("touched", 2, np.uint8([255])), "values"),
+    # fields
+    ("contribution", replace_arrays("contribution", 2, np.uint8([DENSE])), "1 forms"),
+    ("contribution", replace_arrays("contribution", 2, np.uint8([DENSE, 9])), "form 9"),
+    ("contribution", replace_arrays("contribution", 4), "an array is missing"),
+    ("contribution", [*READERS["contribution"][2], X], "more arrays"),
+    ("contribution", replace_arrays("contribution", 3, X), "values for 3 rows"),
+    ("contribution", replace_arrays("contribution", 3, X[:3].astype("f8")), "values are float64"),
+    (
+        "contribution",
+        replace_arrays("contribution", 2, np.uint8([ROWS, DENSE]), np.uint8([0b11000000])),
         "its bitmap has others",
     ),
     ("totals", [np.uint8([ELEMENTS]), np.uint16([2]), np.ones(1)], "beyond the last row"),
@@ -259,32 +263,36 @@ HOSTILE = [
     ("totals", [], "an array is missing"),
     ("totals", all_dirty(np.ones((2, 2))), "values for 1 rows"),
     # answers
-    ("answer", replaced("answer", 0), "numbers of blocks"),
-    ("answer", replaced("answer", 0, i4([])), "numbers of blocks"),
-    ("answer", replaced("answer", 0, i4(1)), "numbers of blocks"),
-    ("answer", replaced("answer", 0, f4([1])), "numbers of blocks"),
-    ("answer", replaced("answer", 0, i4([-1])), "do not exist"),
-    ("answer", replaced("answer", 0, i4([0, 3])), "do not exist"),
-    ("answer", replaced("answer", 0, i4([1, 1])), "do not ascend"),
-    ("answer", replaced("answer", 0, i4([1, 0, 2])), "do not ascend"),
-    ("answer of touched rows", replaced("answer of touched rows", 2, np.uint8([])), "its bitmap"),
+    ("answer", replace_arrays("answer", 0), "numbers of blocks"),
+    ("answer", replace_arrays("answer", 0, i4([])), "numbers of blocks"),
+    ("answer", replace_arrays("answer", 0, i4(1)), "numbers of blocks"),
+    ("answer", replace_arrays("answer", 0, f4([1])), "numbers of blocks"),
+    ("answer", replace_arrays("answer", 0, i4([-1])), "do not exist"),
+    ("answer", replace_arrays("answer", 0, i4([0, 3])), "do not exist"),
+    ("answer", replace_arrays("answer", 0, i4([1, 1])), "do not ascend"),
+    ("answer", replace_arrays("answer", 0, i4([1, 0, 2])), "do not ascend"),
+    (
+        "answer of touched rows",
+        replace_arrays("answer of touched rows", 2, np.uint8([])),
+        "its bitmap",
+    ),
     # rows of an evaluation
     ("evaluation", [], "0 arrays for 2"),
-    ("evaluation", replaced("evaluation", 0, ONES[:1]), "its values are float32 (1, 2)"),
-    ("evaluation", replaced("evaluation", 0, f4(1)), "its values are float32 ()"),
-    ("evaluation", replaced("evaluation", 0, ONES.astype("f8")), "its values are float64"),
-    ("evaluation", replaced("evaluation", 1, ONES, ONES), "3 arrays"),
+    ("evaluation", replace_arrays("evaluation", 0, ONES[:1]), "its values are float32 (1, 2)"),
+    ("evaluation", replace_arrays("evaluation", 0, f4(1)), "its values are float32 ()"),
+    ("evaluation", replace_arrays("evaluation", 0, ONES.astype("f8")), "its values are float64"),
+    ("evaluation", replace_arrays("evaluation", 1, ONES, ONES), "3 arrays"),
     # the model
     ("model", [], "an array is missing"),
-    ("model", replaced("model", 0, np.array([-1, 0])), "outside 0..4"),
-    ("model", replaced("model", 0, np.array([5, 0])), "outside 0..4"),
-    ("model", replaced("model", 0, np.array([2**62, 0])), "outside 0..4"),
-    ("model", replaced("model", 0, np.array([3, 3])), "comes twice"),
-    ("model", replaced("model", 0, np.array([3])), "its values"),
-    ("model", replaced("model", 0, np.array([0.0, 1.0])), "not dense indices"),
-    ("model", replaced("model", 0, IDS.reshape(2, 1)), "not dense indices"),
-    ("model", replaced("model", 1, ONES[:, :1]), "its values are float32 (2, 1)"),
-    ("model", replaced("model", 1, ONES, ONES), "more arrays"),
+    ("model", replace_arrays("model", 0, np.array([-1, 0])), "outside 0..4"),
+    ("model", replace_arrays("model", 0, np.array([5, 0])), "outside 0..4"),
+    ("model", replace_arrays("model", 0, np.array([2**62, 0])), "outside 0..4"),
+    ("model", replace_arrays("model", 0, np.array([3, 3])), "comes twice"),
+    ("model", replace_arrays("model", 0, np.array([3])), "its values"),
+    ("model", replace_arrays("model", 0, np.array([0.0, 1.0])), "not dense indices"),
+    ("model", replace_arrays("model", 0, IDS.reshape(2, 1)), "not dense indices"),
+    ("model", replace_arrays("model", 1, ONES[:, :1]), "its values are float32 (2, 1)"),
+    ("model", replace_arrays("model", 1, ONES, ONES), "more arrays"),
     # a piece of a file
     ("piece", [], "an array is missing"),
     ("piece", [np.zeros(0, np.uint8)], "0 bytes"),
@@ -293,22 +301,22 @@ HOSTILE = [
     ("piece", [np.zeros(8, np.uint8)] * 2, "array of bytes"),
     # pulls
     ("request", [], "an array is missing"),
-    ("request", replaced("request", 0, np.array([3])), "not 2 numbers"),
-    ("request", replaced("request", 0, np.array([3.0, 1.0])), "not 2 numbers"),
-    ("request", replaced("request", 0, np.array([3, 4])), "cannot need 4 steps"),
-    ("request", replaced("request", 0, np.array([3, -1])), "cannot need -1 steps"),
-    ("request", replaced("request", 1), "an array is missing"),
-    ("request", replaced("request", 1, i4([[4, 1]])), "not row numbers"),
-    ("request", replaced("request", 1, f4([4, 1])), "not row numbers"),
-    ("request", replaced("request", 1, i4([4]), i4([1])), "not row numbers, or not the last"),
-    ("pulled", replaced("pulled", 0, np.array([[3, 1]])), "not 2 numbers"),
-    ("pulled", replaced("pulled", 0, np.array([4, 1])), "waits for no answer"),
-    ("pulled", replaced("pulled", 0, np.array([3, 4])), "cannot be folded"),
-    ("pulled", replaced("pulled", 0, np.array([3, -1])), "cannot be folded"),
-    ("pulled", replaced("pulled", 1, ONES[:1]), "its values"),
-    ("pulled", replaced("pulled", 2), "1 arrays for 2"),
-    ("push", replaced("push", 0), "not 1 numbers"),
-    ("push", replaced("push", 0, i4([3])), "not 1 numbers"),
+    ("request", replace_arrays("request", 0, np.array([3])), "not 2 numbers"),
+    ("request", replace_arrays("request", 0, np.array([3.0, 1.0])), "not 2 numbers"),
+    ("request", replace_arrays("request", 0, np.array([3, 4])), "cannot need 4 steps"),
+    ("request", replace_arrays("request", 0, np.array([3, -1])), "cannot need -1 steps"),
+    ("request", replace_arrays("request", 1), "an array is missing"),
+    ("request", replace_arrays("request", 1, i4([[4, 1]])), "not row numbers"),
+    ("request", replace_arrays("request", 1, f4([4, 1])), "not row numbers"),
+    ("request", replace_arrays("request", 1, i4([4]), i4([1])), "not row numbers, or not the last"),
+    ("pulled", replace_arrays("pulled", 0, np.array([[3, 1]])), "not 2 numbers"),
+    ("pulled", replace_arrays("pulled", 0, np.array([4, 1])), "waits for no answer"),
+    ("pulled", replace_arrays("pulled", 0, np.array([3, 4])), "cannot be folded"),
+    ("pulled", replace_arrays("pulled", 0, np.array([3, -1])), "cannot be folded"),
+    ("pulled", replace_arrays("pulled", 1, ONES[:1]), "its values"),
+    ("pulled", replace_arrays("pulled", 2), "1 arrays for 2"),
+    ("push", replace_arrays("push", 0), "not 1 numbers"),
+    ("push", replace_arrays("push", 0, i4([3])), "not 1 numbers"),
 ]
 
 
@@ -356,7 +364,7 @@ def test_shapes_without_elements_take_no_memory():
     for name, (_, _, good) in READERS.items():
         for at in range(len(good)):
             try:
-                read(name, replaced(name, at, huge))
+                read(name, replace_arrays(name, at, huge))
             except BadMessage:
                 pass
 

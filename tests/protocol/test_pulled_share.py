@@ -9,7 +9,7 @@ from support.programs.programs import random_pairs
 
 from tux import Edge, Graph, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
-from tux.protocol.pull import joined, share
+from tux.protocol.pull import join_aligned, share
 from tux.stages import Generate, MiniBatch
 
 LEFT, RIGHT = random_pairs(12, 12, 30, seed=3)
@@ -29,15 +29,15 @@ def add(path, share):
         path[i].page.even += 1 / share
 
 
-class Along(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
 
-class Both(Program):
+class SumsOfPages(Program):
     """Each vertex that starts adds 1 to every page, in one block a round."""
 
-    input = Along()
+    input = DirectedLinks()
     page = Vertex(
         remote=True,
         sum=shared("f8"),
@@ -53,7 +53,7 @@ class Both(Program):
 @pytest.mark.parametrize("slack", [0, 2])
 @pytest.mark.parametrize(("k", "part"), [(1, 1.0), (2, 0.5**0.5), (4, 0.5)])
 def test_what_masters_take(k, part, slack):
-    team = Team(Both(), EDGES, k=k, slack=slack).train(1)
+    team = Team(SumsOfPages(), EDGES, k=k, slack=slack).train(1)
     assert share(k) == pytest.approx(part)
     assert (team.gather("page", "sum") == N * STEPS).all()
     np.testing.assert_allclose(team.gather("page", "part"), part * N * STEPS, rtol=1e-6)
@@ -69,8 +69,8 @@ def test_a_worker_sees_its_own_changes_whole():
     class Looking(Generate):
         """Walks that note what a step reads; the worker has added its own starts before."""
 
-        def prepared(self, worker, batch):
-            generated = super().prepared(worker, batch)
+        def prepare_lists(self, worker, batch):
+            generated = super().prepare_lists(worker, batch)
             walk = generated.use
 
             def use(block, rows, lists):
@@ -82,11 +82,11 @@ def test_a_worker_sees_its_own_changes_whole():
             generated.use = use
             return generated
 
-    class Looked(Both):
+    class LookingWalks(SumsOfPages):
         def stages(self):
             return [MiniBatch(Looking(everyone, add, "page", rounds=STEPS, path=N))]
 
-    Team(Looked(), EDGES, k=k, slack=slack).train(1)
+    Team(LookingWalks(), EDGES, k=k, slack=slack).train(1)
     starts = {rank: n for rank, _, n, _, _ in seen}
     ahead = 0
     for _, step, own, whole, part in seen:
@@ -103,6 +103,6 @@ def test_a_worker_sees_its_own_changes_whole():
 
 def test_joined_rows_are_aligned():
     pieces = [np.full((n, 3), n, np.float32) for n in (2, 0, 5)]
-    out = joined(pieces)
+    out = join_aligned(pieces)
     assert np.array_equal(out, np.concatenate(pieces)) and out.dtype == np.float32
     assert out.ctypes.data % 64 == 0

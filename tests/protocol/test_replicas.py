@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.machines.team import all_dirty, opened, relaxed
+from support.machines.team import all_dirty, relaxed, unpack_message
 
 from tux.program.fields import delta, master, mirror, shared, value
-from tux.protocol.encoding import NEVER, pack, picked, unpack
+from tux.protocol.encoding import NEVER, pack, pick_changed_fields, unpack
 from tux.protocol.replicas import NO_EDGES, Masters, Mirrors
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 ROWS = 4
 NONE = np.empty(0, np.int32)
@@ -22,7 +22,9 @@ CHANNEL = (0, 0)
 
 def table(count, /, **fields):
     """Return a table whose fields all start at 0, or at their identities."""
-    new = Table.allocate("item", {name: field.sized({}) for name, field in fields.items()}, count)
+    new = RowTable.allocate(
+        "item", {name: field.sized({}) for name, field in fields.items()}, count
+    )
     for name, field in new.declared.items():
         new.arrays[name][...] = field.identity if field.kind == "delta" else 0
     return new
@@ -45,7 +47,7 @@ def dirty(masters, *values):
     return unpack(packed, masters.up, rows(0))
 
 
-class Model:
+class ReplicaModel:
     """The values that replicas must show, from first principles: the answered value of the master
     plus all own changes it does not contain.
 
@@ -95,7 +97,7 @@ class Model:
         for change in self.changes[w]:
             if change[3] is None and change[0] in sent:
                 change[3] = self.rounds[w]
-        said = opened(up, self.up(self.tables[w]), sent)
+        said = unpack_message(up, self.up(self.tables[w]), sent)
         for j, row in enumerate(sent.tolist()):
             n, low, high = (
                 values[j] if dirty[j] else field.identity
@@ -124,7 +126,9 @@ class Model:
         touched = np.unique(np.concatenate([sent for sent, _ in heard]))
         for row in touched:
             here = [
-                opened(up, self.up(self.home.table), sent)[1:] for sent, up in heard if row in sent
+                unpack_message(up, self.up(self.home.table), sent)[1:]
+                for sent, up in heard
+                if row in sent
             ]
             at = [sent.tolist().index(row) for sent, _ in heard if row in sent]
             for number, (name, best) in enumerate((("n", sum), ("low", min), ("high", max))):
@@ -140,7 +144,9 @@ class Model:
             self.home.table.arrays["seen"][touched] = self.served // 2 * 10 + touched
         self.home.table.clear_deltas(touched)
         for answers in self.answers:
-            answers.append((self.served, touched, self.home.read(touched), self.truth.copy()))
+            answers.append(
+                (self.served, touched, self.home.pack_values(touched), self.truth.copy())
+            )
         self.home.clear_dirty()
         self.served += 1
 
@@ -179,7 +185,7 @@ actions = st.one_of(
 @settings(relaxed, max_examples=150)
 @given(st.integers(1, 3), st.lists(actions, max_size=40))
 def test_a_mirror_shows_the_masters_value_and_its_own_unanswered_changes(workers, script):
-    model = Model(workers)
+    model = ReplicaModel(workers)
     for what, who, *rest in script:
         w = who % workers
         if what == "change":
@@ -227,12 +233,15 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     x += 10
     second = mirrors.pack(rows(0), CHANNEL)
     x += 100
-    assert [opened(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [[1], [10]]
+    assert [unpack_message(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [
+        [1],
+        [10],
+    ]
     # the master: 1000 of others and the first change
     install(mirrors, rows(0), all_dirty([1001.0]))
     assert x.tolist() == [1111]
     install(mirrors, rows(0), all_dirty([2011.0]))
-    assert x.tolist() == [2111] and opened(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
+    assert x.tolist() == [2111] and unpack_message(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
         0
     ].tolist() == [100]
 
@@ -247,7 +256,7 @@ def test_what_is_handed_over_is_what_would_be_sent(changed):
         own["x"][list(changed), 1], own["n"][list(changed)] = 5, 7
         taken = mirrors.take(at, CHANNEL)
         if in_place:
-            sent = picked(taken, at)
+            sent = pick_changed_fields(taken, at)
             assert [each is NEVER for each in sent] == [not changed] * 2
         else:
             sent = unpack(pack(taken), masters.up, at)
@@ -256,9 +265,9 @@ def test_what_is_handed_over_is_what_would_be_sent(changed):
             masters.table.arrays["y"][list(changed)] += 3
         mirrors.install(
             CHANNEL,
-            picked(masters.flagged(at), at)
+            pick_changed_fields(masters.values_and_flags(at), at)
             if in_place
-            else unpack(masters.read(at), mirrors.down, at),
+            else unpack(masters.pack_values(at), mirrors.down, at),
         )
         masters.clear_dirty()
         shown.append([array.tolist() for array in own.values()])
@@ -312,9 +321,9 @@ def test_reset_takes_what_is_shown_for_the_masters():
     mirrors = Mirrors(shown)
     shown.arrays["x"][:] = [1, 2]
     mirrors.reset()
-    assert not opened(mirrors.pack(rows(0, 1), CHANNEL), [shown.arrays["x"]], rows(0, 1))[0][
-        1
-    ].any()
+    assert not unpack_message(mirrors.pack(rows(0, 1), CHANNEL), [shown.arrays["x"]], rows(0, 1))[
+        0
+    ][1].any()
 
 
 @relaxed
@@ -378,7 +387,7 @@ def test_a_field_may_have_no_width(kind):
     mirrors, masters = Mirrors(table(2, x=bare)), Masters(table(2, x=bare))
     sent = unpack(mirrors.pack(rows(0, 1), CHANNEL), masters.up, rows(0, 1))
     masters.fold([(rows(0, 1), sent, np.ones(2, np.float32))])
-    install(mirrors, rows(0, 1), masters.read(rows(0, 1)))
+    install(mirrors, rows(0, 1), masters.pack_values(rows(0, 1)))
 
 
 def test_sums_are_folded_in_the_order_of_contributions():

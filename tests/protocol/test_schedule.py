@@ -15,7 +15,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.stages.globalsync import LocalGlobalSync
 
 
-class Local(Step):
+class LetterStep(Step):
     """A step that runs here."""
 
     def __init__(self, letter, is_apply=False):
@@ -63,7 +63,7 @@ class Remote(Fold):
         return []
 
 
-class Batch(Blocks):
+class LetterBatch(Blocks):
     """A mini-batch of some blocks."""
 
     cuts = np.zeros(1, np.int64)
@@ -79,14 +79,14 @@ class Batch(Blocks):
 
 
 STEPS = {
-    "E": lambda: Local("E"),
+    "E": lambda: LetterStep("E"),
     "A": lambda: Remote("A", table="v"),
-    "a": lambda: Local("a", is_apply=True),
+    "a": lambda: LetterStep("a", is_apply=True),
     "B": lambda: Remote("B", table="v", has_function=False),
     "C": lambda: Remote("C", table="v", sees_context=True),
     "G": lambda: Remote("G"),
     "H": lambda: Remote("H", reads_masters=True, aggregated="v"),
-    "g": lambda: Local("g"),
+    "g": lambda: LetterStep("g"),
 }
 
 
@@ -99,7 +99,7 @@ def step(letter):
     return STEPS[letter]()
 
 
-def read(segments_of_clock):
+def segments_text(segments_of_clock):
     """Return segments as text: stages that run here, a colon, and what ends them."""
     return " | ".join(
         "".join(s.letter for s in each.here) + ":" + "".join(s.letter for s in each.syncs)
@@ -138,7 +138,7 @@ def read(segments_of_clock):
     ],
 )
 def test_segments(stages, expected):
-    assert read(segments([step(letter) for letter in stages])) == expected
+    assert segments_text(segments([step(letter) for letter in stages])) == expected
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_segments(stages, expected):
     ],
 )
 def test_a_global_sync_after_a_mini_batch_waits_for_late_totals(inside, after, waits):
-    *blocks, last = clocks([Batch(inside, [1, 2]), *map(step, after)])
+    *blocks, last = clocks([LetterBatch(inside, [1, 2]), *map(step, after)])
     assert (last.waits, last.alone) == (waits, False) and not any(block.waits for block in blocks)
 
 
@@ -161,13 +161,13 @@ def test_each_block_is_a_clock_and_so_is_each_run_of_other_steps():
     steps = [
         step("E"),
         step("A"),
-        Batch("EAE", [5, 3]),
+        LetterBatch("EAE", [5, 3]),
         step("G"),
         step("E"),
-        Batch("E", [1]),
-        Batch("A", [2]),
+        LetterBatch("E", [1]),
+        LetterBatch("A", [2]),
     ]
-    assert [(task.block, read(task.segments)) for task in clocks(steps)] == [
+    assert [(task.block, segments_text(task.segments)) for task in clocks(steps)] == [
         (None, "E:A"),
         (5, "E:A | E:"),
         (3, "E:A | E:"),
@@ -175,14 +175,14 @@ def test_each_block_is_a_clock_and_so_is_each_run_of_other_steps():
         (1, "E:"),
         (2, ":A"),
     ]
-    assert list(clocks([])) == [] and list(clocks([Batch("E", [])])) == []
+    assert list(clocks([])) == [] and list(clocks([LetterBatch("E", [])])) == []
 
 
 def test_clocks_are_made_as_they_start():
     """A mini-batch's blocks are asked for when it comes, not all at the beginning of an epoch."""
     asked = []
 
-    class Late(Batch):
+    class Late(LetterBatch):
         def blocks(self, repetition=None):
             asked.append("me")
             return iter([0])
@@ -194,7 +194,7 @@ def test_clocks_are_made_as_they_start():
     assert asked == ["me"]
 
 
-class Both(Program):
+class CountsBothEnds(Program):
     """Counts at either end."""
 
     user = Vertex(n=delta("i8"), seen=value("i8"))
@@ -230,13 +230,13 @@ def letter(each):
 def shape(k, by):
     """Return the labels of one worker's clocks, and those clocks' blocks."""
     edges = from_arrays(*random_pairs(20, 9, 60), ends=("user", "item"))
-    worker = Team(Both(), edges, k=k, by=by).workers[-1]
+    worker = Team(CountsBothEnds(), edges, k=k, by=by).workers[-1]
     tasks = list(clocks(worker.prepare(worker.program.stages())))
     for each in (
         s for task in tasks for segment in task.segments for s in (*segment.here, *segment.syncs)
     ):
         each.letter = letter(each)
-    return [read(task.segments) for task in tasks], [
+    return [segments_text(task.segments) for task in tasks], [
         task.block and task.block.number for task in tasks
     ]
 
@@ -257,5 +257,7 @@ def test_clocks_of_a_program_follow_from_what_the_partition_cuts(k, by, inside, 
 @pytest.mark.parametrize("k", [1, 2])
 def test_blocks_in_which_nothing_is_to_be_done_are_over_at_once(k):
     edges = from_arrays(*random_pairs(20, 9, 60), ends=("user", "item"))
-    team = Team(Both(), edges, k=k).drive(lambda worker: MiniBatch(over="item", vertices=3))
+    team = Team(CountsBothEnds(), edges, k=k).drive(
+        lambda worker: MiniBatch(over="item", vertices=3)
+    )
     assert [worker.clock for worker in team.workers] == [3] * k

@@ -10,10 +10,10 @@ from tux.protocol.message import Kind, Message
 from tux.protocol.payloads import Answer
 from tux.protocol.server import Server
 from tux.protocol.steps import Fold, Pull
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 
-class Sum(Fold):
+class SumFold(Fold):
     """Answers each worker with the sum of what all have sent."""
 
     table = "item"
@@ -53,9 +53,9 @@ FOLD, PULL, NEITHER = 0, 1, 2
 def server():
     """Return the server of worker 0 of two; `sent` are the messages that it has sent."""
     sent = []
-    tables = (Table.allocate("tau", {}, 1), Table.allocate("tau", {}, 1))
+    tables = (RowTable.allocate("tau", {}, 1), RowTable.allocate("tau", {}, 1))
     server = Server(0, 2, {}, tables, sent.append)
-    server.syncs, server.sent = [Sum(), Echo()], sent
+    server.syncs, server.sent = [SumFold(), Echo()], sent
     return server
 
 
@@ -73,7 +73,7 @@ def test_contributions_are_answered_when_all_are_there(server):
     assert server.bytes_sent == {"item": 8}, "what stays on this worker is not counted"
 
 
-class AnswersInPlace(Sum):
+class AnswersInPlace(SumFold):
     """A fold whose answer to the own worker has no message's arrays."""
 
     def serve(self, server, clock, contributions):

@@ -11,7 +11,7 @@ LOWER = {n: np.tril_indices(n) for n in range(1, 9)}
 both = pytest.mark.parametrize("compiled", [True, False], ids=["jit", "plain"])
 
 
-def named(name, compiled):
+def get_function(name, compiled):
     """Return the function of this name, compiled or as it is."""
     f = getattr(packed, name)
     return numba.njit(f) if compiled else f
@@ -24,7 +24,7 @@ def test_add(compiled, n, count):
     x, w = rng.normal(size=(8, n)), rng.normal(size=8)
     y, a = x * w[:, None], rng.normal(size=n * (n + 1) // 2)
     expected = a + (x[:count].T @ y[:count])[LOWER[n]]
-    named("packed_add", compiled)(a, x.copy(), y.copy(), count)
+    get_function("packed_add", compiled)(a, x.copy(), y.copy(), count)
     np.testing.assert_allclose(a, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -36,7 +36,7 @@ def test_solve(compiled, n, dtype):
     x = rng.normal(size=(n + 2, n))
     full, b = x.T @ x + np.eye(n), rng.normal(size=n)
     a, found = full[LOWER[n]].astype(dtype), b.astype(dtype)
-    assert named("packed_solve", compiled)(a, found)
+    assert get_function("packed_solve", compiled)(a, found)
     tolerance = 1e-4 if dtype == "f4" else 1e-10
     np.testing.assert_allclose(found, np.linalg.solve(full, b), rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(a, np.linalg.cholesky(full)[LOWER[n]], rtol=tolerance)
@@ -47,7 +47,7 @@ def test_solve(compiled, n, dtype):
 def test_a_matrix_that_is_not_positive_definite(compiled, full):
     n = len(full)
     a = np.array(full, float)[LOWER[n]]
-    assert not named("packed_solve", compiled)(a, np.ones(n))
+    assert not get_function("packed_solve", compiled)(a, np.ones(n))
 
 
 def test_they_are_public():

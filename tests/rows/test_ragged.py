@@ -5,7 +5,7 @@ and types that must stay whole.
 import numpy as np
 import pytest
 from numba import njit
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import both, column, drive, start
 
 from tux import Edge, Program, Vertex, delta, mirror, param, shared
@@ -24,7 +24,7 @@ BAGS = EdgeData.of(
 )
 
 
-class Bags(Program):
+class RaggedBags(Program):
     """Each bag lists what its words have counted at each occurrence, in the order in which they
     come; a pass begins anew.
     """
@@ -65,7 +65,7 @@ def turn(bag):
 
 @both
 def test_as_many_entries_as_edges(jit):
-    worker = drive(start(Bags(), BAGS, jit=jit), *Bags().stages())
+    worker = drive(start(RaggedBags(), BAGS, jit=jit), *RaggedBags().stages())
     assert column(worker, "bag", "size").tolist() == [3, 0, 4] and column(
         worker, "word", "n"
     ).tolist() == [2, 4, 1]
@@ -89,9 +89,13 @@ def test_as_many_entries_as_edges(jit):
 
 
 def test_each_repetition_is_an_edge_of_its_own():
-    worker = drive(start(Bags(), BAGS, jit=False), Exchange(fill, over="word"))
+    worker = drive(start(RaggedBags(), BAGS, jit=False), Exchange(fill, over="word"))
     edges = worker.graph.edges
-    assert len(edges) == 7 and "count" not in edges.fields and Bags.edge.columns == {"count": "i4"}
+    assert (
+        len(edges) == 7
+        and "count" not in edges.fields
+        and RaggedBags.edge.columns == {"count": "i4"}
+    )
     places = sorted(
         (int(row), int(place)) for row, place in zip(edges.src, edges.fields["place"], strict=True)
     )
@@ -110,7 +114,7 @@ def test_many_workers_keep_whole_what_must_be(k, slack):
     data = EdgeData.of(
         ("bag", "word"), bags, words, {"count": rng.integers(0, 4, 240).astype(np.int32)}
     )
-    team = trained(Bags(), data, 2, k=k, by="source", slack=slack)
+    team = train_team(RaggedBags(), data, 2, k=k, by="source", slack=slack)
     assert (
         team.agrees("word", "n")
         and team.gather("word", "n").sum() == 2 * data.fields["count"].sum()
@@ -125,7 +129,7 @@ def test_a_cut_through_what_must_be_whole_is_refused():
     with pytest.raises(
         ProgramError, match=r"(?s)bag is cut.*Bags needs each bag whole.*bicut or aweto"
     ):
-        trained(Bags(), BAGS, 1, by=[0, 1, 0, 1, 0])
+        train_team(RaggedBags(), BAGS, 1, by=[0, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,7 @@ def test_a_cut_through_what_must_be_whole_is_refused():
 def test_what_cannot_be_repeated(fields, words):
     data = EdgeData.of(("bag", "word"), [0, 0, 1, 2, 2], [0, 1, 1, 1, 2], fields)
     with pytest.raises(DataError, match=f"(?s){words}"):
-        start(Bags(), data)
+        start(RaggedBags(), data)
 
 
 def test_where_a_ragged_field_cannot_be():
@@ -160,7 +164,7 @@ def store_whole(bag):
 @both
 def test_a_ragged_field_is_no_number(jit):
     with pytest.raises(ProgramError, match=r"bag\.held has several entries"):
-        drive(start(Bags(), BAGS, jit=jit), Exchange(None, enter=store_whole))
+        drive(start(RaggedBags(), BAGS, jit=jit), Exchange(None, enter=store_whole))
 
 
 def uses_randomness(word, edges, rng):
@@ -179,7 +183,7 @@ class Draws(Program):
 
 def test_replicas_of_a_vertex_draw_other_numbers():
     data = EdgeData.of(("bag", "word"), np.arange(40), np.zeros(40, int), {})
-    team = trained(Draws(), data, 1, by=[0] * 20 + [1] * 20)
+    team = train_team(Draws(), data, 1, by=[0] * 20 + [1] * 20)
     first, second = (worker.graph.edges.fields["place"].tolist() for worker in team.workers)
     assert len(first) == len(second) == 20 and first != second
 

@@ -13,7 +13,7 @@ KEY = key(0, "stream")
 
 
 @njit
-def compiled(keys, ids, out):
+def draw_compiled(keys, ids, out):
     state = np.zeros(1, np.uint64)
     for row in range(len(ids)):
         compiled_seed_stream(state, keys[row], ids[row, 0], ids[row, 1])
@@ -24,7 +24,7 @@ def compiled(keys, ids, out):
         out[row, 3] = rng.uniform()
 
 
-def plain(keys, ids, out):
+def draw_plain(keys, ids, out):
     state = np.zeros(1, np.uint64)
     for row in range(len(ids)):
         seed_stream(state, keys[row], ids[row, 0], ids[row, 1])
@@ -32,7 +32,7 @@ def plain(keys, ids, out):
         out[row] = rng.uniform(), rng.normal(), rng.below(10), rng.uniform()
 
 
-def drawn(how, ids, keys=None):
+def draw_numbers(how, ids, keys=None):
     ids = np.asarray(ids, np.int64).reshape(-1, 2)
     out = np.empty((len(ids), 4))
     how(np.full(len(ids), KEY) if keys is None else keys, ids, out)
@@ -58,25 +58,25 @@ def test_is_splitmix64():
 def test_plain_and_compiled_give_the_same_numbers():
     ids = np.concatenate([pairs(200), [[0, 0], [2**31 - 1, 2**31 - 1], [2**40, 1]]])
     keys = np.array([key(i) for i in range(len(ids))])
-    a, b = drawn(plain, ids, keys), drawn(compiled, ids, keys)
+    a, b = draw_numbers(draw_plain, ids, keys), draw_numbers(draw_compiled, ids, keys)
     assert np.array_equal(a[:, [0, 2, 3]], b[:, [0, 2, 3]])
     # the logarithm and cosine may differ in the last bit
     np.testing.assert_allclose(a[:, 1], b[:, 1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("how", [plain, compiled], ids=["plain", "jit"])
+@pytest.mark.parametrize("how", [draw_plain, draw_compiled], ids=["plain", "jit"])
 def test_order_does_not_matter(how):
-    assert np.array_equal(drawn(how, pairs(50))[::-1], drawn(how, pairs(50)[::-1]))
+    assert np.array_equal(draw_numbers(how, pairs(50))[::-1], draw_numbers(how, pairs(50)[::-1]))
 
 
 def test_both_ids_and_the_key_matter():
-    some = drawn(plain, [[1, 2], [2, 1], [1, 1], [2, 2], [0, 3]])
+    some = draw_numbers(draw_plain, [[1, 2], [2, 1], [1, 1], [2, 2], [0, 3]])
     assert len(np.unique(some[:, 0])) == 5
-    assert drawn(plain, [[1, 2]], np.array([key(9)]))[0, 0] != some[0, 0]
+    assert draw_numbers(draw_plain, [[1, 2]], np.array([key(9)]))[0, 0] != some[0, 0]
 
 
 def test_numbers_are_roughly_uniform_and_normal():
-    out = drawn(compiled, np.stack(np.divmod(np.arange(40_000), 200), axis=1))
+    out = draw_numbers(draw_compiled, np.stack(np.divmod(np.arange(40_000), 200), axis=1))
     for u in (out[:, 0], out[:, 3]):
         assert u.min() >= 0 and u.max() < 1
         counts = np.histogram(u, bins=20, range=(0, 1))[0]

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
-from support.programs.programs import both, drive, executed, points_at, start
+from support.programs.programs import both, drive, points_at, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, master, param, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.rows.plain import Row
-from tux.rows.table import RowSpec, aligned
+from tux.rows.plain import PlainRow
+from tux.rows.table import RowSpec, allocate_aligned
 from tux.stages import Apply, Exchange
 
 DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "b1")
@@ -22,7 +22,7 @@ EDGES = from_arrays(
 )
 
 
-class Every(Program):
+class AllFields(Program):
     """A scalar and a matrix field of each dtype, and one field of each kind."""
 
     width: int = param(3)
@@ -63,7 +63,7 @@ def move(thing):
 
 @both
 def test_every_dtype(jit):
-    worker = start(Every(), EDGES, jit=jit)
+    worker = start(AllFields(), EDGES, jit=jit)
     rng, before = np.random.default_rng(0), {}
     for name, array in worker.tables["thing"].arrays.items():
         array[...] = rng.integers(0, 2 if array.dtype == bool else 60, array.shape)
@@ -105,7 +105,7 @@ def through_views(other, tau):
 
 @both
 def test_views_write_through(jit):
-    worker = drive(start(Every(), EDGES, jit=jit), Apply("other", through_views))
+    worker = drive(start(AllFields(), EDGES, jit=jit), Apply("other", through_views))
     cube = np.add.outer(np.add.outer([0, 100], [0, 10, 20]), np.arange(4)).astype(float)
     cube[1, 2, 3] = -1
     cube[0, 1:, 2] += 0.5
@@ -116,8 +116,8 @@ def test_views_write_through(jit):
 
 def test_views_count_no_references():
     _nrt_python.memsys_enable_stats()
-    worker = start(Every(), EDGES)
-    (step,) = executed(worker, Apply("other", through_views))
+    worker = start(AllFields(), EDGES)
+    (step,) = run_steps(worker, Apply("other", through_views))
     arrays = [array for table in worker.tables.values() for array in table.arrays.values()]
     references, stats = [sys.getrefcount(array) for array in arrays], rtsys.get_allocation_stats()
     for _ in range(5):
@@ -137,7 +137,7 @@ def all_parameters(tau, p):
 
 @both
 def test_parameters(jit):
-    worker = drive(start(Every(gain=0.3, width=2), EDGES, jit=jit), Exchange(all_parameters))
+    worker = drive(start(AllFields(gain=0.3, width=2), EDGES, jit=jit), Exchange(all_parameters))
     gain = np.float32(0.3) if jit else 0.3
     np.testing.assert_allclose(worker.tau.sum, [4 * 2 * gain, 0.4], rtol=1e-9 if jit else 1e-6)
 
@@ -196,11 +196,11 @@ def test_what_a_udf_must_not_do_is_refused_where_it_stands(udf, message, plain):
     assert points_at(error.value, udf), str(error.value)
     said = "read-only" if plain == "ValueError" else message
     with pytest.raises(ProgramError, match=f"has raised {plain}: .*{said}"):
-        drive(start(Every(), EDGES, jit=False), Exchange(udf))
+        drive(start(AllFields(), EDGES, jit=False), Exchange(udf))
 
 
 def start_and_prepare(udf):
-    start(Every(), EDGES).prepare([Exchange(udf)])
+    start(AllFields(), EDGES).prepare([Exchange(udf)])
 
 
 def test_unknown_fields_are_told_with_the_known_ones():
@@ -267,7 +267,7 @@ def test_programs_whose_fields_have_the_same_names_but_other_types(udf):
 
 def test_plain_rows():
     arrays = {"n": np.zeros(3, np.int32), "q": np.zeros((3, 2), np.float32)}
-    row = Row(RowSpec("item", ("n", "q"), "n, q"), arrays, 1)
+    row = PlainRow(RowSpec("item", ("n", "q"), "n, q"), arrays, 1)
     row.n += 2
     row.q[1] = 0.1
     assert (
@@ -284,7 +284,7 @@ def test_plain_rows():
 @pytest.mark.parametrize("dtype", ["i1", "f4", "f8"])
 def test_arrays_start_at_cache_lines(dtype):
     for n in (1, 7, 100):
-        array = aligned((n, 3), np.dtype(dtype))
+        array = allocate_aligned((n, 3), np.dtype(dtype))
         assert (
             array.ctypes.data % 64 == 0
             and array.shape == (n, 3)

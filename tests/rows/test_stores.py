@@ -29,12 +29,12 @@ def behind_a_comprehension(one, edges):
 
 
 def behind_a_function(one, edges):
-    def squared(k):
+    def square(k):
         return k * k
 
     for edge in edges:
         for k in range(3):
-            edge.z[k] = squared(k)
+            edge.z[k] = square(k)
 
 
 def behind_a_truth_value(one, edges):

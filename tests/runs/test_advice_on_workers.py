@@ -2,7 +2,7 @@
 
 import pytest
 
-from tux.runs.advice import FIRST, on_workers
+from tux.runs.advice import FIRST, advise_on_workers
 
 
 def records(count=FIRST, *, compute=1e-3, apply=0.0, wait=0.0, send=0.0):
@@ -10,7 +10,7 @@ def records(count=FIRST, *, compute=1e-3, apply=0.0, wait=0.0, send=0.0):
 
 
 def test_more_messages_than_computing():
-    told = on_workers(records(compute=2e-3, apply=1e-3, wait=2e-3, send=1.5e-3), 4)
+    told = advise_on_workers(records(compute=2e-3, apply=1e-3, wait=2e-3, send=1.5e-3), 4)
     assert told.startswith("the 4 workers spend more time on messages than on computing (3.5 ms")
     for advice in ("3.0 ms", "fewer workers", "larger blocks", "--slack", "--threads"):
         assert advice in told
@@ -29,9 +29,9 @@ def test_more_messages_than_computing():
     ids=["computing", "Apply functions", "one worker", "too early", "told before"],
 )
 def test_nothing_is_said(of, workers):
-    assert on_workers(of, workers) is None
+    assert advise_on_workers(of, workers) is None
 
 
 def test_one_slow_epoch_is_not_all():
     some = [*records(1, wait=1.5e-3), *records(FIRST - 1)]
-    assert on_workers(some, 2) is None
+    assert advise_on_workers(some, 2) is None

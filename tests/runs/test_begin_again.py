@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from support.machines.run_folders import model, untimed
-from support.machines.watchers import Told
+from support.machines.run_folders import drop_times, model
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -30,7 +30,7 @@ def train(out, watch=None, **options):
     return run(MF(rank=3), "ratings.csv", "held.csv", options, watch)
 
 
-class Killed(BaseException):
+class KillSignal(BaseException):
     """Stands for a signal that no process can catch."""
 
 
@@ -40,9 +40,9 @@ def kill(out, monkeypatch, at):
     """
 
     def die(*_, **__):
-        raise Killed
+        raise KillSignal
 
-    class Dying(Told):
+    class Dying(RecordingSilent):
         def epoch(self, record, most):
             super().epoch(record, most)
             if record["epoch"] == at:
@@ -52,7 +52,7 @@ def kill(out, monkeypatch, at):
         patched.setattr(RunFolder, "__exit__", lambda *_: None)
         if isinstance(at, str):
             patched.setattr(session, at, die)
-        with pytest.raises(Killed):
+        with pytest.raises(KillSignal):
             train(out, Dying())
     lock = Path(out, ".lock")
     child = os.fork()
@@ -75,12 +75,12 @@ def test_a_run_that_was_killed_before_a_checkpoint_is_begun_again(here, monkeypa
         train("part")
     assert caught.value.do.endswith("or go on: tux run --resume part")
     os.chdir("whole")  # paths are absolute in run.json
-    told = Told()
+    told = RecordingSilent()
     resume("../part", watch=told)
     os.chdir("..")
     assert "goes on from the beginning" in told.lines
     assert model("part") == model("whole")
-    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics("part")) == drop_times(read_metrics("whole"))
     first, second = read_run("whole"), read_run("part")
     assert [each.checkpoint for each in second.incarnations] == [0]
     assert (first.data, first.test, first.parameters, first.app, first.seed) == (
@@ -118,7 +118,7 @@ def test_another_version_is_told(here, monkeypatch):
     kill("part", monkeypatch, 1)
     monkeypatch.setattr("tux.runs.description.python_version", lambda: "3.99")
     monkeypatch.setattr("tux.runs.description.__version__", "9.8")
-    told = Told()
+    told = RecordingSilent()
     resume("part", watch=told)
     line = next(text for text in told.lines if "than the run began with" in text)
     assert "python 3.99 instead of 3." in line and "tux 9.8 instead of " in line

@@ -16,10 +16,15 @@ from support.machines.crashing_disk import Crash, CrashingDisk
 
 from tux.base.errors import DataError, DiskError
 from tux.engine.shard import Digest, write
-from tux.runs.checkpoints import Checkpoints, Found, Manifest, newest
+from tux.runs.checkpoints import (
+    CheckpointManifest,
+    Checkpoints,
+    CheckpointSearch,
+    find_newest_checkpoint,
+)
 
 WORKERS = 2
-SETTINGS = Manifest(
+SETTINGS = CheckpointManifest(
     epoch=1,
     turns=0,
     workers=WORKERS,
@@ -41,10 +46,10 @@ def state(epoch, rank):
 
 def checkpoint(checkpoints, epoch):
     """Write the checkpoint of an epoch."""
-    return written(checkpoints.begin(), epoch)
+    return write_draft(checkpoints.begin(), epoch)
 
 
-def written(draft, epoch):
+def write_draft(draft, epoch):
     """Write the checkpoint of an epoch into a draft."""
     digests = [
         write(draft.shard_path(rank), {"epoch": epoch}, state(epoch, rank))
@@ -53,11 +58,11 @@ def written(draft, epoch):
     return draft.finish(msgspec.structs.replace(SETTINGS, epoch=epoch), digests)
 
 
-def found(out):
+def newest_epoch(out):
     """Return the epoch of the newest checkpoint, None if there is none. Assert that all of it is of
     that epoch.
     """
-    newer, _ = newest(out)
+    newer, _ = find_newest_checkpoint(out)
     if newer is None:
         return None
     epoch = newer.manifest.epoch
@@ -73,80 +78,92 @@ def names(out):
 
 
 @pytest.fixture
-def two(tmp_path):
+def two_checkpoints(tmp_path):
     """Return the folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
     for epoch in (1, 2):
-        checkpoint(Checkpoints(tmp_path / "out", newest(tmp_path / "out")), epoch)
+        checkpoint(Checkpoints(tmp_path / "out", find_newest_checkpoint(tmp_path / "out")), epoch)
     return tmp_path / "out"
 
 
 def test_a_run_without_checkpoints_has_none(tmp_path):
-    assert newest(tmp_path) == newest(tmp_path / "none") == Found(None, [])
-    Checkpoints(tmp_path, newest(tmp_path))
+    assert (
+        find_newest_checkpoint(tmp_path)
+        == find_newest_checkpoint(tmp_path / "none")
+        == CheckpointSearch(None, [])
+    )
+    Checkpoints(tmp_path, find_newest_checkpoint(tmp_path))
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("keep", [0, 1, 2, 3])
 def test_the_newest_are_kept(tmp_path, keep):
-    checkpoints = Checkpoints(tmp_path, newest(tmp_path), keep)
+    checkpoints = Checkpoints(tmp_path, find_newest_checkpoint(tmp_path), keep)
     for epoch in range(1, 6):
         last = checkpoint(checkpoints, epoch)
-        assert newest(tmp_path) == Found(last, []) and found(tmp_path) == epoch
+        assert (
+            find_newest_checkpoint(tmp_path) == CheckpointSearch(last, [])
+            and newest_epoch(tmp_path) == epoch
+        )
     kept = max(1, keep)
     assert names(tmp_path) == [f"{number:06d}" for number in range(6 - kept, 6)]
     files = ["checkpoint.json", "worker-0000.shard", "worker-0001.shard"]
     assert sorted(os.listdir(last.path)) == files
 
 
-def test_a_manifest_is_read_as_it_was_written(two):
-    manifest = newest(two).checkpoint.manifest
+def test_a_manifest_is_read_as_it_was_written(two_checkpoints):
+    manifest = find_newest_checkpoint(two_checkpoints).checkpoint.manifest
     assert manifest.number == 2 and len(manifest.shards) == WORKERS
     settings = msgspec.structs.replace(SETTINGS, epoch=2, number=2, shards=manifest.shards)
     assert manifest == settings
 
 
-def test_numbers_grow_over_resumes(two):
-    assert checkpoint(Checkpoints(two, newest(two)), 3).manifest.number == 3
-    checkpoints = Checkpoints(two, newest(two))
+def test_numbers_grow_over_resumes(two_checkpoints):
+    assert (
+        checkpoint(
+            Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)), 3
+        ).manifest.number
+        == 3
+    )
+    checkpoints = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
     checkpoints.begin().abandon()
     assert checkpoint(checkpoints, 4).manifest.number == 5
-    assert names(two) == ["000003", "000005"]
+    assert names(two_checkpoints) == ["000003", "000005"]
 
 
-def test_what_was_refused_is_removed_when_the_run_goes_on(two):
-    flip(shard(two, 2))
-    checkpoints = Checkpoints(two, newest(two))
-    assert names(two) == ["000001"] and found(two) == 1
+def test_what_was_refused_is_removed_when_the_run_goes_on(two_checkpoints):
+    flip(shard(two_checkpoints, 2))
+    checkpoints = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
+    assert names(two_checkpoints) == ["000001"] and newest_epoch(two_checkpoints) == 1
     assert checkpoint(checkpoints, 9).manifest.number == 3
-    assert names(two) == ["000001", "000003"] and found(two) == 9
+    assert names(two_checkpoints) == ["000001", "000003"] and newest_epoch(two_checkpoints) == 9
 
 
-def test_what_killed_writers_have_left_is_removed_by_the_next_writer(two):
-    draft = Checkpoints(two, newest(two)).begin()
+def test_what_killed_writers_have_left_is_removed_by_the_next_writer(two_checkpoints):
+    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
     write(draft.shard_path(0), {}, {})
-    (two / "checkpoints" / "notes").mkdir()
+    (two_checkpoints / "checkpoints" / "notes").mkdir()
     left = [draft.path.name, "000001", "000002", "notes"]
-    assert found(two) == 2 and names(two) == left
-    Checkpoints(two, newest(two))
-    assert found(two) == 2 and names(two) == left[1:]
+    assert newest_epoch(two_checkpoints) == 2 and names(two_checkpoints) == left
+    Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
+    assert newest_epoch(two_checkpoints) == 2 and names(two_checkpoints) == left[1:]
 
 
-def test_an_abandoned_draft_leaves_nothing(two):
-    draft = Checkpoints(two, newest(two)).begin()
+def test_an_abandoned_draft_leaves_nothing(two_checkpoints):
+    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
     write(draft.shard_path(0), {}, {})
     draft.abandon()
     draft.abandon()
-    assert names(two) == ["000001", "000002"]
+    assert names(two_checkpoints) == ["000001", "000002"]
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_a_checkpoint_without_a_workers_file_is_not_finished(two, there):
-    draft = Checkpoints(two, newest(two)).begin()
+def test_a_checkpoint_without_a_workers_file_is_not_finished(two_checkpoints, there):
+    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
     if there:
         write(draft.shard_path(0), {}, {})
     with pytest.raises(DiskError, match=r"worker-0000\.shard has .* its worker has written 999"):
         draft.finish(SETTINGS, [Digest(999, "")])
-    assert names(two) == ["000001", "000002"] and found(two) == 2
+    assert names(two_checkpoints) == ["000001", "000002"] and newest_epoch(two_checkpoints) == 2
 
 
 def shard(out, number=2, rank=0):
@@ -197,62 +214,67 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_of_a_damaged_checkpoint_nothing_is_used(two, damage):
-    DAMAGES[damage](two)
-    before = sorted(two.rglob("*"))
-    assert found(two) == 1
-    ((path, why),) = newest(two).left_out
-    assert path == two / "checkpoints" / "000002" and "of a checkpoint is damaged: " in why
-    assert str(two) not in why and sorted(two.rglob("*")) == before
+def test_of_a_damaged_checkpoint_nothing_is_used(two_checkpoints, damage):
+    DAMAGES[damage](two_checkpoints)
+    before = sorted(two_checkpoints.rglob("*"))
+    assert newest_epoch(two_checkpoints) == 1
+    ((path, why),) = find_newest_checkpoint(two_checkpoints).left_out
+    assert (
+        path == two_checkpoints / "checkpoints" / "000002" and "of a checkpoint is damaged: " in why
+    )
+    assert str(two_checkpoints) not in why and sorted(two_checkpoints.rglob("*")) == before
 
 
-def test_all_may_be_damaged(two):
+def test_all_may_be_damaged(two_checkpoints):
     for number in (1, 2):
-        flip(shard(two, number))
-    assert [path.name for path, _ in newest(two).left_out] == ["000002", "000001"]
-    assert newest(two).checkpoint is None
+        flip(shard(two_checkpoints, number))
+    assert [path.name for path, _ in find_newest_checkpoint(two_checkpoints).left_out] == [
+        "000002",
+        "000001",
+    ]
+    assert find_newest_checkpoint(two_checkpoints).checkpoint is None
 
 
 def test_a_folder_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "checkpoints").write_bytes(b"")
     with pytest.raises(DataError, match="checkpoints cannot be read: Not a directory"):
-        newest(tmp_path)
+        find_newest_checkpoint(tmp_path)
     with pytest.raises(DataError):
-        Checkpoints(tmp_path, newest(tmp_path))
+        Checkpoints(tmp_path, find_newest_checkpoint(tmp_path))
 
 
 def test_every_flipped_bit_of_a_manifest_is_found(tmp_path):
     """Or it changes nothing."""
-    draft = Checkpoints(tmp_path, newest(tmp_path)).begin()
+    draft = Checkpoints(tmp_path, find_newest_checkpoint(tmp_path)).begin()
     only = draft.finish(msgspec.structs.replace(SETTINGS, workers=0), [])
     content, found = manifest(tmp_path, 1).read_bytes(), set()
-    assert newest(tmp_path).checkpoint == only
+    assert find_newest_checkpoint(tmp_path).checkpoint == only
     with open(manifest(tmp_path, 1), "r+b", buffering=0) as file:
         for bit in range(8 * len(content)):
             os.pwrite(file.fileno(), bytes([content[bit // 8] ^ 1 << bit % 8]), bit // 8)
-            one, refused = newest(tmp_path)
+            one, refused = find_newest_checkpoint(tmp_path)
             assert one == only if one else len(refused) == 1
             found.add(one is None)
             os.pwrite(file.fileno(), content[bit // 8 : bit // 8 + 1], bit // 8)
     for size in range(len(content) - 1):
         manifest(tmp_path, 1).write_bytes(content[:size])
-        assert newest(tmp_path).checkpoint is None
+        assert find_newest_checkpoint(tmp_path).checkpoint is None
 
 
 def from_none(out):
-    checkpoint(Checkpoints(out, newest(out)), 3)
+    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
 
 
 def one_kept(out):
-    checkpoint(Checkpoints(out, newest(out), keep=1), 3)
+    checkpoint(Checkpoints(out, find_newest_checkpoint(out), keep=1), 3)
 
 
 def two_kept(out):
-    checkpoint(Checkpoints(out, newest(out)), 3)
+    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
 
 
 def back_to_the_first(out):
-    checkpoint(Checkpoints(out, newest(out)), 3)
+    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
 
 
 WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {1}}
@@ -286,23 +308,23 @@ def outcomes(writer, two, seeds):
                 ended = True
             except Crash:
                 pass
-        epochs = {found(out)}
+        epochs = {newest_epoch(out)}
         none_in_part(out)
         for rng in (None, *map(random.Random, range(seeds))):
             disk.after_power_failure(copy, rng)
-            epochs.add(found(copy))
+            epochs.add(newest_epoch(copy))
             none_in_part(copy)
         yield epochs, ended
         if ended or number % 10 == 0:  # the next writer goes on from whatever is left
-            checkpoint(Checkpoints(copy, newest(copy)), 4)
-            assert found(copy) == 4 and all(name.isdigit() for name in names(copy))
+            checkpoint(Checkpoints(copy, find_newest_checkpoint(copy)), 4)
+            assert newest_epoch(copy) == 4 and all(name.isdigit() for name in names(copy))
         if ended:
             return
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
-def test_a_writer_that_dies_leaves_the_old_or_the_new(two, writer):
-    check_deaths(writer, two, 1)
+def test_a_writer_that_dies_leaves_the_old_or_the_new(two_checkpoints, writer):
+    check_deaths(writer, two_checkpoints, 1)
 
 
 @pytest.mark.slow
@@ -315,8 +337,8 @@ def test_a_writer_that_dies_leaves_the_old_or_the_new(two, writer):
     ],
     ids=lambda writer: writer.__name__,
 )
-def test_a_power_failure_leaves_the_old_or_the_new(two, writer):
-    check_deaths(writer, two, 20)
+def test_a_power_failure_leaves_the_old_or_the_new(two_checkpoints, writer):
+    check_deaths(writer, two_checkpoints, 20)
 
 
 def check_deaths(writer, two, seeds):
@@ -328,29 +350,29 @@ def check_deaths(writer, two, seeds):
 
 
 @pytest.mark.parametrize("lasting", [False, True])
-def test_a_full_disk_leaves_what_was_there(two, lasting):
+def test_a_full_disk_leaves_what_was_there(two_checkpoints, lasting):
     """Whichever call it is that fails, alone or with all that follow."""
-    folder, number, told = two.parent, 0, 0
+    folder, number, told = two_checkpoints.parent, 0, 0
     while True:
         out = folder / f"work{number}"
-        shutil.copytree(two, out)
+        shutil.copytree(two_checkpoints, out)
         full = range(number, number + 1000 if lasting else number + 1)
-        checkpoints = Checkpoints(out, newest(out))
+        checkpoints = Checkpoints(out, find_newest_checkpoint(out))
         with CrashingDisk(out, folder / f"graves{number}", full=full) as disk:
             draft = None
             try:
                 draft = checkpoints.begin()
-                written(draft, 3)
+                write_draft(draft, 3)
                 error = None
             except DiskError as full_disk:
                 error = full_disk
         assert error is None or error.do == "free space there, or write to another disk"
-        assert found(out) == 3 if error is None else found(out) in (2, 3)
+        assert newest_epoch(out) == 3 if error is None else newest_epoch(out) in (2, 3)
         if draft:
             draft.abandon()
         checkpoint(checkpoints, 4)  # there is space again
-        assert found(out) == 4
-        Checkpoints(out, newest(out))
+        assert newest_epoch(out) == 4
+        Checkpoints(out, find_newest_checkpoint(out))
         assert len(names(out)) == 2 and all(name.isdigit() for name in names(out))
         told, number = told + (error is not None), number + 1
         if disk.calls < number:

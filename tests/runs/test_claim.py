@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tux.base.errors import DiskError, UsageError
-from tux.base.processes import this
+from tux.base.processes import this_process
 from tux.runs.claim import LOCK, claim, holder, reclaim, release
 from tux.runs.folder import RunFolder
 
@@ -87,14 +87,14 @@ def test_a_run_that_ends_between_the_look_and_the_lock_keeps_its_folder(tmp_path
 def test_a_folder_that_goes_while_it_is_locked_is_made_again(tmp_path, monkeypatch):
     folder, system, times = tmp_path / "out", os.open, []
 
-    def gone(path, *rest):
+    def remove_then_open(path, *rest):
         if path == folder / LOCK:
             times.append(path)
             if len(times) == 1:
                 folder.rmdir()
         return system(path, *rest)
 
-    monkeypatch.setattr(os, "open", gone)
+    monkeypatch.setattr(os, "open", remove_then_open)
     assert claim(folder) and os.listdir(folder) == [LOCK] and len(times) == 2
 
 
@@ -134,7 +134,7 @@ def test_a_lock_that_names_no_process_is_taken_over(tmp_path, monkeypatch, left)
 
 
 def test_a_lock_that_is_being_written_is_waited_for(tmp_path, monkeypatch):
-    me = " ".join(map(str, this()))
+    me = " ".join(map(str, this_process()))
     (tmp_path / LOCK).write_text("")
     monkeypatch.setattr(
         "tux.runs.claim.time.sleep", lambda seconds: (tmp_path / LOCK).write_text(me)
@@ -171,7 +171,7 @@ def test_places_where_no_folder_can_be(tmp_path):
 @pytest.mark.parametrize("rest", ["{space} 1", "pid:[1] {start}"])
 def test_a_killed_run_of_the_same_number_is_taken_over(tmp_path, rest):
     """In a container with a fixed host name, each start may have the same number."""
-    me = this()
+    me = this_process()
     words = rest.format(space=me.space, start=me.start)
     (tmp_path / LOCK).write_text(f"{me.number} {me.host} {words}\n")
     assert not holder(tmp_path).lives
@@ -182,7 +182,7 @@ def test_a_killed_run_of_the_same_number_is_taken_over(tmp_path, rest):
 
 
 def test_the_lock_of_an_older_version_is_read(tmp_path):
-    me = this()
+    me = this_process()
     (tmp_path / LOCK).write_text(f"{me.number} {me.host}\n")
     assert holder(tmp_path).lives
     with pytest.raises(UsageError, match="another run writes to"):

@@ -14,15 +14,17 @@ from support.machines.keeping_job import UNKNOWN
 
 from tux.engine import segments
 from tux.engine.saved import load, save
-from tux.engine.segments import created, name_of
+from tux.engine.segments import create_file, list_file_name
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Scratch, Spool
-from tux.engine.state import Counts, Head, State
-from tux.runs.checkpoints import Checkpoints, Manifest, newest
+from tux.engine.state import Counts, State, StateHead
+from tux.runs.checkpoints import CheckpointManifest, Checkpoints, find_newest_checkpoint
 from tux.runs.resume import states_of
 
-MANIFEST = Manifest(epoch=1, turns=0, workers=1, **UNKNOWN)
-HEAD = Head(1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, [])
+MANIFEST = CheckpointManifest(epoch=1, turns=0, workers=1, **UNKNOWN)
+HEAD = StateHead(
+    1, 0, False, 0, 0, 0, Counts(0.0, 0, {}, 0.0, {}, {}, {}, {}), None, 0, None, 0, []
+)
 
 
 def rows(epoch):
@@ -33,12 +35,12 @@ def train(out, start, last, told):
     """Go on from the newest checkpoint up to the `last` epoch, with lists in each and a checkpoint
     behind it; `told` gets the epochs whose checkpoints are finished.
     """
-    found = newest(out)
+    found = find_newest_checkpoint(out)
     checkpoints = Checkpoints(out, found)
-    name, folder, opened = name_of(0, bytes([start])), checkpoints.lists, []
+    name, folder, opened = list_file_name(0, bytes([start])), checkpoints.lists, []
 
     def begin():
-        opened.append(created(folder / name))
+        opened.append(create_file(folder / name))
         return opened[0]
 
     spool, epoch = Spool("page", {"path": 2}, Scratch(begin, name, folder)), 0
@@ -64,13 +66,13 @@ def epoch_in(out):
     """Return the epoch of the newest checkpoint, 0 if there is none. Assert that all lists up to it
     are there.
     """
-    checkpoint = newest(out).checkpoint
+    checkpoint = find_newest_checkpoint(out).checkpoint
     if checkpoint is None:
         return 0
     (saved,), epoch = states_of(checkpoint), checkpoint.manifest.epoch
     lists = load(saved, WHOLE).head.lists
     folder = out / "checkpoints" / "lists"
-    with segments.joined([(folder / each.name, each.size) for each in lists]) as file:
+    with segments.join_files([(folder / each.name, each.size) for each in lists]) as file:
         content = file.read().partition(b"\n")[2]
     there = np.frombuffer(content, "<i4").reshape(epoch, 3, 3)
     for number in range(1, epoch + 1):

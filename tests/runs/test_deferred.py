@@ -3,12 +3,12 @@
 import weakref
 
 import numpy as np
-from support.machines.watchers import Told
-from support.programs.held_data import ROWS, Rated, columns, loaded, rows
+from support.machines.watchers import RecordingSilent
+from support.programs.held_data import ROWS, RatedPairs, columns, load_data, rows
 
 import tux
 from tux.arrays.edges import EdgeData
-from tux.runs.deferred import Deferred
+from tux.runs.deferred import DeferredEdges
 
 
 def edges():
@@ -18,7 +18,7 @@ def edges():
     )
 
 
-class Looking(Told):
+class Looking(RecordingSilent):
     """A watcher that notes at the end of an epoch which of the columns that `make` has made still
     exist.
     """
@@ -38,14 +38,14 @@ class Looking(Told):
 
 
 def test_they_are_what_they_are_made_to_be():
-    inputs, told = loaded(Rated, Deferred((None,), edges))
+    inputs, told = load_data(RatedPairs, DeferredEdges((None,), edges))
     assert rows(inputs.train) == ROWS and not told and inputs.origin == "memory"
-    inputs, told = loaded(Rated, columns(), Deferred((None,), edges))
+    inputs, told = load_data(RatedPairs, columns(), DeferredEdges((None,), edges))
     assert rows(inputs.test) == ROWS and not told
 
 
 def test_a_run_gives_them_up():
     watch = Looking()
-    data = Deferred((None,), watch.make)
+    data = DeferredEdges((None,), watch.make)
     tux.run(tux.MF(rank=2), data, epochs=1, jit=False, progress=watch)
     assert watch.there == [False] * 3

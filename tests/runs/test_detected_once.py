@@ -22,11 +22,11 @@ def heads(monkeypatch):
     counts: Counter[str] = Counter()
     head_of = detect.head_of
 
-    def counted(path, size):
+    def count_heads(path, size):
         counts[str(path)] += 1
         return head_of(path, size)
 
-    monkeypatch.setattr(detect, "head_of", counted)
+    monkeypatch.setattr(detect, "head_of", count_heads)
     return counts
 
 

@@ -28,7 +28,7 @@ def train(out, program=MF, **options):
     run(program(rank=3), os.path.abspath("ratings.csv"), None, options)
 
 
-class Ending(MF):
+class EndsAtOnce(MF):
     """Ends after its first epoch."""
 
     def converged(self, metrics):
@@ -37,7 +37,7 @@ class Ending(MF):
 
 @pytest.mark.parametrize("every", ["50", "1000s"])
 def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
-    train("over", Ending, checkpoint_every=every)
+    train("over", EndsAtOnce, checkpoint_every=every)
     before, records = model("over"), read_metrics("over")
     assert len(records) == 1
     resume("over")
@@ -47,21 +47,21 @@ def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
 def test_an_interrupt_while_the_model_is_written_does_not_lose_it(monkeypatch):
     write = RunFolder.write_model
 
-    def interrupted(self, *given):
+    def interrupt_writing(self, *given):
         signal.raise_signal(signal.SIGINT)
         write(self, *given)
 
     train("whole")
-    monkeypatch.setattr(RunFolder, "write_model", interrupted)
+    monkeypatch.setattr(RunFolder, "write_model", interrupt_writing)
     train("part")
     assert model("part") == model("whole") and read_run("part").results["epochs"] == 6
 
 
 def test_who_interrupts_the_report_is_told_where_the_model_is(monkeypatch):
-    def interrupted(*_):
+    def interrupt_report(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("tux.runs.finish._tables", interrupted)
+    monkeypatch.setattr("tux.runs.finish._tables", interrupt_report)
     with pytest.raises(Interrupted, match="in the report; the model is in part"):
         train("part")
     assert Path("part/model").is_dir() and read_run("part").results["epochs"] == 6

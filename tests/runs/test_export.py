@@ -273,17 +273,17 @@ def test_a_picture_of_vectors(vectors, capsys, monkeypatch):
 
 
 def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
-    def refused(flags, code, *words):
+    def assert_refused(flags, code, *words):
         assert main(f"export out --format picture {flags}".split()) == code
         said = capsys.readouterr().err
         assert all(word in said for word in words) and "Traceback" not in said
 
-    refused("--out a.npz", 2, "no kind of picture", ".png, .svg or .pdf")
-    refused("--out labels.txt", 2, "exists")
+    assert_refused("--out a.npz", 2, "no kind of picture", ".png, .svg or .pdf")
+    assert_refused("--out labels.txt", 2, "exists")
     assert main("export out --format picture --out a.gif".split()) == 2
-    refused("--out a.png --labels none.txt", 3, "none.txt")
+    assert_refused("--out a.png --labels none.txt", 3, "none.txt")
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
-    refused("--out a.png", 2, "matplotlib", "tux[plot]")
+    assert_refused("--out a.png", 2, "matplotlib", "tux[plot]")
     assert not list(vectors.glob("a.*"))
 
 

@@ -16,8 +16,8 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, DiskError, UsageError
 from tux.cli.info import info
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.runs.folder import RunFolder, fill, finite, read_metrics, read_run
+from tux.graph.local import LocalGraph
+from tux.runs.folder import RunFolder, drop_nonfinite, fill, read_metrics, read_run
 from tux.runs.model_files import read_ids
 from tux.runs.options import RunOptions
 from tux.runs.predict import predict, writer
@@ -27,7 +27,7 @@ USERS = ["ann", "bob", "cid", "dot", "eve"]
 
 
 @pytest.fixture
-def trained(tmp_path):
+def train_small_model(tmp_path):
     """Train a small model on 5 users (strings) and 4 items (integers), in a folder."""
     rows = [
         (user, item, (i * k) % 5 + 1)
@@ -46,8 +46,8 @@ def trained(tmp_path):
     return tmp_path / "out", result
 
 
-def test_files_of_a_run(trained):
-    folder, result = trained
+def test_files_of_a_run(train_small_model):
+    folder, result = train_small_model
     files = ["B2SUMS", "metrics.jsonl", "model", "run.json", "timeline.jsonl"]
     assert sorted(os.listdir(folder)) == files
     assert sorted(os.listdir(folder / "model")) == ["item.parquet", "tau.parquet", "user.parquet"]
@@ -75,8 +75,8 @@ def test_files_of_a_run(trained):
     assert noted["results"]["epochs"] == noted["results"]["model_epoch"] == 3
 
 
-def test_model_has_ids_as_given_and_rows_by_dense_index(trained):
-    folder, result = trained
+def test_model_has_ids_as_given_and_rows_by_dense_index(train_small_model):
+    folder, result = train_small_model
     table = read_parquet(folder / "model" / "user.parquet")
     assert list(table) == ["id", "f", "G", "norm"]
     assert table["id"].tolist() == USERS and table["f"].shape == (5, 6)
@@ -89,8 +89,8 @@ def test_model_has_ids_as_given_and_rows_by_dense_index(trained):
     assert tau["mean"].shape == (1,) and "sse" not in tau
 
 
-def test_prediction_is_the_product_of_the_factors(trained, tmp_path):
-    folder, _ = trained
+def test_prediction_is_the_product_of_the_factors(train_small_model, tmp_path):
+    folder, _ = train_small_model
     (tmp_path / "pairs.csv").write_text("bob,40\neve,10\nbob,40\nann,77\nzoe,10\n")
     warnings = []
     found = predict(folder, tmp_path / "pairs.csv", warn=warnings.append)
@@ -141,10 +141,10 @@ def test_prediction_with_kernels_is_the_same(tmp_path):
             assert score == pytest.approx(float(p[rows[0]] @ q[rows[1]]), rel=1e-5, abs=1e-6)
 
 
-def test_predictions_on_the_command_line(trained, tmp_path, capsys):
+def test_predictions_on_the_command_line(train_small_model, tmp_path, capsys):
     from tux.cli.main import main
 
-    folder, _ = trained
+    folder, _ = train_small_model
     (tmp_path / "pairs.csv").write_text("item,user\n10,bob\n20,nobody\n")
     assert main(["predict", str(folder), "--pairs", str(tmp_path / "pairs.csv")]) == 0
     out, err = capsys.readouterr()
@@ -188,8 +188,8 @@ def test_predictions_on_the_command_line(trained, tmp_path, capsys):
     )
 
 
-def test_a_changed_source_is_told_and_a_changed_field_refused(trained, tmp_path):
-    folder, _ = trained
+def test_a_changed_source_is_told_and_a_changed_field_refused(train_small_model, tmp_path):
+    folder, _ = train_small_model
     (tmp_path / "pairs.csv").write_text("bob,10\n")
     text = (folder / "run.json").read_text()
     (folder / "run.json").write_text(text.replace(json.loads(text)["app"]["digest"], "0" * 32))
@@ -204,7 +204,7 @@ def test_a_changed_source_is_told_and_a_changed_field_refused(trained, tmp_path)
         predict(folder, tmp_path / "pairs.csv")
 
 
-def rewritten(folder, old, new):
+def replace_text(folder, old, new):
     """Replace one text by another in `run.json`."""
     text = (folder / "run.json").read_text()
     assert old in text
@@ -214,15 +214,15 @@ def rewritten(folder, old, new):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda folder: rewritten(folder, '"epochs": 3,\n    "seconds"', '"seconds"'),
-        lambda folder: rewritten(folder, '"load": ', '"load": "x", "more": '),
-        lambda folder: rewritten(folder, '"seconds": ', f'"score": 1{"0" * 400},\n"seconds": '),
+        lambda folder: replace_text(folder, '"epochs": 3,\n    "seconds"', '"seconds"'),
+        lambda folder: replace_text(folder, '"load": ', '"load": "x", "more": '),
+        lambda folder: replace_text(folder, '"seconds": ', f'"score": 1{"0" * 400},\n"seconds": '),
         lambda folder: (folder / "metrics.jsonl").write_bytes(b'{"epoch": "\xff"}\n'),
         lambda folder: (folder / "metrics.jsonl").write_text('{"epoch": 1}\n'),
     ],
 )
-def test_a_damaged_record_of_a_run_is_told(trained, damage):
-    folder, _ = trained
+def test_a_damaged_record_of_a_run_is_told(train_small_model, damage):
+    folder, _ = train_small_model
     damage(folder)
     with pytest.raises(DataError, match="not what a run writes"):
         os.remove(folder / "B2SUMS")
@@ -236,7 +236,7 @@ def test_a_damaged_record_of_a_run_is_told(trained, damage):
         (lambda folder: (folder / "run.json").write_text("{"), "not what a run writes"),
         (lambda folder: (folder / "run.json").write_text("[]"), "not what a run writes"),
         (
-            lambda folder: rewritten(
+            lambda folder: replace_text(
                 folder, '"rank": 6', '"rank": ' + 100_000 * "[" + 100_000 * "]"
             ),
             "not what a run writes",
@@ -257,8 +257,8 @@ def test_a_damaged_record_of_a_run_is_told(trained, damage):
         ),
     ],
 )
-def test_damaged_folders(trained, tmp_path, damage, what):
-    folder, _ = trained
+def test_damaged_folders(train_small_model, tmp_path, damage, what):
+    folder, _ = train_small_model
     (tmp_path / "pairs.csv").write_text("bob,10\n")
     damage(folder)
     with pytest.raises(DataError, match=what):
@@ -275,7 +275,8 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
 
     edges = EdgeData.of(("page", "page"), ["x", "y", "z"], ["y", "z", "x"], {})
     worker, again = (
-        Worker(Shapes(), Graph.whole(Shapes(), edges, None, seed), jit=False) for seed in (1, 2)
+        Worker(Shapes(), LocalGraph.whole(Shapes(), edges, None, seed), jit=False)
+        for seed in (1, 2)
     )
     rng = np.random.default_rng(0)
     for table in worker.tables.values():
@@ -298,7 +299,7 @@ def test_fields_of_any_shape_and_kind_come_back(tmp_path):
 
 
 def test_no_nan_in_json():
-    assert finite({"a": math.nan, "b": [1, {"c": math.inf, "d": 2}], "e": "x"}) == {
+    assert drop_nonfinite({"a": math.nan, "b": [1, {"c": math.inf, "d": 2}], "e": "x"}) == {
         "b": [1, {"d": 2}],
         "e": "x",
     }
@@ -325,8 +326,8 @@ def test_folders_that_cannot_be(tmp_path):
             write(tmp_path / "file")
 
 
-def test_a_model_that_cannot_be_written_leaves_nothing(trained, tmp_path):
-    _, result = trained
+def test_a_model_that_cannot_be_written_leaves_nothing(train_small_model, tmp_path):
+    _, result = train_small_model
     with RunFolder(tmp_path / "other") as folder:
         (tmp_path / "other" / "model").write_text("in the way")
         with pytest.raises(DiskError, match="model cannot be written"):

@@ -12,10 +12,10 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.checksums import unseal
 from tux.base.errors import Refused, UsageError
-from tux.engine.shard import hashed
+from tux.engine.shard import hash_bytes
 from tux.runs.folder import read_run
 from tux.runs.options import RunOptions
-from tux.runs.predict import opened
+from tux.runs.predict import open_model
 from tux.runs.session import resume, run
 
 FORMER = {"learning_rate": "step", "batch_size": "batch"}
@@ -52,7 +52,7 @@ def aged(folder, names=FORMER):
         sealed = json.loads(path.read_text())
         sealed["manifest"]["parameters"] = old(sealed["manifest"]["parameters"])
         text = json.dumps(sealed["manifest"]).encode()
-        path.write_text(f'{{"version":1,"sum":"{hashed(text)}","manifest":{text.decode()}}}')
+        path.write_text(f'{{"version":1,"sum":"{hash_bytes(text)}","manifest":{text.decode()}}}')
 
 
 @pytest.mark.parametrize("workers", [None, 2])
@@ -101,7 +101,7 @@ def test_both_names_in_a_file_are_an_error(here):
         resume("before", epochs=3)
     assert error.value.where == "before/run.json"
     with pytest.raises(UsageError, match="are both given"):
-        opened("before")
+        open_model("before")
 
 
 def test_a_model_predicts_and_is_loaded(here):

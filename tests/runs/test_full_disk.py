@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.disk import writing
 from tux.base.errors import DiskError
-from tux.base.signals import Deferred
+from tux.base.signals import FirstSignal
 from tux.runs import folder as run_folder
 from tux.runs import full_disk
 from tux.runs.folder import RunFolder, read_metrics
@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def full(monkeypatch, times, number=errno.ENOSPC):
+def fill_disk(monkeypatch, times, number=errno.ENOSPC):
     """Let the disk refuse the model so often."""
     write, left = run_folder.write_columns, [times]
 
@@ -53,8 +53,8 @@ def train(out, watch=None):
 
 def test_it_is_tried_again_until_there_is_room(here, monkeypatch):
     train("whole")
-    full(monkeypatch, full_disk.TRIES)
-    told = Told()
+    fill_disk(monkeypatch, full_disk.TRIES)
+    told = RecordingSilent()
     train("out", told)
     [line] = [text for text in told.warnings if "No space left" in text]
     assert "free space there" in line and "Ctrl-C ends the waiting" in line
@@ -66,10 +66,10 @@ def test_it_is_tried_again_until_there_is_room(here, monkeypatch):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_the_model_is_kept_elsewhere(here, monkeypatch, place, number):
     result = train("whole")
-    full(monkeypatch, 99, number)
+    fill_disk(monkeypatch, 99, number)
     if place == "home":
         monkeypatch.setattr(tempfile, "tempdir", str(here / "ratings.csv"))
-    told = Told()
+    told = RecordingSilent()
     with pytest.raises(DiskError, match=os.strerror(number)) as caught:
         train("out", told)
     assert any("tried again" in text for text in told.warnings) == (number == errno.ENOSPC)
@@ -85,7 +85,7 @@ def test_the_model_is_kept_elsewhere(here, monkeypatch, place, number):
 
 def test_ctrl_c_ends_the_waiting(monkeypatch):
     monkeypatch.setattr(full_disk, "PAUSE", 3600)
-    asked, tries = Deferred(), []
+    asked, tries = FirstSignal(), []
 
     def write():
         tries.append(1)
@@ -94,7 +94,7 @@ def test_ctrl_c_ends_the_waiting(monkeypatch):
 
     monkeypatch.setattr(full_disk.time, "sleep", lambda seconds: setattr(asked, "moment", 0.0))
     with pytest.raises(DiskError):
-        full_disk.write_patiently(write, Told(), asked)
+        full_disk.write_patiently(write, RecordingSilent(), asked)
     assert len(tries) == 2
 
 

@@ -13,14 +13,14 @@ from tux.cli.main import main
 from tux.engine.timeline import KINDS, SPANS
 from tux.runs import figures, gantt_chart
 from tux.runs.folder import read_run
-from tux.runs.gantt import gantt
+from tux.runs.gantt import read_gantt
 from tux.runs.gantt_parts import STATES, parts_of
-from tux.runs.journal import FILE, Begins, Ends, Restarts
+from tux.runs.journal import FILE, BeginEntry, EndEntry, RestartEntry
 
 COMPUTE, APPLY, SEND, WAIT, SERVE = range(5)
 
 
-def told(at, seconds, main=(), sockets=(), worker=0, **spent):
+def make_sample(at, seconds, main=(), sockets=(), worker=0, **spent):
     """Return a sample that ends at `at`; spans are (kind, begin, end) in seconds since it began."""
 
     def numbers(spans):
@@ -37,7 +37,7 @@ def told(at, seconds, main=(), sockets=(), worker=0, **spent):
     return sample(at, worker, seconds=seconds, spent=spent, lanes=lanes)
 
 
-def of(entry, start=None):
+def intervals_of(entry, start=None):
     """Return the intervals of one sample: state, from and to since it began, rounded."""
     made = entry.sample
     begin = made.at - made.seconds
@@ -59,7 +59,9 @@ def folder_of(folder, *entries):
 
 
 def test_spans_are_intervals_and_the_rest_is_other():
-    assert of(told(50.0, 1.0, [(COMPUTE, 0.1, 0.4), (SEND, 0.4, 0.5), (WAIT, 0.6, 1.0)])) == [
+    assert intervals_of(
+        make_sample(50.0, 1.0, [(COMPUTE, 0.1, 0.4), (SEND, 0.4, 0.5), (WAIT, 0.6, 1.0)])
+    ) == [
         ("other", 0.0, 0.1),
         ("compute", 0.1, 0.4),
         ("send", 0.4, 0.5),
@@ -71,7 +73,7 @@ def test_spans_are_intervals_and_the_rest_is_other():
 def test_serving_shows_where_the_main_thread_does_nothing_else():
     main_ = [(COMPUTE, 0.0, 0.4), (WAIT, 0.4, 0.9), (SERVE, 0.5, 0.6)]
     serving = [(SERVE, 0.1, 0.2), (SERVE, 0.7, 0.8), (SERVE, 0.95, 1.0)]
-    assert of(told(50.0, 1.0, main_, serving)) == [
+    assert intervals_of(make_sample(50.0, 1.0, main_, serving)) == [
         ("compute", 0.0, 0.4),
         ("wait", 0.4, 0.5),
         ("serve", 0.5, 0.6),
@@ -84,8 +86,8 @@ def test_serving_shows_where_the_main_thread_does_nothing_else():
 
 
 def test_a_span_within_another_shows():
-    assert of(
-        told(50.0, 1.0, [(COMPUTE, 0.0, 1.0), (SEND, 0.25, 0.5)], compute=1.0, send=0.25)
+    assert intervals_of(
+        make_sample(50.0, 1.0, [(COMPUTE, 0.0, 1.0), (SEND, 0.25, 0.5)], compute=1.0, send=0.25)
     ) == [
         ("compute", 0.0, 0.25),
         ("send", 0.25, 0.5),
@@ -95,19 +97,19 @@ def test_a_span_within_another_shows():
 
 def test_of_time_whose_spans_are_lost_the_sums_are_left():
     kept = [(COMPUTE, 1 + k / SPANS, 1 + (k + 1) / SPANS) for k in range(SPANS)]
-    entry = told(50.0, 2.0, kept, compute=1.5, send=0.125, wait=0.25)
+    entry = make_sample(50.0, 2.0, kept, compute=1.5, send=0.125, wait=0.25)
     parts = parts_of(0, entry.sample, 48.0)
     head = parts.stop == 49.0
     by = dict(zip([STATES[s] for s in parts.state[head]], parts.seconds[head], strict=True))
     assert by == pytest.approx({"compute": 0.5, "send": 0.125, "wait": 0.25, "other": 0.125})
-    assert of(entry)[4:] == [("compute", 1.0, 2.0)]
+    assert intervals_of(entry)[4:] == [("compute", 1.0, 2.0)]
 
 
 def test_a_sample_without_spans_is_one_interval():
-    found = of(told(50.0, 2.0, compute=1.0, wait=0.75, serve=0.25))
+    found = intervals_of(make_sample(50.0, 2.0, compute=1.0, wait=0.75, serve=0.25))
     assert found == [(state, 0.0, 2.0) for state in ("compute", "wait", "serve")]
     # what is served beside the computing is no time of its own
-    parts = parts_of(0, told(50.0, 2.0, compute=1.5, wait=0.25, serve=1.0).sample, 48.0)
+    parts = parts_of(0, make_sample(50.0, 2.0, compute=1.5, wait=0.25, serve=1.0).sample, 48.0)
     assert parts.seconds.tolist() == pytest.approx([1.5, 0.25, 0.25])
 
 
@@ -121,7 +123,7 @@ def test_the_states_of_a_sample_fill_its_time(seed):
 
     main_, sockets = spans([COMPUTE, APPLY, SEND, WAIT], 2 * SPANS), spans([SERVE], 2 * SPANS)
     spent = {kind: float(rng.random()) for kind in KINDS} if seed % 2 else {}
-    entry = told(1.8e9 + float(rng.random()), 1.0, main_, sockets, **spent)
+    entry = make_sample(1.8e9 + float(rng.random()), 1.0, main_, sockets, **spent)
     start = entry.sample.at - 1.0
     parts = parts_of(3, entry.sample, start)
     assert (parts.seconds > 0).all() and (parts.worker == 3).all()
@@ -139,8 +141,8 @@ def test_the_states_of_a_sample_fill_its_time(seed):
 def test_the_workers_of_a_run(tmp_path):
     spans = [(COMPUTE, 0.1, 0.3), (WAIT, 0.3, 0.5)]
     turns = [(worker, turn) for turn in range(4) for worker in (1, 0)]
-    samples = [told(1001 + t / 2, 0.5, spans, [(SERVE, 0.2, 0.25)], w) for w, t in turns]
-    columns = gantt(folder_of(tmp_path / "run1", *samples)).arrays()
+    samples = [make_sample(1001 + t / 2, 0.5, spans, [(SERVE, 0.2, 0.25)], w) for w, t in turns]
+    columns = read_gantt(folder_of(tmp_path / "run1", *samples)).arrays()
     rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
     assert list(columns) == ["worker", "state", "from", "to", "exact"] and len(rows) == 24
     assert rows[:4] == [
@@ -158,15 +160,15 @@ def test_the_workers_of_a_run(tmp_path):
 def test_time_between_two_commands_is_left_out(tmp_path):
     folder = folder_of(
         tmp_path / "run1",
-        Begins(90.0, 1, "h"),
-        told(101.0, 1.0, compute=1.0),
-        Restarts(101.5, "worker 1 was killed", "checkpoint 1"),
-        told(103.0, 1.0, wait=1.0),
-        Ends(103.5, "interrupted"),
-        Begins(90_000.0, 2, "h"),
-        told(90_101.0, 1.0, send=1.0),
+        BeginEntry(90.0, 1, "h"),
+        make_sample(101.0, 1.0, compute=1.0),
+        RestartEntry(101.5, "worker 1 was killed", "checkpoint 1"),
+        make_sample(103.0, 1.0, wait=1.0),
+        EndEntry(103.5, "interrupted"),
+        BeginEntry(90_000.0, 2, "h"),
+        make_sample(90_101.0, 1.0, send=1.0),
     )
-    found = gantt(folder)
+    found = read_gantt(folder)
     assert (found.low, found.high, found.end) == pytest.approx((0, 4, 4))
     assert found.marks == pytest.approx([1.5, 3.0])
     columns = found.arrays()
@@ -177,30 +179,30 @@ def test_time_between_two_commands_is_left_out(tmp_path):
 def test_a_time_of_the_run(tmp_path):
     folder = folder_of(
         tmp_path / "run1",
-        told(102.0, 2.0, compute=1.0, wait=1.0),
-        told(103.0, 1.0, [(APPLY, 0.0, 1.0)]),
+        make_sample(102.0, 2.0, compute=1.0, wait=1.0),
+        make_sample(103.0, 1.0, [(APPLY, 0.0, 1.0)]),
     )
-    columns = gantt(folder, 1.0, 2.5).arrays()
+    columns = read_gantt(folder, 1.0, 2.5).arrays()
     assert columns["state"].tolist() == ["compute", "wait", "apply"]
     assert columns["from"].tolist() == [1.0, 1.5, 2.0] and columns["to"].tolist() == [1.5, 2, 2.5]
     assert columns["exact"].tolist() == [False, False, True]
-    assert gantt(folder, -5, 99).high == 3
+    assert read_gantt(folder, -5, 99).high == 3
     for low, high in ((3, 5), (2, 1), (None, 0)):
         with pytest.raises(UsageError, match="no worker") as caught:
-            gantt(folder, low, high)
+            read_gantt(folder, low, high)
         assert "between 0 and 3 seconds" in caught.value.do
 
 
 def test_lines_of_others_and_times_that_cannot_be_are_left_out(tmp_path):
     folder = write(tmp_path / "run1")
-    before = gantt(folder).arrays()
+    before = read_gantt(folder).arrays()
     wrong = sample(
         1003.0, 0, spent={}, lanes={"main": [9, 1, 1, 1, 0, 5], "thread 1": [0, 1, 1, 1]}
     )
     more = [sample(-5.0, 0), sample(1e300, 0), sample(2000.0, 0, seconds=-1.0), wrong]
     with open(folder / FILE, "ab") as file:
         file.write(b'[1]\n{"type":"new"}\n\xff\n' + b"".join(map(line, more)) + b'{"type":"wo')
-    found = gantt(folder).arrays()
+    found = read_gantt(folder).arrays()
     assert found["worker"][-1] == 1 and found["to"].max() <= 2.5
     assert [*found["state"]].count("compute") == [*before["state"]].count("compute")
 
@@ -209,11 +211,11 @@ def test_runs_without_records_say_so(tmp_path):
     folder = write(tmp_path / "run1")
     (folder / FILE).unlink()
     with pytest.raises(DataError, match="does not say what its workers did") as caught:
-        gantt(folder)
+        read_gantt(folder)
     assert FILE in caught.value.do
-    folder_of(folder, Begins(1.0, 1, "h"), told(5.0, 0.0))
+    folder_of(folder, BeginEntry(1.0, 1, "h"), make_sample(5.0, 0.0))
     with pytest.raises(DataError, match="no sample of a worker"):
-        gantt(folder)
+        read_gantt(folder)
 
 
 # ---- pictures
@@ -222,17 +224,19 @@ def test_runs_without_records_say_so(tmp_path):
 def hours(folder, workers, *, marks=()):
     """Return a run of some hours, of which only sums are known."""
     turns = [
-        told(1000.0 + 60 * turn, 60.0, worker=w, compute=40.0 - w, send=5.0, wait=10.0, serve=2.0)
+        make_sample(
+            1000.0 + 60 * turn, 60.0, worker=w, compute=40.0 - w, send=5.0, wait=10.0, serve=2.0
+        )
         for turn in range(1, 200)
         for w in range(workers)
     ]
-    return folder_of(folder, *turns, *(Restarts(at, "why", "checkpoint 1") for at in marks))
+    return folder_of(folder, *turns, *(RestartEntry(at, "why", "checkpoint 1") for at in marks))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 16, 40])
 def test_no_words_of_a_picture_overlap(tmp_path, workers):
     folder = hours(tmp_path / "run1", workers, marks=[5000.0])
-    made = gantt_chart.draw(gantt(folder), read_run(folder))
+    made = gantt_chart.draw(read_gantt(folder), read_run(folder))
     made.draw_without_rendering()
     (axes,) = made.axes
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -265,11 +269,11 @@ def test_no_words_of_a_picture_overlap(tmp_path, workers):
 def test_short_intervals_are_drawn_together(tmp_path):
     folder = folder_of(
         tmp_path / "run1",
-        told(101.0, 1.0, [(COMPUTE, 0.0, 0.5), (WAIT, 0.5, 0.75), (SEND, 0.75, 1.0)]),
-        told(105.0, 4.0, [(WAIT, 0.0, 4.0)]),
-        told(107.0, 1.0, [(APPLY, 0.0, 1.0)]),
+        make_sample(101.0, 1.0, [(COMPUTE, 0.0, 0.5), (WAIT, 0.5, 0.75), (SEND, 0.75, 1.0)]),
+        make_sample(105.0, 4.0, [(WAIT, 0.0, 4.0)]),
+        make_sample(107.0, 1.0, [(APPLY, 0.0, 1.0)]),
     )
-    parts = gantt(folder).parts
+    parts = read_gantt(folder).parts
     alone = gantt_chart.stacks(parts, 0.1)
     assert len(alone.start) == 5 and (alone.shares.max(axis=1) == 1).all()
     bars = gantt_chart.stacks(parts, 2.0)
@@ -283,8 +287,8 @@ def test_names_in_the_title_may_be_anything(tmp_path):
     folder = write(tmp_path / "run1")
     run = read_run(folder)
     run.app.name, run.data.path = "/a/b/ranks.py:Ranks", [f"/d/$x_{'y' * 99}$", "/d/b", "/d/c"]
-    gantt_chart.save(tmp_path / "a.png", gantt(folder), run)
-    (axes,) = gantt_chart.draw(gantt(folder), run).axes
+    gantt_chart.save(tmp_path / "a.png", read_gantt(folder), run)
+    (axes,) = gantt_chart.draw(read_gantt(folder), run).axes
     title = axes.get_title(loc="left")
     assert title.startswith("ranks.py:Ranks: $x_yyy") and title.endswith("…") and len(title) < 80
 
@@ -293,7 +297,7 @@ def test_names_in_the_title_may_be_anything(tmp_path):
 
 
 @pytest.fixture
-def trained(tmp_path, monkeypatch):
+def train_in_folder(tmp_path, monkeypatch):
     """Train on one worker, and return the folder of the run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings.csv").write_text(RATINGS)
@@ -301,16 +305,18 @@ def trained(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_files_of_a_run(trained, capsys):
+def test_the_files_of_a_run(train_in_folder, capsys):
     capsys.readouterr()
     for ending, head in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
         assert main(f"export out --format gantt --out a.{ending}".split()) == 0
-        assert (trained / f"a.{ending}").read_bytes().startswith(head)
+        assert (train_in_folder / f"a.{ending}").read_bytes().startswith(head)
     assert capsys.readouterr().out.startswith("a.png: 1 worker, ")
     assert main("export out --format gantt --out a.tsv".split()) == 0
     assert main("export out --format gantt --out a.json".split()) == 0
-    head, *rows = [each.split("\t") for each in (trained / "a.tsv").read_text().splitlines()]
-    columns = json.loads((trained / "a.json").read_text())
+    head, *rows = [
+        each.split("\t") for each in (train_in_folder / "a.tsv").read_text().splitlines()
+    ]
+    columns = json.loads((train_in_folder / "a.json").read_text())
     assert head == ["worker", "state", "from", "to", "exact"] == list(columns)
     assert [[str(cell) for cell in row[:4]] for row in rows] == [
         [str(cell) for cell in row]
@@ -320,28 +326,30 @@ def test_the_files_of_a_run(trained, capsys):
     assert {row[4] for row in rows} <= {"true", "false"} and {*columns["worker"]} == {0}
 
 
-def test_a_run_without_a_model_has_a_chart(trained):
-    shutil.rmtree(trained / "out" / "model")
+def test_a_run_without_a_model_has_a_chart(train_in_folder):
+    shutil.rmtree(train_in_folder / "out" / "model")
     assert main("export out --format gantt --out a.tsv".split()) == 0
 
 
-def test_mistakes_of_the_command(trained, capsys, monkeypatch):
-    def refused(words, code, *said):
+def test_mistakes_of_the_command(train_in_folder, capsys, monkeypatch):
+    def assert_refused(words, code, *said):
         assert main(f"export {words}".split()) == code
         err = capsys.readouterr().err
         assert all(word in err for word in said) and "Traceback" not in err
 
-    refused("out --format gant --out a.png", 2, "did you mean gantt?", "of its run: gantt")
-    refused("out --format gantt --out a.npz", 2, "a.npz does not say", ".tsv or .json")
-    refused("out --format gantt --out ratings.csv", 2, "ratings.csv exists")
-    refused("out --format gantt --out no/a.png", 2, "there is no folder no")
-    refused("none --format gantt --out a.png", 3, "no folder of a run")
-    refused("out --format gantt --out a.png --from 1e6", 2, "no worker of out did", "--to S")
-    refused("out --format gantt --out a.png --from x", 2, "a number is needed")
-    refused("out --format arrays --out a.npz --to 3", 2, "arrays has none", "--format gantt")
-    refused("out --format gantt --out a.png --labels r.csv", 2, "colour a picture, not gantt")
+    assert_refused("out --format gant --out a.png", 2, "did you mean gantt?", "of its run: gantt")
+    assert_refused("out --format gantt --out a.npz", 2, "a.npz does not say", ".tsv or .json")
+    assert_refused("out --format gantt --out ratings.csv", 2, "ratings.csv exists")
+    assert_refused("out --format gantt --out no/a.png", 2, "there is no folder no")
+    assert_refused("none --format gantt --out a.png", 3, "no folder of a run")
+    assert_refused("out --format gantt --out a.png --from 1e6", 2, "no worker of out did", "--to S")
+    assert_refused("out --format gantt --out a.png --from x", 2, "a number is needed")
+    assert_refused("out --format arrays --out a.npz --to 3", 2, "arrays has none", "--format gantt")
+    assert_refused(
+        "out --format gantt --out a.png --labels r.csv", 2, "colour a picture, not gantt"
+    )
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
-    refused("out --format gantt --out a.png", 2, "matplotlib", "tux[plot]")
-    (trained / "out" / FILE).unlink()
-    refused("out --format gantt --out a.tsv", 3, "does not say what its workers did", FILE)
-    assert not list(trained.glob("a.*"))
+    assert_refused("out --format gantt --out a.png", 2, "matplotlib", "tux[plot]")
+    (train_in_folder / "out" / FILE).unlink()
+    assert_refused("out --format gantt --out a.tsv", 3, "does not say what its workers did", FILE)
+    assert not list(train_in_folder.glob("a.*"))

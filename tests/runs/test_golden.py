@@ -15,7 +15,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.cli.main import main
 from tux.graph import store
-from tux.runs.checkpoints import newest
+from tux.runs.checkpoints import find_newest_checkpoint
 from tux.runs.folder import read_metrics, read_run
 from tux.runs.inputs import load
 
@@ -36,7 +36,7 @@ FORMATS = {
 
 
 @pytest.fixture
-def old(tmp_path, monkeypatch):
+def golden_copy(tmp_path, monkeypatch):
     """Return a copy of the folder, in which the test works: paths in it lead there, and models are
     read without a compiler.
     """
@@ -72,7 +72,7 @@ def columns(path):
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_info(old, tux, app):
+def test_info(golden_copy, tux, app):
     out, _ = tux(f"info {app}")
     found = dict(line.split("  ", 1) for line in out.splitlines())
     run = read_run(app)
@@ -82,7 +82,7 @@ def test_info(old, tux, app):
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_predictions_are_those_of_then(old, tux, app):
+def test_predictions_are_those_of_then(golden_copy, tux, app):
     """But for rounding; whether the app's source has changed is told."""
     tux(f"predict {app} {PREDICT[app]} --out now.csv")
     now, then = columns("now.csv"), columns(f"scores.{app}.csv")
@@ -98,7 +98,7 @@ def test_predictions_are_those_of_then(old, tux, app):
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_export(old, tux, app):
+def test_export(golden_copy, tux, app):
     for form in FORMATS[app]:
         path = f"{app}.{form}{'.txt' if form == 'word2vec' else '.npz'}"
         tux(f"export {app} --format {form} --out {path}")
@@ -108,7 +108,7 @@ def test_export(old, tux, app):
             assert (arrays[f"{kind}.id"] == kept["id"]).all()
 
 
-def test_a_partitioned_folder(old, tux):
+def test_a_partitioned_folder(golden_copy, tux):
     assert "2 parts by bicut" in tux("info parts")[0]
     inputs = load(MF(), "parts")
     assert inputs.sizes["edges"] == read_run("mf").sizes["edges"]
@@ -117,19 +117,19 @@ def test_a_partitioned_folder(old, tux):
 
 
 @pytest.mark.slow
-def test_a_partitioned_folder_can_be_trained_on(old, tux):
+def test_a_partitioned_folder_can_be_trained_on(golden_copy, tux):
     tux("run mf parts --rank 2 --epochs 1 --no-jit --out new")
     assert read_run("new").sizes["edges"] == read_run("mf").sizes["edges"]
 
 
-def test_checkpoints(old):
-    found = newest("checkpoints")
+def test_checkpoints(golden_copy):
+    found = find_newest_checkpoint("checkpoints")
     assert found.checkpoint.manifest.epoch == 3 and not found.left_out
     assert found.checkpoint.shard(0) is not None
 
 
 @pytest.mark.slow
-def test_a_checkpoint_is_gone_on_from_or_refused_by_name(old, tux, capsys):
+def test_a_checkpoint_is_gone_on_from_or_refused_by_name(golden_copy, tux, capsys):
     """Its states fit the source of the app that wrote them, and no other."""
     code = main("run --resume checkpoints --epochs 4".split())
     err = capsys.readouterr().err

@@ -10,13 +10,13 @@ from tux import Edge, Program, Vertex, mirror
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.engine.worker import Worker
-from tux.graph.layout import without_cutting
-from tux.graph.local import Graph
+from tux.graph.layout import move_to_group_ends
+from tux.graph.local import LocalGraph
 from tux.graph.orders import order_of
 from tux.graph.parts import cut
 from tux.graph.store import load, save
 from tux.partition import bicut
-from tux.runs.samples import several, with_groups
+from tux.runs.samples import add_groups, count_groups
 from tux.stages import Exchange, MiniBatch
 
 GROUP = np.array([3, 1, 1, 7, 3, 1, 0, 7, 7, 7, 5, 1])  # of 12 features
@@ -63,15 +63,15 @@ def test_groups_and_their_members_are_in_random_order():
 def test_the_order_is_that_of_any_number_of_workers(tmp_path):
     """Also with held-out edges, which say nothing of groups, and from a folder."""
     held = EdgeData.of(("sample", "feature"), [0, 99], [99, 1], {}, against=edges().ids)
-    whole = Graph.whole(Visits(), edges(), held, 3).vertices["feature"]
+    whole = LocalGraph.whole(Visits(), edges(), held, 3).vertices["feature"]
     parts = cut(edges(), held, (SAMPLE % 2).astype(np.int16), 2, 3)
     save(tmp_path, parts, ("sample", "feature"))
     for part in [*parts, load(tmp_path, 1)]:
-        graph = Graph.of(Visits(), part)
+        graph = LocalGraph.of(Visits(), part)
         assert (graph.vertices["feature"].part.order == whole.order).all()
         assert (
             graph.groups("feature").tolist()
-            == Graph.whole(Visits(), edges(), held, 3).groups("feature").tolist()
+            == LocalGraph.whole(Visits(), edges(), held, 3).groups("feature").tolist()
         )
     assert whole.order[-1] == 12 and runs(GROUP[whole.order[:12]]) == 5
 
@@ -120,14 +120,14 @@ def test_vertices_without_a_group_of_several_are_blocks_by_themselves():
 
 def test_a_cut_within_a_group_moves_to_its_end():
     groups = np.array([0, 2, 3, 7, 8])
-    assert without_cutting(groups, np.array([0, 2, 4, 5, 6, 8])).tolist() == [0, 2, 7, 8]
-    assert without_cutting(groups, np.array([0, 1, 8])).tolist() == [0, 2, 8]
+    assert move_to_group_ends(groups, np.array([0, 2, 4, 5, 6, 8])).tolist() == [0, 2, 7, 8]
+    assert move_to_group_ends(groups, np.array([0, 1, 8])).tolist() == [0, 2, 8]
 
 
 def test_every_worker_has_the_same_blocks():
     parts = cut(edges(), None, bicut(SAMPLE, FEATURE, 3, 0, bipartite=True), 3, 0)
     workers = [
-        Worker(Visits(), Graph.of(Visits(), part), rank=rank, workers=3)
+        Worker(Visits(), LocalGraph.of(Visits(), part), rank=rank, workers=3)
         for rank, part in enumerate(parts)
     ]
     batches = [
@@ -158,7 +158,7 @@ IDS = {
 }
 
 
-def named(ids):
+def edges_of_features(ids):
     return EdgeData.of(("sample", "feature"), [0, 1, 2, 3], ids, {})
 
 
@@ -167,8 +167,8 @@ def read(path, ids):
     messages.
     """
     told = []
-    known = named(ids)
-    together = with_groups(known, "feature", path, told.append).vertex_fields["feature"]["together"]
+    known = edges_of_features(ids)
+    together = add_groups(known, "feature", path, told.append).vertex_fields["feature"]["together"]
     return dict(zip(known.ids["feature"].values.tolist(), together.tolist(), strict=True)), told
 
 
@@ -237,11 +237,11 @@ def test_bad_files_are_told(tmp_path, text, what, where):
 def test_bad_rows_may_be_skipped(tmp_path):
     (tmp_path / "groups.txt").write_text("5 a\n7 a\n11\n")
     told = []
-    made = with_groups(
-        named(IDS["numbers"]), "feature", tmp_path / "groups.txt", told.append, "skip"
+    made = add_groups(
+        edges_of_features(IDS["numbers"]), "feature", tmp_path / "groups.txt", told.append, "skip"
     )
     assert (
-        several(made, "feature") == 1
+        count_groups(made, "feature") == 1
         and len(told) == 1
         and "1 bad row of groups.txt" in told[0]
         and "groups.txt:3" in told[0]
@@ -249,6 +249,6 @@ def test_bad_rows_may_be_skipped(tmp_path):
 
 
 def test_groups_of_several():
-    assert several(edges(), "feature") == 3 and several(edges(), "sample") == 0 == several(
-        edges(None), "feature"
-    )
+    assert count_groups(edges(), "feature") == 3 and count_groups(
+        edges(), "sample"
+    ) == 0 == count_groups(edges(None), "feature")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total
 from tux.arrays.edges import EdgeData
@@ -25,7 +25,7 @@ def neighbours(src, topology):
     src.x = topology.bounds[src.id + 1] - topology.bounds[src.id]
 
 
-class Pages(Program):
+class TableReader(Program):
     """Reads a table that its input computes."""
 
     page = Vertex(x=shared("f8"))
@@ -39,7 +39,7 @@ class Pages(Program):
 def with_input(**methods):
     methods.setdefault("topology", lambda self, program: "directed")
     methods.setdefault("extra_tables", lambda self, program, topology: {"m": MATRIX.T})
-    return type("Pages", (Pages,), {"input": type("Own", (Graph,), methods)()})()
+    return type("TableReader", (TableReader,), {"input": type("Own", (Graph,), methods)()})()
 
 
 @pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
@@ -49,7 +49,7 @@ def test_a_transposed_table_is_read_as_it_looks(jit):
 
 
 def test_lists_of_neighbours_are_not_read_by_ids():
-    class Degrees(Pages):
+    class Degrees(TableReader):
         input = with_input().input
 
         def stages(self):
@@ -71,8 +71,11 @@ def test_lists_of_neighbours_are_not_read_by_ids():
         ({"hold_out": lambda self, program, edges: edges}, "an object of type EdgeData"),
         ({"hold_out": lambda self, program, edges: (edges, 3)}, "an object of type int second"),
         ({"specialise": lambda self, program, edges: None}, "None"),
-        ({"specialise": lambda self, program, edges: Pages}, "the class Pages"),
-        ({"specialise": lambda self, program, edges: Rated()}, "a Rated, whose edge type differs"),
+        ({"specialise": lambda self, program, edges: TableReader}, "the class Pages"),
+        (
+            {"specialise": lambda self, program, edges: HeldOutSum()},
+            "a Rated, whose edge type differs",
+        ),
     ],
 )
 def test_what_an_input_may_not_return(methods, message):
@@ -87,7 +90,7 @@ def test_what_an_input_may_not_return(methods, message):
 def with_report(**methods):
     """Return the program with hooks of a report."""
     report = type("Own", (Report,), methods)()
-    return type("Pages", (Pages,), {"report": report, "input": with_input().input})()
+    return type("TableReader", (TableReader,), {"report": report, "input": with_input().input})()
 
 
 @pytest.mark.parametrize(
@@ -109,14 +112,14 @@ def test_what_a_report_may_not_return_does_not_lose_the_model(methods, what, tmp
         run(with_report(**methods), EDGES, options=RunOptions(out=tmp_path / "out", jit=False))
     assert f"Own.{hook}() must return " in caught.value.what and what in caught.value.what
     assert "test_hooks.py:" in caught.value.where and caught.value.do
-    assert read_ids(tmp_path / "out", Pages())["page"] == EDGES.ids["page"]
+    assert read_ids(tmp_path / "out", TableReader())["page"] == EDGES.ids["page"]
     assert read_run(tmp_path / "out").results["epochs"] == 1
 
 
 def test_the_numbers_of_a_judge(tmp_path):
     judge = type("Own", (Report,), {"judge": lambda self, program, model, truth: None})()
     train = EdgeData.of(("user", "item"), [0, 1], [0, 1], {"value": np.ones(2, np.float32)})
-    program = type("Judged", (Rated,), {"report": judge})()
+    program = type("Judged", (HeldOutSum,), {"report": judge})()
     with pytest.raises(ProgramError, match=r"Own\.judge\(\) must return numbers by name, not None"):
         run(program, train, train, options=RunOptions(jit=False))
 
@@ -131,14 +134,14 @@ def test_the_numbers_of_a_judge(tmp_path):
     ],
 )
 def test_exports_are_checked_before_training(exports, what):
-    told = Told()
+    told = RecordingSilent()
     with pytest.raises(ProgramError) as caught:
         run(with_report(exports=exports), EDGES, watch=told)
     assert what in caught.value.what and "test_hooks.py:" in caught.value.where
     assert not told.phases
 
 
-class Longer(Pages):
+class Longer(TableReader):
     """The program that `specialise` names."""
 
     epochs = 3
@@ -153,9 +156,9 @@ def test_another_program_counts_with_its_own_epochs_and_names():
 
 
 def test_a_monitored_metric_that_is_never_set_is_told(tmp_path):
-    program = type("Unset", (Rated,), {"monitor": "best", "tau": BEST})()
+    program = type("Unset", (HeldOutSum,), {"monitor": "best", "tau": BEST})()
     train = EdgeData.of(("user", "item"), [0, 1], [0, 1], {"value": np.ones(2, np.float32)})
-    told = Told()
+    told = RecordingSilent()
     run(program, train, train, options=RunOptions(jit=False, epochs=2), watch=told)
     (warning,) = told.warnings
     assert "best, which Unset monitors, has no value after the first evaluation" in warning
@@ -164,7 +167,7 @@ def test_a_monitored_metric_that_is_never_set_is_told(tmp_path):
 BEST = Context(sum=total(), test_sum=metric(), best=metric())
 
 
-class Rated(Program):
+class HeldOutSum(Program):
     """Adds up the values of held-out edges."""
 
     user = Vertex()
@@ -200,7 +203,7 @@ def test_held_out_values_of_any_stride(column):
     test = EdgeData.of(
         ("user", "item"), users, items, {"value": column(ratings)}, against=train.ids
     )
-    result = run(Rated(), train, test)
+    result = run(HeldOutSum(), train, test)
     assert result.records[-1]["test_sum"] == ratings[:, 2].sum()
 
 

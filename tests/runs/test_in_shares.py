@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.same_loads import begun, both, without_processes
+from support.machines.same_loads import begin_run, load_both_ways, without_processes
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
-from tux.loading.plan import Plan
+from tux.loading.plan import LoadingPlan
 from tux.program.sources import find
-from tux.runs.in_shares import shared_out
+from tux.runs.in_shares import loading_job
 from tux.runs.options import RunOptions
 
 RNG = np.random.default_rng(8)
@@ -46,7 +46,7 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("test", [None, "held.csv"])
 def test_parts_of_two_types(here, workers, partitioner, test):
     options = RunOptions(partitioner=partitioner, seed=3, workers=workers)
-    found = both(here, MF(rank=2), "ratings.csv", options, test)
+    found = load_both_ways(here, MF(rank=2), "ratings.csv", options, test)
     assert found.record.sizes["edges"] == 400
     assert any("repeat" in text for text in found.warnings)
     if partitioner == "auto":
@@ -57,7 +57,7 @@ def test_parts_of_two_types(here, workers, partitioner, test):
 
 def test_held_out_edges_between_known_vertices(here):
     (here / "held.csv").write_text(HEADER + "u1,3,2\nu1,5,2\n")
-    both(here, MF(rank=2), "ratings.csv", RunOptions(workers=3), "held.csv")
+    load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3), "held.csv")
 
 
 @pytest.mark.parametrize("partitioner", ["bicut", "random", "dbh"])
@@ -65,7 +65,7 @@ def test_parts_of_one_type(here, partitioner):
     (here / "links.txt").write_text("".join(f"{u} {v}\n" for u, v, _ in ROWS))
     program = find(str(ROOT / "docs" / "pagerank.py")).program()
     options = RunOptions(workers=3, partitioner=partitioner, seed=1)
-    both(here, program, "links.txt", options)
+    load_both_ways(here, program, "links.txt", options)
 
 
 @pytest.mark.parametrize("partitioner", ["auto", "bicut", "random", "source"])
@@ -73,14 +73,14 @@ def test_edges_of_one_end_stay_together(here, partitioner):
     (here / "links.txt").write_text("".join(f"{u} {v}\n" for u, v, _ in ROWS))
     program = find(str(ROOT / "docs" / "examples" / "label_propagation.py")).program()
     options = RunOptions(workers=3, partitioner=partitioner)
-    both(here, program, "links.txt", options)
+    load_both_ways(here, program, "links.txt", options)
 
 
 def test_one_type_that_seems_to_be_two_is_told(here):
     text = "".join(f"{u},{v}\n" for u in range(1, 100) for v in range(1, 20))
     (here / "links.csv").write_text(text)
     program = find(str(ROOT / "docs" / "pagerank.py")).program()
-    found = both(here, program, "links.csv", RunOptions(workers=2))
+    found = load_both_ways(here, program, "links.csv", RunOptions(workers=2))
     assert any("sides count their ids" in text for text in found.warnings)
 
 
@@ -89,7 +89,7 @@ def test_one_type_that_seems_to_be_two_is_told(here):
 )
 def test_ids_of_several_kinds(here, first, last):
     (here / "ratings.csv").write_text(first + lines(ROWS, "") + last)
-    both(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
+    load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
 
 
 def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
@@ -100,7 +100,7 @@ def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
     (folder / "c.csv").write_text(HEADER)
     with gzip.open(folder / "d.csv.gz", "wt") as file:
         file.write(HEADER + lines(ROWS[300:]))
-    both(here, MF(rank=2), "ratings", RunOptions(workers=5), "held.csv")
+    load_both_ways(here, MF(rank=2), "ratings", RunOptions(workers=5), "held.csv")
 
 
 def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
@@ -109,20 +109,20 @@ def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
     folder.mkdir()
     (folder / "a.csv").write_text(HEADER + lines(ROWS[:300]))
     (folder / "b.csv").write_text(HEADER + lines(ROWS[300:]))
-    plan = Plan(("user", "item"), 2, 2, "dbh", bipartite=True)
+    plan = LoadingPlan(("user", "item"), 2, 2, "dbh", bipartite=True)
     what = "many", {"value": "<f4"}, None, 1, Format.TEXT
     total = sum(path.stat().st_size for path in folder.iterdir())
-    assert shared_out(plan, *what).size == total
+    assert loading_job(plan, *what).size == total
     (folder / "b.csv").unlink()
     with gzip.open(folder / "b.csv", "wt") as file:
         file.write(HEADER + lines(ROWS[300:]))
-    assert shared_out(plan, *what).size == 0
+    assert loading_job(plan, *what).size == 0
 
 
 def test_a_file_that_ends_within_a_line(here):
     text = HEADER + lines(ROWS)
     (here / "ratings.csv").write_text(text[:-1])
-    both(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
+    load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
 
 
 def test_parquet_and_lists_of_files(here):
@@ -132,14 +132,14 @@ def test_parquet_and_lists_of_files(here):
         table = {"userId": users, "movieId": columns[1], "when": columns[0], "rating": columns[2]}
         write_parquet(here / f"{at}.parquet", table)
     data = ["0.parquet", "1.parquet"]
-    found = both(here, MF(rank=2), data, RunOptions(workers=3), "held.csv")
+    found = load_both_ways(here, MF(rank=2), data, RunOptions(workers=3), "held.csv")
     assert any("item from movieId" in text for text in found.lines)
 
 
 def test_columns_that_are_named(here):
     (here / "wide.csv").write_text("".join(f"{r}\t{v}\tu{u}\tx\n" for u, v, r in ROWS))
     options = RunOptions(workers=2, columns="3,2,1")
-    both(here, MF(rank=2), "wide.csv", options)
+    load_both_ways(here, MF(rank=2), "wide.csv", options)
 
 
 @pytest.mark.parametrize("workers", [2, 5])
@@ -148,7 +148,7 @@ def test_bad_rows_are_skipped_and_counted(here, workers):
     order = RNG.permutation(len(rows))
     (here / "ratings.csv").write_text(HEADER + "".join(rows[at] + "\n" for at in order))
     options = RunOptions(workers=workers, on_bad_row="skip")
-    found = both(here, MF(rank=2), "ratings.csv", options)
+    found = load_both_ways(here, MF(rank=2), "ratings.csv", options)
     assert found.record.sizes["skipped"] == 3 and found.record.sizes["rows"] == 403
     assert "3 bad rows of ratings.csv skipped; the first is ratings.csv:" in found.warnings[0]
 
@@ -158,7 +158,7 @@ def faults(here, data, options, program=None):
     told = []
     for in_shares in (False, True):
         with pytest.raises((DataError, UsageError)) as caught:
-            begun(
+            begin_run(
                 here / f"parts-{in_shares}",
                 program or MF(rank=2),
                 data,
@@ -222,4 +222,4 @@ def test_held_out_edges_in_memory(here):
     train = EdgeData.of(("user", "item"), users, items, {"value": values.astype("f4")})
     given = users[:4], np.array([1, 2, 3, 99]), {"value": np.ones(4, "f4")}
     test = EdgeData.of(("user", "item"), *given, against=train.ids)
-    both(here, MF(rank=2), "ratings.csv", RunOptions(workers=2), test)
+    load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=2), test)

@@ -2,7 +2,7 @@
 
 import json
 
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.cli.main import main
@@ -12,7 +12,7 @@ RECORD = {"epoch": 1, "seconds": 0.5, "train_rmse": 1.25, "test_rmse": float("na
 
 
 def test_what_is_written_is_told_again():
-    lines, watch = [], Told()
+    lines, watch = [], RecordingSilent()
     writes = JsonLines(lines.append)
     writes.phase("load")
     writes.share(0.5)
@@ -32,7 +32,7 @@ def test_what_is_written_is_told_again():
 
 
 def test_what_a_program_prints_itself_is_a_line():
-    watch, lines = Told(), []
+    watch, lines = RecordingSilent(), []
     printed = [
         "5",
         "[]",

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.machines.run_folders import untimed
-from support.machines.watchers import Told
+from support.machines.run_folders import drop_times
+from support.machines.watchers import RecordingSilent
 from support.programs.programs import random_pairs
 
 from tux.apps.deepwalk import walks
@@ -17,7 +17,7 @@ from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, Refused
 from tux.engine import segments, spool
 from tux.runs import checkpoints
-from tux.runs.checkpoints import Checkpoint, newest
+from tux.runs.checkpoints import Checkpoint, find_newest_checkpoint
 from tux.runs.folder import read_metrics
 from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
@@ -73,7 +73,7 @@ def as_stopped(whole, out, number):
 
 def is_like(out, whole):
     assert Path(out, "walks.txt").read_bytes() == Path(whole, "walks.txt").read_bytes()
-    assert untimed(read_metrics(out)) == untimed(read_metrics(whole))
+    assert drop_times(read_metrics(out)) == drop_times(read_metrics(whole))
 
 
 def files(out):
@@ -88,7 +88,7 @@ def test_from_any_mark_a_run_ends_with_the_same_file(here, links):
     assert len(numbers("kept")) > 3 * EPOCHS
     for number in numbers("kept"):
         as_stopped("kept", number, number)
-        named = segments.of_shard(checkpoint("kept", number).shard(0))
+        named = segments.segments_of_shard(checkpoint("kept", number).shard(0))
         before = {each.name: total for each in named}
         nobodys = Path(number, "checkpoints", "lists", "0000-0123456789abcdef")
         nobodys.write_bytes(b"of no checkpoint")
@@ -108,7 +108,7 @@ def test_more_epochs_write_more_lists(here, links):
     is_like("part", "whole")
 
 
-def damaged(path, at):
+def damage_byte(path, at):
     content = bytearray(path.read_bytes())
     content[at] ^= 4
     path.write_bytes(content)
@@ -119,15 +119,16 @@ def test_a_checkpoint_whose_lists_are_damaged_is_left_out(here, links):
     older, newer = numbers("whole")[1:3]
     (name,) = files("whole")
     size = [
-        segments.of_shard(checkpoint("whole", each).shard(0))[-1].size for each in (older, newer)
+        segments.segments_of_shard(checkpoint("whole", each).shard(0))[-1].size
+        for each in (older, newer)
     ]
     assert size[0] < size[1]
     as_stopped("whole", "part", newer)
     path = Path("part", "checkpoints", "lists", name)
-    damaged(path, size[1] + 1)  # behind both
-    assert newest("part").checkpoint.path.name == newer
-    damaged(path, size[1] - 1)
-    told = Told()
+    damage_byte(path, size[1] + 1)  # behind both
+    assert find_newest_checkpoint("part").checkpoint.path.name == newer
+    damage_byte(path, size[1] - 1)
+    told = RecordingSilent()
     resume("part", watch=told)
     is_like("part", "whole")
     assert f"{newer} is damaged and left out: {name} of a checkpoint is" in told.warnings[0]
@@ -155,9 +156,9 @@ def test_other_workers_are_refused(here, links):
 
 def test_a_full_disk_ends_the_run_which_goes_on_later(here, links, monkeypatch):
     train(links, "whole", every="1")
-    whole, opened = segments.created, []
+    whole, opened = segments.create_file, []
 
-    def created(path):
+    def create_on_full_disk(path):
         opened.append(path)
         file = whole(path)
         if len(opened) > 1:
@@ -165,13 +166,13 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(here, links, monkeypatch):
             return open("/dev/full", "wb", buffering=0)
         return file
 
-    monkeypatch.setattr(spool, "created", created)
+    monkeypatch.setattr(spool, "create_file", create_on_full_disk)
     train(links, "part", every="1", epochs=1)
     with pytest.raises(
         DiskError, match="file of lists in .* cannot be written: No space"
     ) as caught:
         resume("part", epochs=EPOCHS)
     assert caught.value.exit_code == 6 and "tux run --resume part" in caught.value.do
-    monkeypatch.setattr(spool, "created", whole)
+    monkeypatch.setattr(spool, "create_file", whole)
     resume("part", epochs=EPOCHS)
     is_like("part", "whole")

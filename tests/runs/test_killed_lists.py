@@ -60,7 +60,7 @@ def ends(running):
     return code
 
 
-def keeps(running, out, more=2):
+def wait_for_checkpoints(running, out, more=2):
     """Wait until it has written so many more checkpoints."""
 
     def newest():
@@ -78,7 +78,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_walks(start, whole, tmp_path,
     out = tmp_path / "out"
     running = start("--workers", workers, *EVERY, "--out", out)
     for _ in range(2):
-        keeps(running, out)
+        wait_for_checkpoints(running, out)
         os.kill(running.process.pid, signal.SIGKILL)
         # its workers may still write when the next command begins
         running = start("--resume", out)
@@ -93,7 +93,7 @@ def test_a_run_that_loses_a_worker_goes_on_to_the_same_walks(start, whole, tmp_p
     out = tmp_path / "out"
     running = start("--workers", 2, *EVERY, "--out", out)
     for rank in (0, 1):
-        keeps(running, out)
+        wait_for_checkpoints(running, out)
         lost = len(read_run(out).incarnations)
         os.kill(running.workers()[rank], signal.SIGKILL)
         assert running.until(lambda lost=lost: len(read_run(out).incarnations) > lost, HARD)
@@ -113,7 +113,7 @@ def test_two_machines_go_on_to_the_same_walks(start, whole, place, tmp_path, vic
 
     out = tmp_path / "out"
     running = [machine(0, *EVERY, "--out", out), machine(1, *EVERY)]
-    keeps(running[0], out)
+    wait_for_checkpoints(running[0], out)
     if victim == "all":
         for each in running:
             os.kill(each.process.pid, signal.SIGKILL)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from support.machines.children import running
 from support.machines.members import until
-from support.machines.run_folders import model, untimed
-from support.machines.watchers import Told
+from support.machines.run_folders import drop_times, model
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -32,7 +32,7 @@ def loaders():
     return running("tux.runs.loader_process")
 
 
-class Striking(Told):
+class Striking(RecordingSilent):
     """Sends a signal to loader 1, or to this process, when loaders have begun; `times` times."""
 
     def __init__(self, number, *, times=1, to_me=False):
@@ -75,7 +75,7 @@ def is_the_same(out, whole):
     whole.
     """
     assert model(out) == model(whole)
-    assert untimed(read_metrics(out)) == untimed(read_metrics(whole))
+    assert drop_times(read_metrics(out)) == drop_times(read_metrics(whole))
     one, other = read_run(out), read_run(whole)
     assert (one.data, one.test, one.sizes) == (other.data, other.test, other.sizes)
     assert (one.options | {"restarts": 0}) == (other.options | {"restarts": 0})
@@ -151,13 +151,13 @@ def test_a_run_goes_on_however_its_data_are_loaded(here, monkeypatch):
     resume("part", epochs=4, watch=watch)
     assert watch.struck
     assert model("part") == model("whole")
-    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics("part")) == drop_times(read_metrics("whole"))
 
 
 @pytest.mark.long
 def test_on_other_workers_a_run_loads_whole(here):
     train("two", epochs=1, checkpoint_every="1")
-    watch = Told()
+    watch = RecordingSilent()
     resume("two", epochs=2, workers=3, watch=watch)
     assert not any(name.startswith("load: ") for name in watch.phases)
     assert [each["epoch"] for each in read_metrics("two")] == [1, 2]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from support.machines.loaded import files, one_process
 from support.machines.same_loads import side_by_side_of
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
@@ -19,10 +19,10 @@ from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError, MustReadWhole, PeerLost, UsageError
 from tux.cluster.place import Place
 from tux.io.detect import Format
-from tux.io.input_files import listed
-from tux.loading.plan import Plan
+from tux.io.input_files import list_files
+from tux.loading.plan import LoadingPlan
 from tux.runs import in_shares, loading
-from tux.runs.in_shares import InShares, shared_out
+from tux.runs.in_shares import ShareLoading, loading_job
 from tux.runs.loading_together import traits_of
 from tux.runs.machine_share import KEY, MachineShare, share_of
 from tux.runs.options import RunOptions
@@ -70,17 +70,19 @@ def test_a_note_that_is_damaged(note):
         share_of("a.parquet")
 
 
-def found(path, at, program=None, **options):
-    plan = RunOptions(place=at, **options).of(program or MF())
-    return InShares(plan, lambda: None, Told()).found(program or MF(), path, has_test=False)
+def find_share(path, at, program=None, **options):
+    plan = RunOptions(place=at, **options).plan_for(program or MF())
+    return ShareLoading(plan, lambda: None, RecordingSilent()).file_facts(
+        program or MF(), path, has_test=False
+    )
 
 
 def test_only_its_machine_may_read_it():
     path = write("a.parquet", share=MachineShare(1, 2))
-    assert found(path, place(1)).share == (1, 2), "however small it is"
+    assert find_share(path, place(1)).share == (1, 2), "however small it is"
     for at in (None, place(0), place(1, 3)):
         with pytest.raises(UsageError, match="has only the rows of machine 1 of 2, and this is"):
-            found(path, at)
+            find_share(path, at)
     with pytest.raises(UsageError, match="this is machine 0 of 1"):
         run(MF(rank=2), path, options=RunOptions(jit=False))
 
@@ -89,17 +91,17 @@ def test_it_is_refused_where_all_rows_are_needed():
     path = write("a.parquet", share=MachineShare(1, 2))
     for program, options in ((LDA(), {}), (MF(), {"partitioner": "hdrf"})):
         with pytest.raises(UsageError, match="only the rows of machine 1, and all are needed: "):
-            found(path, place(1), program, **options)
+            find_share(path, place(1), program, **options)
 
 
 def jobs(n, ends, partitioner="dbh"):
     """Return the job of each machine, whose rows begin where those of the one before end."""
-    plan, machines = Plan(TWO, n, n, partitioner, 4, bipartite=True), len(ends)
+    plan, machines = LoadingPlan(TWO, n, n, partitioner, 4, bipartite=True), len(ends)
     out = []
     for rank, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
         share = MachineShare(rank, machines)
         path = write(f"{rank}.parquet", begin, end, share)
-        out.append(shared_out(plan, path, {"rating": "<f4"}, None, 1, Format.PARQUET, share=share))
+        out.append(loading_job(plan, path, {"rating": "<f4"}, None, 1, Format.PARQUET, share=share))
     return out
 
 
@@ -115,7 +117,7 @@ def test_loaders_make_what_one_process_makes(here, monkeypatch, n, ends, partiti
         assert all(bool(job.pieces[at]) <= (at in own) for at in range(n))
         assert {piece.path for pieces in job.pieces for piece in pieces} == {f"{rank}.parquet"}
     one_each = [of_machines[at // each] for at in range(n)]
-    monkeypatch.setattr(loading, "_run", lambda graph, *_: side_by_side_of(graph, one_each))
+    monkeypatch.setattr(loading, "_run_loaders", lambda graph, *_: side_by_side_of(graph, one_each))
     (here / "dealt").mkdir()
     loading.make_parts(here / "dealt", of_machines[0])
     src, dst = np.array(COLUMNS["user"], np.dtypes.StringDType()), np.array(COLUMNS["item"])
@@ -125,29 +127,29 @@ def test_loaders_make_what_one_process_makes(here, monkeypatch, n, ends, partiti
 
 
 def test_machines_have_columns_in_common_and_no_sizes():
-    first, second = (traits_of(job, listed(job.data)) for job in jobs(2, (10, 100)))
+    first, second = (traits_of(job, list_files(job.data)) for job in jobs(2, (10, 100)))
     assert first == second
     name = "columns of the rows of each machine"
     assert first[name] == "user string, item int64, rating double"
     assert not any("size" in each or "file" in each for each in first)
-    whole = shared_out(
-        Plan(TWO, 2, 2, "dbh", 4, bipartite=True),
+    whole = loading_job(
+        LoadingPlan(TWO, 2, 2, "dbh", 4, bipartite=True),
         write("all.parquet"),
         {"rating": "<f4"},
         None,
         1,
         Format.PARQUET,
     )
-    assert name not in traits_of(whole, listed("all.parquet")), (
+    assert name not in traits_of(whole, list_files("all.parquet")), (
         "so one that reads a whole file does not fit"
     )
 
 
 def test_a_machine_that_comes_alone_cannot_read_all(here, monkeypatch):
-    def alone(*arguments, **more):
+    def raise_must_read_whole(*arguments, **more):
         raise MustReadWhole
 
-    monkeypatch.setattr(in_shares, "make_parts_together", alone)
+    monkeypatch.setattr(in_shares, "make_parts_together", raise_must_read_whole)
     path = write("a.parquet", share=MachineShare(1, 2))
     options = RunOptions(place=place(1), jit=False)
     with pytest.raises(PeerLost, match="this one has only its own rows"):

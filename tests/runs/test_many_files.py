@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import model
-from support.oracles.same_edges import alike
+from support.oracles.same_edges import check_same_edges
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -47,13 +47,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def trained(data, out, test="held.csv", **options):
+def train_mf(data, out, test="held.csv", **options):
     options = RunOptions(out=out, epochs=1, jit=False, checkpoint_every="1", **options)
     return run(MF(rank=3), data, test, options)
 
 
 def test_a_run_is_that_of_one_file(here):
-    trained("ratings.csv", "one")
+    train_mf("ratings.csv", "one")
     one = read_run("one")
     for data, test, recorded in (
         ("ratings", "held", str(here / "ratings")),
@@ -64,7 +64,7 @@ def test_a_run_is_that_of_one_file(here):
         ),
     ):
         out = f"many{len(list(here.iterdir()))}"
-        trained(data, out, test)
+        train_mf(data, out, test)
         many = read_run(out)
         assert model(out) == model("one")
         assert many.data.path == recorded
@@ -83,8 +83,8 @@ def test_what_is_recorded_can_be_found_again(here):
 
 
 def test_a_run_goes_on_if_the_files_are_the_same(here):
-    trained([Path("ratings/part-0"), "ratings/part-[12]"], "list", "held/*")
-    trained("ratings/part-*", "pattern")
+    train_mf([Path("ratings/part-0"), "ratings/part-[12]"], "list", "held/*")
+    train_mf("ratings/part-*", "pattern")
     resume("list", epochs=2)
     Path("ratings", "part-3").write_text("user,item,rating\nu1,1,1\n")
     with pytest.raises(Refused, match="the data changed") as error:
@@ -94,8 +94,8 @@ def test_a_run_goes_on_if_the_files_are_the_same(here):
 
 @pytest.mark.slow
 def test_a_run_of_several_workers_reads_them_too():
-    trained("ratings", "two", workers=2)
-    trained("ratings.csv", "one", workers=2)
+    train_mf("ratings", "two", workers=2)
+    train_mf("ratings.csv", "one", workers=2)
     assert model("two") == model("one")
 
 
@@ -116,7 +116,7 @@ def test_the_apps_read_many_files(app, lines):
     for at, line in enumerate(lines):
         Path("many", str(at)).write_text(line)
     one, many = (load(find(app).program(), data) for data in ("one", "many"))
-    alike(one.train, many.train)
+    check_same_edges(one.train, many.train)
     assert one.sizes == many.sizes
 
 
@@ -134,7 +134,7 @@ def test_points_are_read_from_one_file():
 
 
 def test_pairs_of_many_files_are_scored_in_their_order():
-    trained("ratings", "out")
+    train_mf("ratings", "out")
     Path("pairs").mkdir()
     Path("pairs.csv").write_text("user,item\nu1,3\nu5,8\nu2,2\n")
     Path("pairs", "1").write_text("user,item\nu1,3\n")

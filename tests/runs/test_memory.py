@@ -6,12 +6,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.runs import compare_cuts
 from tux.runs.compare_cuts import RESIDENT, TRACED, Peak
 
 
-@compiled
+@cached_njit
 def _ones(n):
     return np.ones(n).sum()
 

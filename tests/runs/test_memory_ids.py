@@ -8,12 +8,12 @@ import pytest
 from support.programs.held_data import (
     STRING,
     TIMES,
-    Linked,
-    Rated,
+    LinkedPages,
+    RatedPairs,
     arrow_pieces,
     arrow_table,
     duck,
-    loaded,
+    load_data,
     pandas_frame,
     plain,
     polars_frame,
@@ -23,7 +23,7 @@ from support.programs.held_data import (
 
 from tux import Edge, Program, Ratings, Vertex, data
 from tux.arrays.arrow import read_parquet
-from tux.arrays.given import as_given, as_held
+from tux.arrays.given import to_given_type, to_id_type
 from tux.program.sources import find
 from tux.runs.folder import read_run
 from tux.runs.model_files import read_ids
@@ -53,11 +53,13 @@ def test_ids_come_back_in_the_type_that_they_had(make, given):
     if make is polars_frame and given.dtype == TIMES.dtype:
         make = arrow_pieces  # polars has no seconds
     kind = "M8[D]" if given.dtype == "M8[D]" else given.dtype
-    train = loaded(Rated, make({"user": given, "item": [1, 2], "rating": [1.0, 2.0]}))[0].train
-    back = as_given(train.ids["user"].values, train.id_types.get("user", ""))
+    train = load_data(RatedPairs, make({"user": given, "item": [1, 2], "rating": [1.0, 2.0]}))[
+        0
+    ].train
+    back = to_given_type(train.ids["user"].values, train.id_types.get("user", ""))
     assert back.dtype == (STRING if given.dtype.kind == "O" else kind)
     assert sorted(back.tolist()) == sorted(given.tolist())
-    order = train.ids["user"].encode(as_held(given))  # as a user asks for vertices
+    order = train.ids["user"].encode(to_id_type(given))  # as a user asks for vertices
     assert order.tolist() == train.src.tolist()
 
 
@@ -65,7 +67,7 @@ def test_categories_and_dictionaries_are_their_values():
     pd = pytest.importorskip("pandas")
     given = {"user": pd.Categorical(["b", None, "a", "b"], ["a", "b", "never"])}
     given |= {"item": pd.Categorical([3, 1, 3, 3]), "rating": [1.0, 2.0, 3.0, 4.0]}
-    inputs, told = loaded(Rated, pd.DataFrame(given), on_bad_row="skip")
+    inputs, told = load_data(RatedPairs, pd.DataFrame(given), on_bad_row="skip")
     train = inputs.train
     assert rows(train) == [("a", 3, 3), ("b", 3, 1), ("b", 3, 4)]
     assert train.ids["user"].values.tolist() == ["a", "b"] and train.skipped == 1
@@ -73,27 +75,27 @@ def test_categories_and_dictionaries_are_their_values():
     pl = pytest.importorskip("polars")
     kinds = {"user": pl.Categorical, "item": pl.Enum(["q", "p", "o"]), "rating": pl.Float32}
     given = {"user": ["b", "a", "b"], "item": ["p", "q", "p"], "rating": [1.0, 2, 3]}
-    train = loaded(Rated, pl.DataFrame(given, kinds))[0].train
+    train = load_data(RatedPairs, pl.DataFrame(given, kinds))[0].train
     assert rows(train) == [("a", "q", 2), ("b", "p", 1), ("b", "p", 3)]
     assert train.ids["item"].values.tolist() == ["p", "q"]
     coded = pa.array(["x", "y", "x"]).dictionary_encode()
     table = pa.table({"user": coded, "item": [1, 2, 3], "rating": [1.0, 2, 3]})
-    assert loaded(Rated, table)[0].train.ids["user"].values.tolist() == ["x", "y"]
+    assert load_data(RatedPairs, table)[0].train.ids["user"].values.tolist() == ["x", "y"]
 
 
 def test_times_of_a_zone_come_back_in_utc():
     pd = pytest.importorskip("pandas")
     users = pd.to_datetime(["2024-05-01T10:00", "2024-01-01T00:00"]).tz_localize("Europe/Berlin")
     frame = pd.DataFrame({"user": users, "item": [1, 2], "rating": [1.0, 2.0]})
-    train = loaded(Rated, frame)[0].train
-    back = as_given(train.ids["user"].values, train.id_types["user"])
+    train = load_data(RatedPairs, frame)[0].train
+    back = to_given_type(train.ids["user"].values, train.id_types["user"])
     assert (back == np.array(["2023-12-31T23", "2024-05-01T08"], "M8[ns]")).all()
 
 
 def test_both_ends_of_one_type_share_the_type_of_their_ids():
     def kind(source, target):
         given = {"source": np.array(source), "target": np.array(target)}
-        return loaded(Linked, given)[0].train.id_types
+        return load_data(LinkedPages, given)[0].train.id_types
 
     assert kind(np.int32([1, 2]), np.int32([2, 3])) == {"page": "int32"}
     assert kind(np.int8([1, 2]), np.uint8([2, 3])) == {"page": "int16"}
@@ -114,12 +116,12 @@ def test_both_ends_of_one_type_share_the_type_of_their_ids():
     ],
 )
 def test_what_can_be_no_id_is_refused_by_name(users, words):
-    assert words in wrong(Rated, {"user": users, "item": [1, 2], "rating": [1.0, 2.0]})
+    assert words in wrong(RatedPairs, {"user": users, "item": [1, 2], "rating": [1.0, 2.0]})
 
 
 @pytest.mark.parametrize("make", [pandas_frame, polars_frame, arrow_table, duck, plain])
 def test_vertices_are_found_by_ids_of_any_type(make):
-    class Aged(Program):
+    class UsersWithAge(Program):
         user = Vertex(age=data("f4"))
         item = Vertex()
         bought = Edge("user", "item")
@@ -128,7 +130,7 @@ def test_vertices_are_found_by_ids_of_any_type(make):
     times = TIMES.astype("M8[ns]")
     given = make({"user": times, "item": np.array([1, 2])})
     table = make({"user": TIMES.astype("M8[us]"), "age": np.array([10.0, 20.0])})
-    train = loaded(Aged, given, vertices={"user": table})[0].train
+    train = load_data(UsersWithAge, given, vertices={"user": table})[0].train
     assert train.vertex_fields["user"]["age"].tolist() == [20, 10]
 
 

@@ -58,7 +58,9 @@ def test_every_option_is_checked():
 def test_lost_workers_are_started_again_where_there_are_checkpoints():
     kept = {"checkpoint_every": "5", "out": "out"}
     plans = [
-        RunOptions(restarts=each, **more).of(MF()) for more in (kept, {}) for each in (None, 0, 5)
+        RunOptions(restarts=each, **more).plan_for(MF())
+        for more in (kept, {})
+        for each in (None, 0, 5)
     ]
     assert [plan.restarts for plan in plans] == [3, 0, 5, 0, 0, 5]
     # what was left open stays open when the run goes on
@@ -88,32 +90,32 @@ def test_options_do_not_change():
 
 
 def test_what_is_left_to_the_program():
-    plan = RunOptions().of(MF())
+    plan = RunOptions().plan_for(MF())
     assert (plan.epochs, plan.workers, plan.partitioner) == (MF.epochs, 1, "bicut")
-    assert RunOptions(epochs=2, workers=3).of(MF()).record()["workers"] == 3
+    assert RunOptions(epochs=2, workers=3).plan_for(MF()).record()["workers"] == 3
     with pytest.raises(UsageError, match="DeepWalk monitors no metric"):
-        RunOptions(patience=1).of(DeepWalk())
+        RunOptions(patience=1).plan_for(DeepWalk())
 
 
 def test_a_record_makes_the_same_options():
     options = RunOptions(
         columns="1,2", vocab=Path("words.txt"), stop="-", epochs=2, slack=1, judge_repeats=3
     )
-    record = options.of(MF()).record()
+    record = options.plan_for(MF()).record()
     assert record["vocab"] == os.path.abspath("words.txt") and record["stop"] == "-"
     assert "form" not in record and record["columns"] == "1,2" and record["on_bad_row"] == "stop"
     assert record["judge_repeats"] == 3
-    assert RunOptions(**record).of(MF()).record() == record
+    assert RunOptions(**record).plan_for(MF()).record() == record
 
 
 def test_machine_0_alone_writes_checkpoints():
     first = Place(3, 0, "127.0.0.1", 29400, None)
-    assert RunOptions(place=first).of(MF()).record()["machines"] == 3
+    assert RunOptions(place=first).plan_for(MF()).record()["machines"] == 3
     with pytest.raises(UsageError, match="checkpoints are written below --out"):
         RunOptions(checkpoint_every="5", place=first)
     RunOptions(checkpoint_every="5", place=replace(first, rank=1))
 
 
 def test_how_files_are_read_is_named():
-    assert Reading().named() == {} and RunOptions(epochs=3).named() == {}
-    assert Reading(form="text", on_bad_row="skip").named() == {"form": "text"}
+    assert Reading().given_options() == {} and RunOptions(epochs=3).given_options() == {}
+    assert Reading(form="text", on_bad_row="skip").given_options() == {"form": "text"}

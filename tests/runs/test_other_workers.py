@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, master, metric, shared, total
@@ -17,7 +17,7 @@ from tux.base.background import Background
 from tux.base.errors import Refused, UsageError
 from tux.base.parallel import cores
 from tux.cli.main import main
-from tux.runs.checkpoints import newest
+from tux.runs.checkpoints import find_newest_checkpoint
 from tux.runs.folder import Incarnation, read_metrics, read_run, write_run
 from tux.runs.keeping import LocalMarks
 from tux.runs.options import RunOptions
@@ -52,7 +52,7 @@ def report(tau):
     tau.n = tau.all
 
 
-class Meetings(Program):
+class UserMeetings(Program):
     """Whole numbers, which do not depend on the workers."""
 
     user = Vertex(met=shared("f8"))
@@ -66,7 +66,7 @@ class Meetings(Program):
         return [batch, Apply("user"), GlobalSync(report)]
 
 
-class Rotated(Meetings):
+class RotatedMeetings(UserMeetings):
     """Workers are on different blocks at each clock."""
 
     order = "rotated"
@@ -79,8 +79,8 @@ def column(result, name, field):
 
 
 def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
-    whole = train("whole", Meetings(), epochs=6)
-    train("part", Meetings(), epochs=2)
+    whole = train("whole", UserMeetings(), epochs=6)
+    train("part", UserMeetings(), epochs=2)
     capsys.readouterr()
     assert main(["run", "--resume", "part", "--epochs", "4", "--workers", "2"]) == 0
     told = " ".join("".join(capsys.readouterr()).split())
@@ -90,7 +90,7 @@ def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
     assert noted.options["workers"] == 2
     assert noted.options["threads"] == max(1, cores() // 2)
     assert noted.incarnations == [Incarnation(2, 2, 0, "tux run --resume", 2)]
-    assert newest("part").checkpoint.manifest.workers == 2
+    assert find_newest_checkpoint("part").checkpoint.manifest.workers == 2
     result = resume("part", epochs=5)  # on as many as it had last
     assert read_run("part").options["workers"] == 2
     result = resume("part", epochs=6, workers=1, threads=1)
@@ -105,7 +105,7 @@ def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
 def test_as_many_workers_are_no_others(here):
     train("whole", MF(rank=3), epochs=4)
     train("part", MF(rank=3), epochs=2)
-    told = Told()
+    told = RecordingSilent()
     resume("part", epochs=4, workers=1, watch=told)
     assert "goes on from checkpoint 1, the end of epoch 2" in told.lines
     files = [sorted(Path(out, "model").iterdir()) for out in ("part", "whole")]
@@ -118,14 +118,14 @@ def stop_within(out, program, epoch, clocks):
     """
     passed = [0, 0]  # epochs, and clocks of the next one
 
-    def wanted(keeping, mark, ended):
+    def stop_at_clock(keeping, mark, ended):
         if passed == [epoch - 1, clocks]:
             raise SystemError("stopped")
         passed[:] = [ended, 0] if ended else [passed[0], passed[1] + 1]
         return bool(ended) or passed == [epoch - 1, clocks]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(LocalMarks, "wanted", wanted)
+        patched.setattr(LocalMarks, "keeps_state", stop_at_clock)
         # each checkpoint is written before training goes on, so that none is left out
         patched.setattr(Background, "start", lambda self, work: bool(work()))
         with pytest.raises(SystemError, match="stopped"):
@@ -134,9 +134,9 @@ def stop_within(out, program, epoch, clocks):
 
 @pytest.mark.slow
 def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
-    whole = train("whole", Meetings(), epochs=3)
-    stop_within("part", Meetings(), 1, 2)
-    told = Told()
+    whole = train("whole", UserMeetings(), epochs=3)
+    stop_within("part", UserMeetings(), 1, 2)
+    told = RecordingSilent()
     result = resume("part", workers=2, watch=told)
     assert any("clock 2 of epoch 1" in line for line in told.lines)
     for name, field in (("user", "met"), ("item", "met")):
@@ -144,7 +144,7 @@ def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
     assert [record["n"] for record in read_metrics("part")] == [70, 140, 210]
 
 
-def killed(*arguments, **named):
+def kill_run(*arguments, **named):
     raise SystemError("killed")
 
 
@@ -152,19 +152,19 @@ def test_a_run_that_is_to_end_before_its_checkpoint_goes_back_to_the_end_of_an_e
     here, monkeypatch
 ):
     """Else what is half done would be the model of the epoch before."""
-    whole = train("whole", Meetings(), epochs=2)
-    stop_within("part", Meetings(), 3, 2)
+    whole = train("whole", UserMeetings(), epochs=2)
+    stop_within("part", UserMeetings(), 3, 2)
     shutil.copytree("part", "two")
     shutil.copytree("part", "none")
-    told = Told()
+    told = RecordingSilent()
     result = resume("part", epochs=2, watch=told)
     assert any("within epoch 3, and the run is to end with epoch 2" in x for x in told.warnings)
     assert np.array_equal(column(result, "item", "most"), column(whole, "item", "most"))
     assert [record["n"] for record in read_metrics("part")] == [70, 140]
-    monkeypatch.setattr("tux.runs.session.start_workers", killed)
+    monkeypatch.setattr("tux.runs.session.start_workers", kill_run)
     with pytest.raises(SystemError, match="killed"):
         resume("two", epochs=2, workers=2)
-    kept = newest("two").checkpoint.manifest
+    kept = find_newest_checkpoint("two").checkpoint.manifest
     assert (kept.workers, kept.epoch, kept.turns) == (2, 2, 0)
     for each in sorted(Path("none", "checkpoints").glob("0*"))[:-1]:
         shutil.rmtree(each)
@@ -178,12 +178,12 @@ def test_a_recommended_partitioner_is_that_of_the_checkpoint(here, monkeypatch, 
     """A run that was killed before its first checkpoint on more workers goes on, whether or not
     run.json has these workers by then.
     """
-    train("part", Meetings(), epochs=2, partitioner="auto", workers=1)
+    train("part", UserMeetings(), epochs=2, partitioner="auto", workers=1)
     with monkeypatch.context() as patched:
-        patched.setattr("tux.runs.session.start_workers", killed)
+        patched.setattr("tux.runs.session.start_workers", kill_run)
         with pytest.raises(SystemError, match="killed"):
             resume("part", epochs=3, workers=2)
-    options = newest("part").checkpoint.manifest.options
+    options = find_newest_checkpoint("part").checkpoint.manifest.options
     assert options["partitioner"] == "aweto" and read_run("part").options["partitioner"] == "auto"
     if begun:  # in run.json, too
         record = read_run("part")
@@ -191,13 +191,13 @@ def test_a_recommended_partitioner_is_that_of_the_checkpoint(here, monkeypatch, 
         write_run(Path("part"), record)
     result = resume("part", epochs=4, workers=None if not begun else 1)
     assert read_run("part").options["partitioner"] == "aweto"
-    whole = train("whole", Meetings(), epochs=4)
+    whole = train("whole", UserMeetings(), epochs=4)
     assert np.array_equal(column(result, "item", "most"), column(whole, "item", "most"))
 
 
 def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, monkeypatch):
     """The newer one, of more workers, may be damaged."""
-    train("part", Meetings(), epochs=2, partitioner="auto", workers=1)
+    train("part", UserMeetings(), epochs=2, partitioner="auto", workers=1)
     record = read_run("part")
     record.options |= {"partitioner": "aweto", "workers": 2}
     write_run(Path("part"), record)
@@ -207,8 +207,8 @@ def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, mo
 
 @pytest.mark.slow
 def test_else_the_end_of_an_epoch_is_gone_back_to(here):
-    stop_within("part", Rotated(), 2, 3)
-    told = Told()
+    stop_within("part", RotatedMeetings(), 2, 3)
+    told = RecordingSilent()
     result = resume("part", workers=2, watch=told)
     assert any(
         "left out: the checkpoint is within epoch 2, whose clocks are others" in x
@@ -217,16 +217,16 @@ def test_else_the_end_of_an_epoch_is_gone_back_to(here):
     assert any("the end of epoch 1" in line for line in told.lines)
     assert column(result, "item", "met").sum() == 3 * 70
     assert "000002" not in {each.name for each in Path("part", "checkpoints").iterdir()}
-    assert newest("part").checkpoint.manifest.workers == 2
+    assert find_newest_checkpoint("part").checkpoint.manifest.workers == 2
 
 
 def test_the_checkpoint_before_stays_beside_the_one_for_the_new_workers(here):
-    class Stops(Told):
+    class Stops(RecordingSilent):
         def say(self, text):
             if text.startswith("goes on from"):
                 raise SystemError("stopped")
 
-    stop_within("part", Rotated(), 2, 3)
+    stop_within("part", RotatedMeetings(), 2, 3)
     with pytest.raises(SystemError, match="stopped"):
         resume("part", workers=2, watch=Stops())
     names = sorted(path.name for path in Path("part", "checkpoints").iterdir())
@@ -234,7 +234,7 @@ def test_the_checkpoint_before_stays_beside_the_one_for_the_new_workers(here):
 
 
 def test_without_one_it_is_refused_and_nothing_is_lost(here):
-    stop_within("part", Rotated(), 1, 2)
+    stop_within("part", RotatedMeetings(), 1, 2)
     with pytest.raises(
         Refused, match="the checkpoint is within epoch 1, whose clocks are others"
     ) as caught:
@@ -247,7 +247,7 @@ def test_without_one_it_is_refused_and_nothing_is_lost(here):
 @pytest.mark.slow
 def test_a_partitioned_folder_is_for_as_many_workers_as_it_has_parts(here):
     assert main(["partition", "ratings.csv", "--parts", "2", "--out", "cut", "--bipartite"]) == 0
-    train("part", Meetings(), epochs=1, data="cut")
+    train("part", UserMeetings(), epochs=1, data="cut")
     with pytest.raises(UsageError, match="has 2 parts, for as many workers") as caught:
         resume("part", epochs=2, workers=3)
     assert caught.value.do == "leave out --workers"

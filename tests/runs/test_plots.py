@@ -27,16 +27,16 @@ def groups(n=90, d=5, seed=0):
 def test_principal_components(monkeypatch):
     vectors, _ = groups()
     monkeypatch.setattr(plots, "POINTS", 40)  # summed in pieces
-    points, shares = plots.principal(vectors)
+    points, shares = plots.principal_components(vectors)
     left, size, _ = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
     np.testing.assert_allclose(np.abs(points), np.abs(left[:, :2] * size[:2]), atol=1e-3)
     np.testing.assert_allclose(shares, size[:2] ** 2 / (size**2).sum(), rtol=1e-5)
     # one sign, whatever the solver gives
-    np.testing.assert_allclose(plots.principal(-vectors)[0], -points, atol=1e-6)
-    assert plots.principal(np.ones((4, 3)))[1].tolist() == [0, 0]
+    np.testing.assert_allclose(plots.principal_components(-vectors)[0], -points, atol=1e-6)
+    assert plots.principal_components(np.ones((4, 3)))[1].tolist() == [0, 0]
 
 
-def told(figure):
+def describe_figure(figure):
     """Return the legend's lines, and the number of points drawn."""
     (axes,) = figure.axes
     legend = axes.get_legend()
@@ -47,18 +47,18 @@ def told(figure):
 
 def test_legend():
     vectors, labels = groups()
-    assert told(plots.draw_vectors(vectors, labels)) == (
+    assert describe_figure(plots.draw_vectors(vectors, labels)) == (
         ["10 (30)", "30 (30)", "20 (15)", "none (30)", "mean of a label"],
         90,
     )
-    assert told(plots.draw_vectors(vectors)) == ([], 90)
+    assert describe_figure(plots.draw_vectors(vectors)) == ([], 90)
     unlabelled = VertexLabels(np.zeros((90, 0), bool), np.empty(0, np.int64), 0)
-    assert told(plots.draw_vectors(vectors, unlabelled)) == (["none (90)"], 90)
+    assert describe_figure(plots.draw_vectors(vectors, unlabelled)) == (["none (90)"], 90)
 
 
 def test_a_vertex_shows_its_rarest_label():
     _, labels = groups(6)
-    colour, legend, top = plots._coloured(labels, 6)
+    colour, legend, top = plots._colour_vertices(labels, 6)
     assert [labels.names[label] for label in top] == [10, 30, 20] and [
         at for _, at in legend[:3]
     ] == [0, 1, 2]
@@ -69,7 +69,9 @@ def test_many_labels_and_many_points(monkeypatch):
     monkeypatch.setattr(plots, "POINTS", 50)
     vectors, _ = groups()
     member = np.eye(10, dtype=bool)[np.minimum(np.arange(90) // 8, 9)]
-    legend, drawn = told(plots.draw_vectors(vectors, VertexLabels(member, np.arange(10), 0)))
+    legend, drawn = describe_figure(
+        plots.draw_vectors(vectors, VertexLabels(member, np.arange(10), 0))
+    )
     assert (
         drawn == 50
         and len(legend) == 9

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 import tux
 from tux import Context, Edge, Graph, Points, Program, Vertex, data, metric, param, total, value
@@ -38,7 +38,7 @@ def finish(tau):
     tau.sum = tau.all
 
 
-class Sizes(Program):
+class PointSizes(Program):
     dims: int = param(0, "numbers of a point; 0: as the table has", low=0)
     point = Vertex(
         x=data("f8", "dims"), size=value("f8"), seen=value("i4"), visits=tux.mirror("i4")
@@ -56,14 +56,14 @@ def plain(path):
     return path / "p.csv"
 
 
-def named(path):
+def csv_with_names(path):
     """Write a table with other column names, and one column of words."""
     rows = [f"{a};{b};{c};me" for a, b, c in X]
     (path / "p.csv").write_text("\n".join(["height;width;depth;who", *rows]) + "\n")
     return path / "p.csv"
 
 
-def numbered(path):
+def csv_with_numbers(path):
     rows = [f"{place},{a},{b},{c}" for place, (a, b, c) in enumerate(X, 1)]
     (path / "p.csv").write_text("\n".join(["id,x_0,x_1,x_2", *rows]) + "\n")
     return path / "p.csv"
@@ -94,21 +94,23 @@ def columns(path):
     return path / "p.parquet"
 
 
-@pytest.mark.parametrize("made", [plain, named, numbered, npy, fortran, npz, parquet, columns])
+@pytest.mark.parametrize(
+    "made", [plain, csv_with_names, csv_with_numbers, npy, fortran, npz, parquet, columns]
+)
 def test_every_dense_table_gives_the_same_points(tmp_path, made):
-    edges = load(Sizes(), made(tmp_path)).train
+    edges = load(PointSizes(), made(tmp_path)).train
     assert len(edges) == 0 and edges.ids["point"].values.tolist() == [1, 2, 3]
     assert edges.vertex_fields["point"]["x"].tolist() == X.tolist()
 
 
-@pytest.mark.parametrize("made", [named, plain])
+@pytest.mark.parametrize("made", [csv_with_names, plain])
 def test_a_run_says_which_columns_it_takes(tmp_path, made):
-    told = Told()
-    result = run(Sizes(), made(tmp_path), options=RunOptions(jit=False), watch=told)
+    told = RecordingSilent()
+    result = run(PointSizes(), made(tmp_path), options=RunOptions(jit=False), watch=told)
     assert result.results["last"]["sum"] == X.sum()
     assert told.lines[:2] == ["dims 3, which suits these data", "data: p.csv: 3 points"]
     words = "columns: x from height, width, depth"
-    assert (words in told.lines) == (made is named)
+    assert (words in told.lines) == (made is csv_with_names)
 
 
 def test_points_in_memory_keep_their_ids():
@@ -129,7 +131,7 @@ def test_points_in_memory_keep_their_ids():
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_stages_visit_each_point_once_on_any_number_of_workers(k):
     rows = np.arange(20.0).reshape(10, 2)
-    team = Team(Sizes(dims=2), tux.points(rows), k=k, by=[]).train(2)
+    team = Team(PointSizes(dims=2), tux.points(rows), k=k, by=[]).train(2)
     assert team.gather("point", "size").tolist() == rows.sum(axis=1).tolist()
     for field in ("seen", "visits"):
         assert team.gather("point", field).tolist() == [2] * 10
@@ -150,7 +152,7 @@ def test_stages_visit_each_point_once_on_any_number_of_workers(k):
 def test_what_is_no_point_is_told(tmp_path, text, why, where):
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(DataError) as error:
-        load(Sizes(dims=3), tmp_path / "p.csv")
+        load(PointSizes(dims=3), tmp_path / "p.csv")
     assert why in str(error.value) and f"p.csv{where}" in str(error.value)
 
 
@@ -158,11 +160,11 @@ def test_options_that_mean_nothing_to_points(tmp_path):
     path = plain(tmp_path)
     for reading in (Reading(columns="1,2"), Reading(vertices={"point": path})):
         with pytest.raises(UsageError, match="has no use"):
-            load(Sizes(), path, reading=reading)
+            load(PointSizes(), path, reading=reading)
     with pytest.raises(UsageError, match="no edges to hold out"):
-        load(Sizes(), path, path)
+        load(PointSizes(), path, path)
     with pytest.raises(UsageError, match="a table with a row for each point"):
-        load(Sizes(), None)
+        load(PointSizes(), None)
 
 
 @pytest.mark.parametrize(

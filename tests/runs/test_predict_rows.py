@@ -69,7 +69,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def trained(out="out", **parameters):
+def train_counts(out="out", **parameters):
     return run(
         find("count.py").program(**parameters),
         "train.txt",
@@ -104,7 +104,7 @@ HOW = {"new.csv": {}, "new.txt": {"form": "text"}, "docword.txt": {"vocab": "voc
 
 @pytest.mark.parametrize("name", FILES)
 def test_rows_of_any_format(here, name):
-    trained()
+    train_counts()
     (here / name).write_text(FILES[name])
     told = []
     found = predict_rows(
@@ -129,7 +129,7 @@ HELD = {
 
 @pytest.mark.parametrize("name", HELD)
 def test_rows_in_memory(here, name):
-    trained()
+    train_counts()
     told = []
     found = predict_rows("out", HELD[name], warn=told.append)
     assert found["score"].tolist() == SCORES
@@ -140,7 +140,7 @@ def test_rows_in_memory(here, name):
 
 
 def test_several_numbers_a_row(here):
-    trained(width=3)
+    train_counts(width=3)
     (here / "new.csv").write_text(FILES["new.csv"])
     found = predict_rows("out", "new.csv")
     assert found["times"].dtype == np.float32
@@ -148,7 +148,7 @@ def test_several_numbers_a_row(here):
 
 
 def test_on_the_command_line(here, capsys):
-    trained(width=2)
+    train_counts(width=2)
     (here / "new.csv").write_text(FILES["new.csv"])
     assert main(["predict", "out", "new.csv"]) == 0
     out, err = capsys.readouterr()
@@ -181,7 +181,7 @@ def test_on_the_command_line(here, capsys):
 
 
 def test_ids_of_rows_are_as_given_and_bad_rows_told(here):
-    trained()
+    train_counts()
     (here / "new.csv").write_text("document,word,count\nz,ash,1\na b,elm,1\nz,bay,2\nq,ash,x\n")
     with pytest.raises(DataError, match="new.csv:5"):
         predict_rows("out", "new.csv")
@@ -194,13 +194,13 @@ def test_ids_of_rows_are_as_given_and_bad_rows_told(here):
 
 
 def test_rows_that_training_knew_are_new_all_the_same(here):
-    trained()
+    train_counts()
     (here / "new.csv").write_text("document,word,count\n1,ash,1\n")
     assert predict_rows("out", "new.csv")["score"].tolist() == [3]
 
 
 def test_nothing_known_is_an_error(here):
-    trained()
+    train_counts()
     (here / "new.txt").write_text("oak oak\n")
     with pytest.raises(DataError, match="no known word"):
         predict_rows("out", "new.txt", Reading(form="text"))

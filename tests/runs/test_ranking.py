@@ -7,8 +7,8 @@ import pytest
 
 from tux.runs import ranking
 from tux.runs.factors import Factors
-from tux.runs.ranking import average_precision, hits, judged, ndcg, recall
-from tux.runs.recommend import excluded
+from tux.runs.ranking import average_precision, hits, judge_ranking, ndcg, recall
+from tux.runs.recommend import group_by_query
 
 
 def oracle(ranked, relevant, k):
@@ -23,15 +23,15 @@ def oracle(ranked, relevant, k):
     )
 
 
-def of(sets):
+def pairs_of_sets(sets):
     pairs = [(row, each) for row, items in enumerate(sets) for each in items]
     rows, items = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
-    return excluded(rows, items, len(sets))
+    return group_by_query(rows, items, len(sets))
 
 
 def test_by_hand():
     found = np.array([[7, 2, 5, 1], [0, 1, 2, 3], [4, -1, -1, -1], [9, 8, 7, 6]])
-    relevant = of([{2, 1, 30}, {0}, {4, 6}, {1, 2, 3, 4, 5}])
+    relevant = pairs_of_sets([{2, 1, 30}, {0}, {4, 6}, {1, 2, 3, 4, 5}])
     hit = hits(found, relevant)
     assert hit.tolist() == [
         [False, True, False, True],
@@ -52,7 +52,7 @@ def test_nothing_is_relevant_to_nobody():
     assert not hits(np.array([[0, 1], [2, -1]]), none).any()
 
 
-def made(seed=0, queries=30, items=25):
+def make_factors(seed=0, queries=30, items=25):
     """Make factors, and pairs to train on and held out. Of the latter some are also in training,
     some have unknown queries or items, and some are repeated.
     """
@@ -64,7 +64,7 @@ def made(seed=0, queries=30, items=25):
     return factors, train, held
 
 
-def expected(factors, train, held, k):
+def expected_metrics(factors, train, held, k):
     seen, rest, every = set(zip(*train, strict=True)), {}, []
     for query, item in zip(*(each.tolist() for each in held), strict=True):
         if query < len(factors.queries) and (query, item) not in seen:
@@ -80,28 +80,28 @@ def expected(factors, train, held, k):
 @pytest.mark.parametrize("size", [1 << 12, 7])
 def test_of_factors(monkeypatch, k, size):
     monkeypatch.setattr(ranking, "PIECE", size)
-    factors, train, held = made()
+    factors, train, held = make_factors()
     told = []
     pieces = [tuple(each[at : at + 64] for each in train) for at in range(0, 200, 64)]
-    found = judged(factors, pieces, held, k, told.append)
+    found = judge_ranking(factors, pieces, held, k, told.append)
     assert list(found) == [f"recall@{k}", f"ndcg@{k}", f"map@{k}"]
-    assert found == pytest.approx(expected(factors, train, held, k))
+    assert found == pytest.approx(expected_metrics(factors, train, held, k))
     assert told == sorted(told) and told[-1] == pytest.approx(1)
 
 
 def test_nobody_to_judge_by():
-    factors, train, _ = made()
+    factors, train, _ = make_factors()
     nobody = np.array([31, 30]), np.array([0, 1])
-    assert judged(factors, [train], nobody, 5) == {}
-    assert judged(factors, [train], train, 5) == {}
-    assert judged(factors, [], (np.empty(0, np.int32), np.empty(0, np.int32)), 5) == {}
+    assert judge_ranking(factors, [train], nobody, 5) == {}
+    assert judge_ranking(factors, [train], train, 5) == {}
+    assert judge_ranking(factors, [], (np.empty(0, np.int32), np.empty(0, np.int32)), 5) == {}
 
 
 def test_perfect_and_hopeless_factors():
     factors = Factors(np.eye(6), np.eye(6))
     held = np.arange(6), np.arange(6)
-    assert set(judged(factors, [], held, 1).values()) == {1.0}
-    assert set(judged(factors, [], (held[0], (held[1] + 1) % 6), 1).values()) <= {0.0, 1 / 6}
+    assert set(judge_ranking(factors, [], held, 1).values()) == {1.0}
+    assert set(judge_ranking(factors, [], (held[0], (held[1] + 1) % 6), 1).values()) <= {0.0, 1 / 6}
 
 
 def test_as_scikit_learn():

@@ -10,10 +10,10 @@ import pytest
 from tux.base import parallel
 from tux.base.errors import UsageError
 from tux.runs import recommend as module
-from tux.runs.recommend import excluded, of_queries, recommend, similar
+from tux.runs.recommend import group_by_query, recommend, select_queries, similar
 
 
-def made(queries=7, items=200, rank=3, seed=0):
+def make_factors(queries=7, items=200, rank=3, seed=0):
     rng = np.random.default_rng(seed)
     q, i = (rng.integers(-2, 3, (n, rank)).astype("f4") for n in (queries, items))
     return q, i
@@ -32,7 +32,7 @@ def oracle(scores, n, banned=()):
     return np.where(np.isinf(best), -1, order), best
 
 
-def agree(found, expected):
+def check_items(found, expected):
     places, scores = found
     assert places.dtype == np.int64 and scores.dtype == np.float32
     assert places.tolist() == expected[0].tolist()
@@ -50,51 +50,51 @@ def how(request, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 2, 11, 199, 200, 201, 1000])
 def test_the_best_of_all_scores(how, n):
-    q, i = made()
-    agree(recommend(q, i, n), oracle(q @ i.T, n))
+    q, i = make_factors()
+    check_items(recommend(q, i, n), oracle(q @ i.T, n))
 
 
 @pytest.mark.parametrize("items", [1, 64, 130])
 @pytest.mark.parametrize("queries", [1, 3, 4])
 def test_blocks_that_are_full_or_not(how, queries, items):
-    q, i = made(queries, items)
-    agree(recommend(q, i, 5), oracle(q @ i.T, 5))
+    q, i = make_factors(queries, items)
+    check_items(recommend(q, i, 5), oracle(q @ i.T, 5))
 
 
 def test_biases_and_an_offset_are_part_of_the_score(how):
-    q, i = made()
+    q, i = make_factors()
     rng = np.random.default_rng(1)
     of_query, of_item = rng.integers(-3, 4, 7) / 2, rng.integers(-3, 4, 200) / 2
     found = recommend(q, i, 9, query_bias=of_query, item_bias=of_item, offset=0.25)
-    agree(found, oracle(q @ i.T + of_query[:, None] + of_item + 0.25, 9))
+    check_items(found, oracle(q @ i.T + of_query[:, None] + of_item + 0.25, 9))
 
 
 def test_what_is_excluded_is_not_found(how):
-    q, i = made()
+    q, i = make_factors()
     rng = np.random.default_rng(2)
     pairs = rng.integers(0, 7, 700), rng.integers(0, 200, 700)
     banned = list(zip(*pairs, strict=True)) + [(4, j) for j in range(200)]
-    exclude = excluded(*(np.array(each) for each in zip(*banned, strict=True)), 7)
+    exclude = group_by_query(*(np.array(each) for each in zip(*banned, strict=True)), 7)
     assert len(exclude[1]) == len(set(banned)) and exclude[0][-1] == len(exclude[1])
     expected = oracle(q @ i.T, 200, banned)
-    agree(recommend(q, i, 200, exclude=exclude), expected)
+    check_items(recommend(q, i, 200, exclude=exclude), expected)
     assert (expected[0][4] == -1).all()
     offsets, positions = exclude
     turned = [positions[lo:hi][::-1] for lo, hi in zip(offsets, offsets[1:], strict=False)]
-    agree(recommend(q, i, 200, exclude=(offsets, np.concatenate(turned))), expected)
+    check_items(recommend(q, i, 200, exclude=(offsets, np.concatenate(turned))), expected)
     some = np.array([5, 0, 4])
-    found = recommend(q[some], i, 6, exclude=of_queries(exclude, some))
-    agree(found, tuple(each[some, :6] for each in expected))
+    found = recommend(q[some], i, 6, exclude=select_queries(exclude, some))
+    check_items(found, tuple(each[some, :6] for each in expected))
 
 
 def test_scores_that_are_no_numbers_are_not_found(how):
-    q, i = made()
+    q, i = make_factors()
     i[3], i[20] = np.nan, 0
     biases = np.zeros(200)
     biases[7] = -np.inf
     scores = q @ i.T
     scores[:, 7] = -np.inf
-    agree(recommend(q, i, 200, item_bias=biases), oracle(scores, 200))
+    check_items(recommend(q, i, 200, item_bias=biases), oracle(scores, 200))
 
 
 def test_scores_do_not_depend_on_the_other_queries(monkeypatch):
@@ -123,20 +123,20 @@ def test_equal_items_are_equal_wherever_they_are():
 
 
 def test_other_types_and_layouts():
-    q, i = made()
+    q, i = make_factors()
     expected = oracle(q @ i.T, 4)
-    agree(recommend(q.astype("f8"), np.asfortranarray(i), 4), expected)
-    agree(recommend(q.astype("i4"), np.repeat(i, 2, axis=0)[::2], 4), expected)
+    check_items(recommend(q.astype("f8"), np.asfortranarray(i), 4), expected)
+    check_items(recommend(q.astype("i4"), np.repeat(i, 2, axis=0)[::2], 4), expected)
 
 
 def test_the_share_that_is_done_is_told(how):
     told = []
-    recommend(*made(), 5, progress=told.append)
+    recommend(*make_factors(), 5, progress=told.append)
     assert told == sorted(told) and told[-1] == 1
 
 
 def test_nothing_to_search():
-    q, i = made()
+    q, i = make_factors()
     for found in (recommend(q[:0], i, 5), recommend(q, i[:0], 5)):
         assert found[0].size == found[1].size == 0
     assert recommend(q[:0], i, 5)[0].shape == (0, 5) and recommend(q, i[:0], 5)[0].shape == (7, 0)
@@ -155,7 +155,7 @@ def test_nothing_to_search():
     ],
 )
 def test_mistakes(change, words):
-    q, i = made()
+    q, i = make_factors()
     with pytest.raises(UsageError, match=words):
         recommend(**{"queries": q, "items": i, "n": 3, **change})
 
@@ -210,7 +210,7 @@ def test_rows_that_are_not_there():
 def test_memory_is_that_of_blocks(monkeypatch):
     """Besides factors and results, which are small here: not that of all scores."""
     monkeypatch.setattr(parallel, "_chosen", [2])
-    q, i = made(300, 20_000)
+    q, i = make_factors(300, 20_000)
     recommend(q, i, 10)  # compiled
     tracemalloc.start()
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support.machines.children import running
 from support.machines.members import until
-from support.machines.run_folders import model, untimed
-from support.machines.watchers import Told
+from support.machines.run_folders import drop_times, model
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -29,7 +29,7 @@ def workers():
     return running("tux.cluster.worker_process")
 
 
-class Killing(Told):
+class Killing(RecordingSilent):
     """Kills a worker when it is told of something: `moments` are phases, epochs, and CHECKPOINT:
     the first epoch behind a checkpoint of `out`. Workers do not come to the end of the run
     meanwhile, as they need the launcher's answer at each mark where states are kept.
@@ -85,7 +85,11 @@ def is_as_if_never_lost(out, result):
     of the run that lost no worker.
     """
     assert model(out) == model("whole")
-    assert untimed(read_metrics(out)) == untimed(read_metrics("whole")) == untimed(result.records)
+    assert (
+        drop_times(read_metrics(out))
+        == drop_times(read_metrics("whole"))
+        == drop_times(result.records)
+    )
     assert [each["epoch"] for each in read_metrics(out)] == [*range(1, EPOCHS + 1)]
     assert read_run(out).results["best"] == read_run("whole").results["best"]
     assert not workers()

@@ -8,15 +8,15 @@ import socket
 from pathlib import Path
 
 import pytest
-from support.machines.run_folders import model, untimed
-from support.machines.watchers import Told
+from support.machines.run_folders import drop_times, model
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, Interrupted, PeerLost, Refused, UsageError
-from tux.base.signals import ending_deferred
+from tux.base.signals import defer_ending
 from tux.engine.shard import unreadable
 from tux.runs import claim
 from tux.runs.folder import Incarnation, RunFolder, read_metrics, read_run
@@ -36,7 +36,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-class Stopping(Told):
+class StopsInEpoch(RecordingSilent):
     """Stops the run as a kill would: within the epoch after so many."""
 
     def __init__(self, after, error=None):
@@ -56,7 +56,7 @@ def train(out, *, epochs=6, every="2", watch=None, test="held.csv", **options):
 
 def stop(out, after, **options):
     with pytest.raises(SystemError, match="stopped"):
-        train(out, watch=Stopping(after), **options)
+        train(out, watch=StopsInEpoch(after), **options)
 
 
 @pytest.mark.parametrize("after", [3, 4, 5])
@@ -64,13 +64,13 @@ def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
     whole = train("whole")
     stop("part", after)
     assert not Path("part", "model").exists()
-    told = Told()
+    told = RecordingSilent()
     result = resume("part", watch=told)
     assert model("part") == model("whole")
-    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics("part")) == drop_times(read_metrics("whole"))
     assert [record["epoch"] for record in read_metrics("part")] == [1, 2, 3, 4, 5, 6]
     # also as text: an epoch that was read back is 1, not 1.0
-    assert str(untimed(result.records)) == str(untimed(whole.records))
+    assert str(drop_times(result.records)) == str(drop_times(whole.records))
     noted = read_run("part")
     begun = 2 if after < 5 else 4
     assert noted.incarnations == [Incarnation(begun // 2, begun, 0, "tux run --resume")]
@@ -134,11 +134,11 @@ def test_more_epochs_go_on_from_the_best_model_also_if_that_is_the_last(here):
 
 
 def test_a_state_too_large_for_a_copy_is_written_before_training_goes_on(here, monkeypatch):
-    def started(self, work):
+    def forbid_start(self, work):
         raise AssertionError("it is not written beside training")
 
-    monkeypatch.setattr("tux.runs.keeping.copied_if_small", lambda state, workers: state)
-    monkeypatch.setattr(Background, "start", started)
+    monkeypatch.setattr("tux.runs.keeping.copy_if_small", lambda state, workers: state)
+    monkeypatch.setattr(Background, "start", forbid_start)
     stop("part", 5)
     resume("part")
     assert model("part")
@@ -170,7 +170,7 @@ def test_a_damaged_checkpoint_is_left_out_and_told(here):
     content = bytearray(shards[-1].read_bytes())
     content[-9] ^= 4
     shards[-1].write_bytes(content)
-    told = Told()
+    told = RecordingSilent()
     resume("part", watch=told)
     assert any("is damaged and left out" in text for text in told.warnings)
     assert any("the end of epoch 2" in text for text in told.lines)
@@ -218,7 +218,7 @@ def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
     ):
         lost = PeerLost("worker 1 was killed", do="look")
         with pytest.raises(PeerLost) as caught:
-            train(f"lost{after}", watch=Stopping(after, lost))
+            train(f"lost{after}", watch=StopsInEpoch(after, lost))
         assert caught.value.do == advice
 
 
@@ -226,7 +226,7 @@ def test_whoever_meets_an_unreadable_checkpoint_is_told_what_it_needs(here):
     """Not space on the disk."""
     why = OSError(errno.EIO, os.strerror(errno.EIO))
     with pytest.raises(DiskError, match="a.shard of a checkpoint cannot be read") as caught:
-        train("out", watch=Stopping(3, unreadable(Path("a.shard"), why)))
+        train("out", watch=StopsInEpoch(3, unreadable(Path("a.shard"), why)))
     assert caught.value.where == "a.shard" and "space" not in caught.value.do
     assert "remove the file if the disk has lost it" in caught.value.do
     assert caught.value.do.endswith("then go on from the last checkpoint: tux run --resume out")
@@ -280,11 +280,11 @@ def test_checkpoints_need_a_folder():
 
 
 def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
-    def full(self, *given):
+    def raise_disk_error(self, *given):
         raise DiskError("no space", do="free it")
 
     with monkeypatch.context() as patched:
-        patched.setattr(RunFolder, "write_model", full)
+        patched.setattr(RunFolder, "write_model", raise_disk_error)
         patched.setattr("tempfile.tempdir", str(here))
         with pytest.raises(DiskError) as caught:
             train("part")
@@ -292,19 +292,19 @@ def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
     resume("part")
     train("whole")
     assert model("part") == model("whole")
-    assert untimed(read_metrics("part")) == untimed(read_metrics("whole"))
+    assert drop_times(read_metrics("part")) == drop_times(read_metrics("whole"))
 
 
 def test_a_run_that_was_killed_behind_its_model_still_gets_its_results(here, monkeypatch):
     write = RunFolder.write_run
 
-    def killed(self, record):
+    def stop_at_results(self, record):
         if record.results is not None:
             raise SystemError("stopped")
         write(self, record)
 
     with monkeypatch.context() as patched, pytest.raises(SystemError, match="stopped"):
-        patched.setattr(RunFolder, "write_run", killed)
+        patched.setattr(RunFolder, "write_run", stop_at_results)
         train("part")
     assert Path("part/model").exists() and read_run("part").results is None
     resume("part")
@@ -327,7 +327,7 @@ def test_what_a_killed_run_was_writing_is_removed(here):
 # ---- Ctrl-C
 
 
-class Interrupting(Told):
+class Interrupting(RecordingSilent):
     """Sends signals to end during an epoch."""
 
     def __init__(self, after, number=signal.SIGINT):
@@ -357,7 +357,7 @@ def test_an_interrupt_keeps_the_model_of_the_last_epoch(here, number):
 
 
 def test_a_second_interrupt_ends_at_once():
-    with pytest.raises(KeyboardInterrupt), ending_deferred() as asked:
+    with pytest.raises(KeyboardInterrupt), defer_ending() as asked:
         assert asked.seconds() is None
         signal.raise_signal(signal.SIGINT)
         assert asked.seconds() >= 0
@@ -370,9 +370,9 @@ def test_a_long_first_epoch_ends_with_a_checkpoint_and_no_model(here, monkeypatc
     """Clocks of the epoch are its only marks, and the wish to end has waited long enough."""
     monkeypatch.setattr("tux.engine.training.SOON", -1.0)
     batched = MF(rank=3, batch_size=10)
-    told, asked = Told(), []
+    told, asked = RecordingSilent(), []
 
-    def wanted(self, mark, epoch):
+    def interrupt_at_mark(self, mark, epoch):
         if not asked and mark == 3:
             asked.append(mark)
             signal.raise_signal(signal.SIGINT)
@@ -380,13 +380,13 @@ def test_a_long_first_epoch_ends_with_a_checkpoint_and_no_model(here, monkeypatc
 
     options = RunOptions(out="part", epochs=2, jit=False, checkpoint_every="1")
     with monkeypatch.context() as patched:
-        patched.setattr(LocalMarks, "wanted", wanted)
+        patched.setattr(LocalMarks, "keeps_state", interrupt_at_mark)
         with pytest.raises(Interrupted, match="after 0 epochs; no model was written") as caught:
             run(batched, os.path.abspath("ratings.csv"), None, options, told)
     assert "tux run --resume part" in caught.value.do
     assert any("Ctrl-C again ends at once" in text for text in told.lines)
     assert not Path("part/model").exists() and read_run("part").interrupted == 1
-    told = Told()
+    told = RecordingSilent()
     resume("part", watch=told)
     assert any("of epoch 1" in text for text in told.lines)
     run(batched, os.path.abspath("ratings.csv"), None, RunOptions(out="whole", epochs=2, jit=False))

@@ -5,13 +5,22 @@ definitions, and edges held out.
 import numpy as np
 import pytest
 
-from tux.apps.deepwalk.scoring import apart, dots, hold_out, judged
+from tux.apps.deepwalk.scoring import apart, dots, hold_out, score_embedding
 from tux.io.read import read_edges
 from tux.io.vertex_labels import VertexLabels, read_vertex_labels
-from tux.runs.scores import _fit, _rotated, auc, decide, f1, f1_scores, logistic, most_likely
+from tux.runs.scores import (
+    _fit,
+    _rotate_to_gram,
+    auc,
+    f1,
+    f1_scores,
+    log_odds,
+    logistic,
+    most_likely,
+)
 
 
-def made(n=300, d=6, labels=5, seed=0):
+def make_samples(n=300, d=6, labels=5, seed=0):
     """Make features, and labels that depend on them; everybody has one at least."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
@@ -29,7 +38,7 @@ def test_the_gradient_at_the_minimum_is_zero():
     likewise.
     """
     for scale in (0.01, 1.0, 100.0):
-        x, member = made()
+        x, member = make_samples()
         x *= scale
         w, b = logistic(x, member, c=2.0)
         for label in range(member.shape[1]):
@@ -51,11 +60,11 @@ def test_few_products_solve_for_features_of_any_scale(monkeypatch):
     monkeypatch.setattr("tux.runs.scores.TURNS", 12)
     monkeypatch.setattr("tux.runs.scores.STEPS", 12)
     rng = np.random.default_rng(0)
-    x, member = made(2000, 20, 7)
+    x, member = make_samples(2000, 20, 7)
     x = x @ rng.normal(size=(20, 20)) * np.logspace(-2, 2, 20)
     w, b = logistic(x, member)
     sign = np.where(member, 1.0, -1.0)
-    wrong = 1 / (1 + np.exp(np.clip(sign * decide(x, w, b), -500, 500)))
+    wrong = 1 / (1 + np.exp(np.clip(sign * log_odds(x, w, b), -500, 500)))
     ones, whole = np.column_stack([x, np.ones(len(x))]), np.vstack([w, b])
     left = np.linalg.norm(whole - ones.T @ (sign * wrong), axis=0)
     assert (left < 1e-4 * np.linalg.norm(ones.T @ sign / 2, axis=0)).all()
@@ -63,8 +72,8 @@ def test_few_products_solve_for_features_of_any_scale(monkeypatch):
 
 def test_a_larger_share_may_start_anywhere():
     """The minimum is where it is, wherever the search for it starts."""
-    x, member = made()
-    axes, _ = _rotated(x)
+    x, member = make_samples()
+    axes, _ = _rotate_to_gram(x)
     cold = _fit(axes, member, 1.0)
     warm = _fit(axes, member, 1.0, cold + np.random.default_rng(0).normal(size=cold.shape))
     np.testing.assert_allclose(warm, cold, atol=1e-3)
@@ -75,16 +84,16 @@ def test_separable_labels_and_lone_ones():
     w, b = logistic(x, np.array([[False, False], [False, False], [True, False], [True, True]]))
     assert (
         w[0, 0] > 0
-        and ((decide(x, w, b)[:, 0] > 0) == [False, False, True, True]).all()
+        and ((log_odds(x, w, b)[:, 0] > 0) == [False, False, True, True]).all()
         and np.isfinite(w).all()
     )
-    assert decide(x, w, b)[:, 1].argmax() == 3
+    assert log_odds(x, w, b)[:, 1].argmax() == 3
     w, b = logistic(np.zeros((4, 3)), np.zeros((4, 0), bool))
     assert w.shape == (3, 0) and b.shape == (0,)
 
 
 def test_labels_solved_in_groups(monkeypatch):
-    x, member = made()
+    x, member = make_samples()
     whole = logistic(x, member)
     monkeypatch.setattr("tux.runs.scores.CELLS", 2 * len(x))
     for part, same in zip(logistic(x, member), whole, strict=True):
@@ -93,7 +102,7 @@ def test_labels_solved_in_groups(monkeypatch):
 
 def test_as_scikit_learn():
     linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
-    x, member = made(400, 8)
+    x, member = make_samples(400, 8)
     w, b = logistic(x, member)
     for label in range(member.shape[1]):
         fit = linear.LogisticRegression(solver="liblinear", C=1.0, tol=1e-8, max_iter=1000).fit(
@@ -136,7 +145,7 @@ def test_as_many_labels_as_are_known():
 
 
 def test_scores_of_good_and_of_no_features():
-    x, member = made(400)
+    x, member = make_samples(400)
     good, none = (
         f1_scores(features, member, shuffles=3)
         for features in (x, np.random.default_rng(9).normal(size=x.shape))
@@ -156,7 +165,7 @@ def test_scores_of_good_and_of_no_features():
 
 def test_what_is_done_is_told():
     """Shares of the work: one for each share and shuffle, from above 0 to 1."""
-    x, member = made(100)
+    x, member = make_samples(100)
     told = []
     f1_scores(x, member, (0.9, 0.5), 3, progress=told.append)
     assert (
@@ -168,14 +177,14 @@ def test_what_is_done_is_told():
 
 
 def test_any_number_of_threads(monkeypatch):
-    x, member = made(200)
+    x, member = make_samples(200)
     several = f1_scores(x, member, shuffles=4)
     monkeypatch.setattr("tux.runs.scores.cores", lambda: 1)
     assert f1_scores(x, member, shuffles=4) == pytest.approx(several, abs=0.02)
 
 
 def test_vertices_without_labels_do_not_count():
-    x, member = made(100)
+    x, member = make_samples(100)
     more = np.concatenate([x, 1e3 * np.ones((50, x.shape[1]))])
     assert f1_scores(
         more, np.concatenate([member, np.zeros((50, 5), bool)]), (0.5,), 2
@@ -190,7 +199,7 @@ def test_vertices_without_labels_do_not_count():
 
 
 def test_a_label_that_all_have_and_one_that_few_have():
-    x, member = made(60, labels=2)
+    x, member = make_samples(60, labels=2)
     member[:, 0], member[:, 1] = True, False
     member[7, 1] = True
     assert f1_scores(x, member, (0.5,), 4)["micro_f1_50"] > 0.95
@@ -214,7 +223,7 @@ def graph(n=60, m=300, seed=0):
     return np.concatenate([src, src[:40], dst[20:60]]), np.concatenate([dst, dst[:40], src[20:60]])
 
 
-def joined(src, dst):
+def undirected_pairs(src, dst):
     return {
         (min(u, v), max(u, v)) for u, v in zip(src.tolist(), dst.tolist(), strict=True) if u != v
     }
@@ -224,9 +233,12 @@ def joined(src, dst):
 def test_what_is_held_out_is_nowhere_else(spare):
     src, dst = graph()
     held = hold_out(src, dst, 60, seed=3, spare=spare)
-    pairs, whole = list(zip(held.src.tolist(), held.dst.tolist(), strict=True)), joined(src, dst)
+    pairs, whole = (
+        list(zip(held.src.tolist(), held.dst.tolist(), strict=True)),
+        undirected_pairs(src, dst),
+    )
     assert len(pairs) == len(set(pairs)) == round(0.1 * len(whole)) and all(u < v for u, v in pairs)
-    assert joined(src[held.kept], dst[held.kept]) == whole - set(pairs)
+    assert undirected_pairs(src[held.kept], dst[held.kept]) == whole - set(pairs)
     assert (held.kept | (src != dst)).all()  # loops stay
     order = np.random.default_rng(1).permutation(len(src))
     again = hold_out(src[order], dst[order], 60, seed=3, spare=spare)
@@ -250,9 +262,13 @@ def test_no_vertex_loses_its_last_edge():
 def test_pairs_that_no_edge_joins():
     src, dst = graph(12, 60)
     u, v = apart(src, dst, 12, 500, seed=1)
-    assert len(u) == 500 and (u < v).all() and not joined(u, v) & joined(src, dst)
+    assert (
+        len(u) == 500 and (u < v).all() and not undirected_pairs(u, v) & undirected_pairs(src, dst)
+    )
     everything = {(a, b) for a in range(12) for b in range(a + 1, 12)}
-    assert joined(u, v) == everything - joined(src, dst)  # each is found among so many
+    assert undirected_pairs(u, v) == everything - undirected_pairs(
+        src, dst
+    )  # each is found among so many
     whole = np.triu_indices(5, 1)
     assert (
         len(apart(*whole, 5, 10)[0]) == 0
@@ -284,7 +300,8 @@ def test_an_embedding_judged():
     good, bad = np.eye(2)[half] + 0.01 * rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
     edges, pairs = (src[held.kept], dst[held.kept]), (held.src, held.dst)
     known, unknown = (
-        judged(vectors.astype("f4"), labels, pairs, edges, 0, (0.5,), 2) for vectors in (good, bad)
+        score_embedding(vectors.astype("f4"), labels, pairs, edges, 0, (0.5,), 2)
+        for vectors in (good, bad)
     )
     assert (
         known.keys() == {"micro_f1_50", "macro_f1_50", "link_auc"} and known["micro_f1_50"] == 1.0
@@ -294,11 +311,11 @@ def test_an_embedding_judged():
         and abs(unknown["link_auc"] - 0.5) < 0.2
         and unknown["micro_f1_50"] < 0.8
     )
-    assert judged(good, None, None, edges) == {}
-    assert judged(good, None, pairs, edges).keys() == {"link_auc"} and judged(
+    assert score_embedding(good, None, None, edges) == {}
+    assert score_embedding(good, None, pairs, edges).keys() == {"link_auc"} and score_embedding(
         good, labels, None, edges
     ).keys() > {"macro_f1_90"}
-    assert judged(good, None, (src[:0], dst[:0]), edges) == {}
+    assert score_embedding(good, None, (src[:0], dst[:0]), edges) == {}
 
 
 def test_real_labels_by_neighbours(real_data):
@@ -320,11 +337,13 @@ def test_real_labels_by_neighbours(real_data):
     seen, asked = order[: n // 2], order[n // 2 :]
     w, b = logistic(x[seen], labels.member[seen])
     count = labels.member[asked].sum(1)
-    mine = f1(labels.member[asked], most_likely(decide(x[asked], w, b), count))
+    mine = f1(labels.member[asked], most_likely(log_odds(x[asked], w, b), count))
     fits = [
         linear.LogisticRegression(solver="liblinear").fit(x[seen], y) for y in labels.member[seen].T
     ]
     theirs = np.column_stack([fit.decision_function(x[asked]) for fit in fits])
     assert mine == pytest.approx(f1(labels.member[asked], most_likely(theirs, count)), abs=0.002)
-    shuffled = f1(labels.member[asked], most_likely(rng.permutation(decide(x[asked], w, b)), count))
+    shuffled = f1(
+        labels.member[asked], most_likely(rng.permutation(log_odds(x[asked], w, b)), count)
+    )
     assert mine[0] > shuffled[0] + 0.01

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux import Context, Edge, Program, Vertex, data, delta, metric, total, value
 from tux.apps.mf.mf import MF
@@ -20,10 +20,10 @@ from tux.cli.info import info
 from tux.cli.main import main
 from tux.cluster.agreement import differences
 from tux.engine.records import metrics
-from tux.program.sources import builtin, find, of
+from tux.program.sources import builtin, find, source_of
 from tux.runs.begin import sizes_to_compare
 from tux.runs.folder import read_metrics
-from tux.runs.generated import generated
+from tux.runs.generated import generate_data
 from tux.runs.inputs import Inputs, load
 from tux.runs.options import Reading, RunOptions
 from tux.runs.session import run
@@ -47,7 +47,7 @@ def report(tau):
     tau.objective = 1 / tau.edges
 
 
-class Degrees(Program):
+class MonitoredDegrees(Program):
     page = Vertex(seen=delta("i4"), degree=value("i4"))
     link = Edge("page", "page")
     tau = Context(edges=total(), objective=metric())
@@ -59,7 +59,7 @@ class Degrees(Program):
 
 
 @pytest.fixture
-def small():
+def small_ratings():
     rng = np.random.default_rng(0)
     return EdgeData.of(
         ("user", "item"),
@@ -70,8 +70,8 @@ def small():
 
 
 def test_what_is_told_in_which_order():
-    told = Told()
-    result = run(Degrees(), options=RunOptions(jit=False), watch=told)
+    told = RecordingSilent()
+    result = run(MonitoredDegrees(), options=RunOptions(jit=False), watch=told)
     assert told.phases[:4] == ["load", "layout", "compile", "epoch 1"]
     assert told.lines[0] == "data: generated, as no DATA is named: 2,000 pages, 20,000 links"
     assert (
@@ -86,32 +86,37 @@ def test_what_is_told_in_which_order():
     assert result.setup_seconds.keys() == {"load", "layout", "compile"}
 
 
-def test_machines_with_other_data_are_told_how_much_each_has(small):
-    fewer = EdgeData(small.ends, small.ids, small.src[1:], small.dst[1:], {})
+def test_machines_with_other_data_are_told_how_much_each_has(small_ratings):
+    fewer = EdgeData(
+        small_ratings.ends, small_ratings.ids, small_ratings.src[1:], small_ratings.dst[1:], {}
+    )
     here, there = (
         sizes_to_compare(MF(), Inputs(each, None, sizes=sizes_of(each, None)))
-        for each in (small, fewer)
+        for each in (small_ratings, fewer)
     )
     assert differences(here, there) == "number of ratings is 59, and 60 on machine 0"
 
 
-def test_data_in_memory(small, tmp_path):
-    result = run(MF(rank=4), small, options=RunOptions(out=tmp_path / "out", epochs=1, jit=False))
+def test_data_in_memory(small_ratings, tmp_path):
+    result = run(
+        MF(rank=4), small_ratings, options=RunOptions(out=tmp_path / "out", epochs=1, jit=False)
+    )
     assert len(result.worker.graph.edges) == 60
     assert json.loads((tmp_path / "out" / "run.json").read_text())["data"] == {
         "path": "memory",
-        "digest": small.digest(),
+        "digest": small_ratings.digest(),
     }
 
 
 def test_patience_stops_and_keeps_the_best(tmp_path):
     result = run(
-        Degrees(), options=RunOptions(patience=1, epochs=9, jit=False, out=tmp_path / "out")
+        MonitoredDegrees(),
+        options=RunOptions(patience=1, epochs=9, jit=False, out=tmp_path / "out"),
     )
     assert result.results["epochs"] == 2 and result.results["model_epoch"] == 1
     with pytest.raises(UsageError, match="monitors no metric"):
         run(
-            type("Plain", (Degrees,), {"monitor": "", "__module__": __name__})(),
+            type("Plain", (MonitoredDegrees,), {"monitor": "", "__module__": __name__})(),
             options=RunOptions(patience=1),
         )
 
@@ -147,7 +152,7 @@ def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsy
 
 def test_without_held_out_edges_the_model_is_that_of_the_last_epoch(tmp_path):
     """Whatever the program monitors."""
-    result = run(Degrees(), options=RunOptions(epochs=3, jit=False, out=tmp_path / "out"))
+    result = run(MonitoredDegrees(), options=RunOptions(epochs=3, jit=False, out=tmp_path / "out"))
     assert result.results["best"]["epoch"] == 1 and result.results["model_epoch"] == 3
     assert (
         info(str(tmp_path / "out"))["model"]
@@ -155,11 +160,11 @@ def test_without_held_out_edges_the_model_is_that_of_the_last_epoch(tmp_path):
     )
 
 
-def test_patience_without_the_metric_is_told(small):
-    told = Told()
-    run(MF(rank=4), small, options=RunOptions(epochs=3, patience=1, jit=False), watch=told)
+def test_patience_without_the_metric_is_told(small_ratings):
+    told = RecordingSilent()
+    run(MF(rank=4), small_ratings, options=RunOptions(epochs=3, patience=1, jit=False), watch=told)
     assert told.warnings == [
-        f"{plural(small.duplicates, 'row')} of the data repeat a (user, item) pair",
+        f"{plural(small_ratings.duplicates, 'row')} of the data repeat a (user, item) pair",
         "test_rmse, which MF monitors, has no value after the first evaluation, so no epoch is the "
         "best and --patience does nothing; evaluate() may not set it, or it may need --test FILE",
     ]
@@ -169,18 +174,18 @@ def test_patience_without_the_metric_is_told(small):
 @pytest.mark.parametrize("wrong", [{"epochs": -1}, {"every": 0}, {"patience": -1}])
 def test_numbers_that_mean_nothing(wrong):
     with pytest.raises(UsageError, match="at least"):
-        run(Degrees(), options=RunOptions(**wrong))
+        run(MonitoredDegrees(), options=RunOptions(**wrong))
 
 
 def test_an_interrupt_tells_how_far_it_came(monkeypatch):
-    class Impatient(Told):
+    class Impatient(RecordingSilent):
         def epoch(self, record, most):
             super().epoch(record, most)
             if record["epoch"] == 2:
                 raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="interrupted after 2 epochs") as caught:
-        run(Degrees(), options=RunOptions(jit=False), watch=Impatient())
+        run(MonitoredDegrees(), options=RunOptions(jit=False), watch=Impatient())
     assert caught.value.exit_code == 130
 
 
@@ -216,7 +221,7 @@ def test_run_json_repeats_the_run(tmp_path, capsys, monkeypatch):
 
 
 def test_generated_ratings_have_a_truth_to_reach():
-    train, test, truth = generated(MF())
+    train, test, truth = generate_data(MF())
     found = re.search(r"RMSE of (0\.\d+)", truth)
     assert test is not None and found and 0.4 < float(found[1]) < 0.6
     assert (
@@ -227,14 +232,14 @@ def test_generated_ratings_have_a_truth_to_reach():
 
 
 def test_what_cannot_be_generated():
-    class Weighted(Program):
+    class WeightedLinks(Program):
         page = Vertex()
         link = Edge("page", "page", weight=data("f4"))
 
     with pytest.raises(UsageError, match="Weighted needs DATA"):
-        load(Weighted(), None)
+        load(WeightedLinks(), None)
     with pytest.raises(UsageError, match="--columns without DATA"):
-        load(Degrees(), None, reading=Reading(columns="1,2"))
+        load(MonitoredDegrees(), None, reading=Reading(columns="1,2"))
 
 
 def test_warnings_about_data(tmp_path):
@@ -302,10 +307,12 @@ def test_random_graph():
 def test_sources():
     assert "mf" in builtin()
     assert (
-        find("mf").program is MF and of(MF()).name == "mf" and of(MF()).digest == find("mf").digest
+        find("mf").program is MF
+        and source_of(MF()).name == "mf"
+        and source_of(MF()).digest == find("mf").digest
     )
-    own = of(Degrees())
-    assert own.name == f"{Path(__file__).resolve()}:Degrees" and own.path == str(
+    own = source_of(MonitoredDegrees())
+    assert own.name == f"{Path(__file__).resolve()}:MonitoredDegrees" and own.path == str(
         Path(__file__).resolve()
     )
 
@@ -318,7 +325,7 @@ def test_metrics_of_a_record():
 
 @pytest.mark.slow
 def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
-    watch = Told()
+    watch = RecordingSilent()
     run(
         MF(rank=2),
         options=RunOptions(
@@ -339,7 +346,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
 def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tux.cluster.prepare.cores", lambda: 2)
     for workers in (2, 3):
-        watch = Told()
+        watch = RecordingSilent()
         options = RunOptions(epochs=1, workers=workers, jit=False)
         run(
             MF(rank=2),
@@ -362,7 +369,7 @@ def test_an_unknown_partitioner():
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_epochs_write_the_initial_state(tmp_path, workers):
     options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
-    result = run(Degrees(), options=options)
+    result = run(MonitoredDegrees(), options=options)
     assert (result.results["epochs"], result.results["model_epoch"]) == (0, 0)
     assert [record["epoch"] for record in result.records] == [0]
     model = read_parquet(tmp_path / "out" / "model" / "page.parquet")

@@ -5,12 +5,12 @@ slow or is not installed.
 import threading
 
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import TuxError, UsageError
 from tux.runs import sinks
-from tux.runs.folder import App, Origin, Run, read_metrics, read_run
+from tux.runs.folder import App, DataOrigin, RunRecord, read_metrics, read_run
 from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 from tux.runs.sink_values import outcomes, parameters
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of foreign libraries
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
+def long_timeout(monkeypatch):
     """Give sinks the time that they need, however loaded the machine is."""
     monkeypatch.setattr(sinks, "SINK_END_SECONDS", 600.0)
 
@@ -32,9 +32,9 @@ def ratings(tmp_path):
     return path
 
 
-def trained(ratings, out, **how):
+def train_briefly(ratings, out, **how):
     """Run a short training in plain Python, and return what it has told."""
-    told = Told()
+    told = RecordingSilent()
     options = RunOptions(**{"out": out, "epochs": 3, "jit": False} | how)
     run(MF(rank=2), ratings, ratings, options, told)
     return told
@@ -68,7 +68,7 @@ def events(folder):
 
 def test_tensorboard_reads_the_same_curves(ratings, tmp_path):
     out = tmp_path / "out"
-    assert not trained(ratings, out, log="tensorboard").warnings
+    assert not train_briefly(ratings, out, log="tensorboard").warnings
     points, read = events(out)
     expected = curves(read_metrics(out))
     assert {name for name in points if not name.startswith("results.")} == set(expected)
@@ -88,8 +88,8 @@ def test_tensorboard_reads_the_same_curves(ratings, tmp_path):
 
 def test_a_run_that_goes_on_adds_to_the_curves(ratings, tmp_path):
     out = tmp_path / "out"
-    trained(ratings, out, log="tensorboard", checkpoint_every="1")
-    resume(out, epochs=5, watch=Told())
+    train_briefly(ratings, out, log="tensorboard", checkpoint_every="1")
+    resume(out, epochs=5, watch=RecordingSilent())
     points, _ = events(out)
     assert [step for step, _ in points["test_rmse"]] == [1, 2, 3, 4, 5]
     assert read_run(out).options["log"] == "tensorboard"
@@ -119,7 +119,7 @@ def tracking(data_base, tmp_path, monkeypatch):
     return data_base
 
 
-def logged(tracking, name="tux"):
+def logged_runs(tracking, name="tux"):
     """Return the runs of an experiment, and a client."""
     from mlflow import MlflowClient
 
@@ -130,8 +130,8 @@ def logged(tracking, name="tux"):
 
 def test_mlflow_has_the_same_curves(ratings, tmp_path, tracking):
     out = tmp_path / "out"
-    assert not trained(ratings, out, log="mlflow", checkpoint_every="1").warnings
-    ((found,), client) = logged(tracking)
+    assert not train_briefly(ratings, out, log="mlflow", checkpoint_every="1").warnings
+    ((found,), client) = logged_runs(tracking)
     assert found.info.status == "FINISHED" and found.info.run_name == "out"
     assert found.data.params["rank"] == "2" and found.data.params["run.data"] == str(ratings)
     for name, values in curves(read_metrics(out)).items():
@@ -139,24 +139,24 @@ def test_mlflow_has_the_same_curves(ratings, tmp_path, tracking):
         assert sorted((each.step, each.value) for each in kept) == values, name
     best = read_run(out).results["best"]
     assert found.data.metrics["results.best.test_rmse"] == best["test_rmse"]
-    told = Told()
+    told = RecordingSilent()
     resume(out, epochs=4, watch=told)
     assert not told.warnings
-    ((again,), client) = logged(tracking)
+    ((again,), client) = logged_runs(tracking)
     assert again.info.run_id == found.info.run_id and again.info.status == "FINISHED"
     kept = client.get_metric_history(found.info.run_id, "test_rmse")
     assert [each.step for each in kept] == [1, 2, 3, 4]
 
 
 def test_a_run_that_fails_is_one_that_failed(ratings, tmp_path, tracking, monkeypatch):
-    def broken(*_):
+    def fail(*_):
         raise TuxError("broken")
 
-    monkeypatch.setattr("tux.runs.finish._tables", broken)
+    monkeypatch.setattr("tux.runs.finish._tables", fail)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "another")
     with pytest.raises(TuxError, match="broken"):
-        trained(ratings, None, log="mlflow")
-    ((found,), _) = logged(tracking, "another")
+        train_briefly(ratings, None, log="mlflow")
+    ((found,), _) = logged_runs(tracking, "another")
     assert found.info.status == "FAILED" and found.info.run_name == "mf"
 
 
@@ -169,7 +169,7 @@ class Remembers:
     def __init__(self, at=""):
         self.at, self.calls, self.free = at, [], threading.Event()
 
-    def _called(self, name, *given):
+    def _note_call(self, name, *given):
         self.calls.append((name, *given))
         if name == self.at == "stuck":
             self.free.wait()
@@ -177,21 +177,21 @@ class Remembers:
             raise OSError(f"no {name}\nhere")
 
     def begin(self, run):
-        self._called("begin", run.app.name)
-        self._called("stuck")
+        self._note_call("begin", run.app.name)
+        self._note_call("stuck")
 
     def record(self, record):
-        self._called("record", record["epoch"])
+        self._note_call("record", record["epoch"])
 
     def end(self, results, state):
-        self._called("end", state)
+        self._note_call("end", state)
 
 
 @pytest.mark.parametrize("at", ["begin", "record", "end"])
 def test_a_sink_that_fails_is_told_once_and_the_run_goes_on(ratings, tmp_path, monkeypatch, at):
     sink = Remembers(at)
-    monkeypatch.setattr(sinks, "opened", lambda name, folder: sink)
-    told = trained(ratings, tmp_path / "out", log="mlflow")
+    monkeypatch.setattr(sinks, "open_sink", lambda name, folder: sink)
+    told = train_briefly(ratings, tmp_path / "out", log="mlflow")
     (warning,) = told.warnings
     assert warning == f"--log mlflow ends here, and the run goes on: OSError: no {at}\\nhere"
     assert read_run(tmp_path / "out").results["epochs"] == 3 and len(told.records) == 3
@@ -199,19 +199,19 @@ def test_a_sink_that_fails_is_told_once_and_the_run_goes_on(ratings, tmp_path, m
 
 
 def test_a_sink_that_cannot_be_opened(ratings, tmp_path, monkeypatch):
-    def opened(name, folder):
+    def fail_to_open(name, folder):
         raise ImportError("half installed")
 
-    monkeypatch.setattr(sinks, "opened", opened)
-    told = trained(ratings, tmp_path / "out", log="mlflow")
+    monkeypatch.setattr(sinks, "open_sink", fail_to_open)
+    told = train_briefly(ratings, tmp_path / "out", log="mlflow")
     assert len(told.warnings) == 1 and "half installed" in told.warnings[0]
 
 
 def test_a_sink_that_is_stuck_is_left_behind(ratings, tmp_path, monkeypatch):
     sink = Remembers("stuck")
-    monkeypatch.setattr(sinks, "opened", lambda name, folder: sink)
+    monkeypatch.setattr(sinks, "open_sink", lambda name, folder: sink)
     monkeypatch.setattr(sinks, "SINK_END_SECONDS", 0.1)
-    told = trained(ratings, tmp_path / "out", log="mlflow")
+    told = train_briefly(ratings, tmp_path / "out", log="mlflow")
     assert told.phases[-1] == "send the last records to mlflow"
     (warning,) = told.warnings
     assert "has not taken all records in 0.1 s" in warning
@@ -220,8 +220,8 @@ def test_a_sink_that_is_stuck_is_left_behind(ratings, tmp_path, monkeypatch):
 
 def test_what_a_sink_is_given(ratings, tmp_path, monkeypatch):
     sink = Remembers()
-    monkeypatch.setattr(sinks, "opened", lambda name, folder: sink)
-    trained(ratings, tmp_path / "out", log="mlflow")
+    monkeypatch.setattr(sinks, "open_sink", lambda name, folder: sink)
+    train_briefly(ratings, tmp_path / "out", log="mlflow")
     assert sink.calls == [
         ("begin", "mf"),
         ("stuck",),
@@ -234,7 +234,7 @@ def test_what_a_sink_is_given(ratings, tmp_path, monkeypatch):
 def test_a_missing_library_is_told_before_data_are_read(tmp_path, monkeypatch, name):
     monkeypatch.setattr(sinks, "find_spec", lambda module: None)
     with pytest.raises(UsageError) as caught:
-        trained(tmp_path / "nothing.csv", tmp_path / "out", log=name)
+        train_briefly(tmp_path / "nothing.csv", tmp_path / "out", log=name)
     assert str(caught.value).splitlines() == [
         f"--log {name} needs the library {sinks.LIBRARIES[name]}, which is not installed",
         f"  pip install 'tux[{name}]'",
@@ -249,6 +249,6 @@ def test_names_and_values():
         "results.note": "x",
     }
     options = {"workers": 1, "columns": None}
-    made = Run(App("mf", ""), {"rank": 2, "x": None}, 3, options, Origin("memory", ""))
+    made = RunRecord(App("mf", ""), {"rank": 2, "x": None}, 3, options, DataOrigin("memory", ""))
     about = {"run.program": "mf", "run.seed": 3, "run.data": "memory", "run.workers": 1}
     assert parameters(made) == {"rank": 2, **about}

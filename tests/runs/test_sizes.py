@@ -6,7 +6,7 @@ from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.runs.inputs import load
-from tux.runs.sizes import Counted, edges_told, sizes_of
+from tux.runs.sizes import EdgeTotals, describe_edges, sizes_of
 
 WORDS = EdgeData.of(
     ("document", "word"),
@@ -20,12 +20,12 @@ def test_a_row_that_stands_for_several_is_counted_as_often():
     program = LDA(topics=2)
     sizes = load(program, WORDS, WORDS).sizes
     assert (sizes["edges"], sizes["repeated"], sizes["test"]["repeated"]) == (3, 11, 11)
-    assert edges_told(sizes, program) == "11 occurrences"
+    assert describe_edges(sizes, program) == "11 occurrences"
 
 
 def test_rows_are_counted_where_it_is_not_known_how_often_they_are_there():
-    sizes = sizes_of(WORDS.bare(), None, Counted(3), "count")
-    assert edges_told(sizes, LDA(topics=2)) == "3 pairs of document and word"
-    assert edges_told({"edges": 3}, MF()) == "3 ratings"
-    assert edges_told({"edges": 1}, "it cannot be loaded") == "1 edge"
-    assert edges_told({"edges": 0}, MF()) == ""
+    sizes = sizes_of(WORDS.bare(), None, EdgeTotals(3), "count")
+    assert describe_edges(sizes, LDA(topics=2)) == "3 pairs of document and word"
+    assert describe_edges({"edges": 3}, MF()) == "3 ratings"
+    assert describe_edges({"edges": 1}, "it cannot be loaded") == "1 edge"
+    assert describe_edges({"edges": 0}, MF()) == ""

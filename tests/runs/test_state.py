@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -43,11 +43,11 @@ def rewrite(out, change):
     Path(out, "run.json").write_text(json.dumps(noted))
 
 
-def locked(out, process):
+def write_lock(out, process):
     Path(out, ".lock").write_text(f"{process} {socket.gethostname()}\n")
 
 
-def dead():
+def dead_process():
     """Return the number of a process that has ended."""
     child = os.fork()
     if not child:
@@ -67,17 +67,17 @@ def test_info_tells_the_state_of_a_run_and_how_it_goes_on(here):
         rewrite(out, lambda noted: noted.pop("results"))
     goes_on = "to go on: tux run --resume out"
     assert info("out")["state"] == f"ended with an error; 3 epochs done; {goes_on}"
-    locked("out", dead())
+    write_lock("out", dead_process())
     assert info("out")["state"].startswith("killed: process ")
     assert info("out")["state"].endswith(f"is gone; 3 epochs done; {goes_on}")
-    locked("bare", dead())
+    write_lock("bare", dead_process())
     again = "to begin it again, as it has no checkpoint: tux run --resume bare"
     assert info("bare")["state"].endswith(again)
     rewrite("bare", lambda noted: noted["data"].update(path="standard input"))
     assert info("bare")["state"].endswith(
         "it cannot go on, as it has no checkpoint: run it anew with another --out"
     )
-    locked("out", os.getpid())
+    write_lock("out", os.getpid())
     running = f"running: process {os.getpid()} on {socket.gethostname()}; 3 epochs done"
     assert info("out")["state"] == running
     Path("out/.lock").unlink()
@@ -172,14 +172,14 @@ def test_restarts_with_one_worker_are_refused_before_data_are_read(here):
 
 
 def test_a_full_disk_is_told_with_what_stays(here, monkeypatch):
-    begin, told = Checkpoints.begin, Told()
+    begin, told = Checkpoints.begin, RecordingSilent()
 
-    def full(self):
+    def fill_at_second_write(self):
         if "first" in str(self.folder) or self._number:
             raise DiskError("no space")
         return begin(self)
 
-    monkeypatch.setattr(Checkpoints, "begin", full)
+    monkeypatch.setattr(Checkpoints, "begin", fill_at_second_write)
     train("first", told, epochs=1)
     train("second", told, epochs=2)
     assert [text.partition("goes on, and ")[2] for text in told.warnings] == [
@@ -192,7 +192,7 @@ def test_a_record_is_whole_also_with_incarnations(here):
     train("out", epochs=1)
     record = read_run("out")
     record.incarnations = [Incarnation(1, 2, 3, "why", 4)]
-    with RunFolder.of_stopped("out") as folder:
+    with RunFolder.reopen("out") as folder:
         folder.write_run(record)
     assert info("out")["went on, 1"] == "from checkpoint 1, clock 3 of epoch 3, on 4 workers: why"
 

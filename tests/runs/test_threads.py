@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
-from faults.running import Running, unwarned
+from faults.running import Running, without_warnings
 from tux import Context, Edge, Program, Vertex, shared, total
 from tux.apps.blockpg import BlockPG
 from tux.runs.begin import tell_serial
-from tux.runs.options import Plan, RunOptions
+from tux.runs.options import RunOptions, RunPlan
 from tux.runs.session import run
 from tux.stages import Exchange, GlobalSync, MiniBatch
 
@@ -46,21 +46,21 @@ class Pulls(Program):
         ]
 
 
-def said(**options):
+def thread_lines(**options):
     """Return the lines of a run that are about threads."""
-    watch = Told()
+    watch = RecordingSilent()
     run(Pulls(), options=RunOptions(epochs=0, **options), watch=watch)
     return [line for line in watch.lines if "thread" in line]
 
 
 def test_stages_on_one_thread_are_told_once():
     place = f"test_threads.py:{pull.__code__.co_firstlineno + 1}"
-    assert said(threads=2) == [
+    assert thread_lines(threads=2) == [
         f"Exchange(pull) runs on one thread: `pull` ({place}) changes src.x, which is read or "
         "changed by way of dst",
         "MiniBatch(Exchange(push)) runs on one thread: blocks run one after the other",
     ]
-    assert said(threads=1) == said(threads=2, jit=False) == []
+    assert thread_lines(threads=1) == thread_lines(threads=2, jit=False) == []
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_the_model_does_not_depend_on_threads(tmp_path, workers):
         argv += ["--threads", threads, "--out", f"out{threads}"]
         with Running(tmp_path, *argv) as running:
             assert running.wait(HARD) == 0, running.output()
-            assert running.left() == [] and not unwarned(running.output()[1])
+            assert running.leftovers() == [] and not without_warnings(running.output()[1])
         out = tmp_path / f"out{threads}"
         files = {path.name: path.read_bytes() for path in (out / "model").iterdir()}
         records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
@@ -91,6 +91,6 @@ def test_the_model_does_not_depend_on_threads(tmp_path, workers):
 def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monkeypatch):
     """Its user cannot change it."""
     monkeypatch.setattr("tux.runs.options.cores", lambda: 2)
-    watch, plan = Told(), Plan(1, 1, "bicut", RunOptions(threads=threads))
+    watch, plan = RecordingSilent(), RunPlan(1, 1, "bicut", RunOptions(threads=threads))
     tell_serial(watch, BlockPG(), SimpleNamespace(test=None), plan)
     assert any("runs on one thread" in line for line in watch.lines) == told

@@ -18,7 +18,7 @@ from tux.runs.factors import factors_of
 from tux.runs.options import RunOptions
 from tux.runs.predict import predict
 from tux.runs.product import product_of
-from tux.runs.ranking import judged
+from tux.runs.ranking import judge_ranking
 from tux.runs.session import run
 from tux.runs.top import top
 
@@ -65,7 +65,7 @@ class Biased(Program):
 TRAIN = [(f"u{u}", i, 1 + (u * i) % 5) for u in range(12) for i in range(40, 60) if (u + i) % 3]
 
 
-def written(path, rows, header="user,item,rating"):
+def write_table(path, rows, header="user,item,rating"):
     lines = [header, *(",".join(map(str, row)) for row in rows)]
     Path(path).write_text("\n".join(lines) + "\n")
 
@@ -74,20 +74,20 @@ def written(path, rows, header="user,item,rating"):
 def folder(tmp_path, monkeypatch):
     """Return a folder with ratings, a file of users, and a model of `mf` in `mf`."""
     monkeypatch.chdir(tmp_path)
-    written("train.csv", TRAIN)
-    written("users.csv", [["u7"], ["u2"], ["new"], ["u7"]], "user")
+    write_table("train.csv", TRAIN)
+    write_table("users.csv", [["u7"], ["u2"], ["new"], ["u7"]], "user")
     run(find("mf").program(rank=5), "train.csv", options=RunOptions(out="mf", epochs=3, jit=False))
     return tmp_path
 
 
-def joined(pieces):
+def join_pieces(pieces):
     pieces = list(pieces)
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def by_pairs(model, users, items, header="user,item"):
     """Return by user the items and scores as `predict` has them for all pairs, the best first."""
-    written("all.csv", [(u, i) for u in users for i in items], header)
+    write_table("all.csv", [(u, i) for u in users for i in items], header)
     columns = list(predict(model, "all.csv").values())
     scores = {}
     for user, item, score in zip(*(column.tolist() for column in columns), strict=True):
@@ -95,7 +95,7 @@ def by_pairs(model, users, items, header="user,item"):
     return {user: [(item, -score) for score, item in sorted(each)] for user, each in scores.items()}
 
 
-def agrees(found, expected, count, name="score"):
+def check_best_items(found, expected, count, name="score"):
     """Assert that the items are the best by scores. Items of equal scores may be in any order, as
     sums are rounded.
     """
@@ -118,11 +118,11 @@ def test_scores_are_those_of_pairs(folder):
     users, items = [f"u{u}" for u in range(12)], range(40, 60)
     expected = by_pairs("mf", users, items)
     told = []
-    found = joined(top("mf", 4, progress=told.append))
+    found = join_pieces(top("mf", 4, progress=told.append))
     assert list(found) == ["user", "rank", "item", "score"] and len(found["user"]) == 48
     assert sorted(set(found["user"].tolist())) == sorted(users) and told[-1] == 1
-    agrees(found, expected, 4)
-    agrees(joined(top("mf", 100)), expected, 100)
+    check_best_items(found, expected, 4)
+    check_best_items(join_pieces(top("mf", 100)), expected, 100)
 
 
 def test_some_users_without_what_they_know(folder, monkeypatch):
@@ -132,9 +132,9 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
         user: [each for each in best if (user, each[0]) not in seen]
         for user, best in by_pairs("mf", ["u2", "u7"], range(40, 60)).items()
     }
-    found = joined(top("mf", 9, users="users.csv", exclude="train.csv", warn=warned.append))
+    found = join_pieces(top("mf", 9, users="users.csv", exclude="train.csv", warn=warned.append))
     assert list(dict.fromkeys(found["user"].tolist())) == ["u7", "u2"]  # each once, as in the file
-    agrees(found, expected, 9)
+    check_best_items(found, expected, 9)
     assert len(found["user"]) == sum(len(each) for each in expected.values()) < 18
     assert warned == [
         "1 user of users.csv never occurred in training, and nothing is recommended to them: new",
@@ -144,22 +144,22 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
 
 def test_biases_and_another_name(folder):
     Path("biased.py").write_text(BIASED)
-    written("sales.csv", TRAIN, "buyer,thing,value")
+    write_table("sales.csv", TRAIN, "buyer,thing,value")
     program = find("biased.py").program()
     run(program, "sales.csv", options=RunOptions(out="out", jit=False))
     expected = by_pairs("out", ["u0", "u5"], range(40, 60), "buyer,thing")
-    written("buyers.csv", [["u0"], ["u5"]], "buyer")
-    found = joined(top("out", 7, users="buyers.csv"))
+    write_table("buyers.csv", [["u0"], ["u5"]], "buyer")
+    found = join_pieces(top("out", 7, users="buyers.csv"))
     assert list(found) == ["buyer", "rank", "thing", "likes"]
-    agrees(found, expected, 7, "likes")
+    check_best_items(found, expected, 7, "likes")
 
 
 def test_the_example_of_least_squares(folder):
     als = find(str(ROOT / "docs/examples/als.py")).program(rank=2)
     run(als, "train.csv", options=RunOptions(out="als", epochs=2, jit=False))
     expected = by_pairs("als", ["u3"], range(40, 60))
-    written("one.csv", [["u3"]], "user")
-    agrees(joined(top("als", 5, users="one.csv")), expected, 5)
+    write_table("one.csv", [["u3"]], "user")
+    check_best_items(join_pieces(top("als", 5, users="one.csv")), expected, 5)
 
 
 # ---- on the command line
@@ -189,13 +189,13 @@ def test_command(folder, capsys):
 
 def test_columns_of_what_is_excluded(folder, capsys):
     turned = [(rating, item, user) for user, item, rating in TRAIN]
-    written("turned.csv", turned, "Sterne,Produkt,Kunde")
+    write_table("turned.csv", turned, "Sterne,Produkt,Kunde")
     words = "predict mf --top 3 --exclude".split()
     assert main([*words, "train.csv"]) == 0
     same = capsys.readouterr().out
     assert main([*words, "turned.csv", "--columns", "Kunde,Produkt"]) == 0
     assert capsys.readouterr().out == same
-    written("others.csv", [("x", 1), ("y", 2)], "user,item")
+    write_table("others.csv", [("x", 1), ("y", 2)], "user,item")
     assert main([*words, "others.csv"]) == 0
     assert "others.csv has no pair that the model knows" in capsys.readouterr().err
 
@@ -223,10 +223,10 @@ def test_mistakes_on_the_command_line(folder, capsys, argv, words):
 
 
 def test_users_that_nobody_knows(folder):
-    written("new.csv", [[f"n{u}"] for u in range(9)], "user")
+    write_table("new.csv", [[f"n{u}"] for u in range(9)], "user")
     with pytest.raises(DataError, match=r"(?s)n0, n1, n2, n3, n4, \.\.\..*of the model is u0"):
         top("mf", 3, users="new.csv")
-    written("none.csv", [], "user")
+    write_table("none.csv", [], "user")
     with pytest.raises(DataError):
         top("mf", 3, users="none.csv")
 
@@ -269,8 +269,8 @@ def test_vertices_of_one_type_have_similar_ones_instead():
 
 def test_a_run_is_judged_by_ranks(folder, capsys):
     held = [(u, i, r) for u, i, r in TRAIN if (int(u[1:]) * 7 + i) % 5 == 0]
-    written("less.csv", [each for each in TRAIN if each not in held])
-    written("held.csv", [*held, ("stranger", 41, 3), ("u1", 999, 3), TRAIN[0]])
+    write_table("less.csv", [each for each in TRAIN if each not in held])
+    write_table("held.csv", [*held, ("stranger", 41, 3), ("u1", 999, 3), TRAIN[0]])
     argv = "run mf less.csv --test held.csv --rank 3 --epochs 2 --no-jit --judge-top 4 --out ranked"
     assert main(argv.split()) == 0
     results = json.loads(Path("ranked/run.json").read_text())["results"]
@@ -289,14 +289,14 @@ def test_a_run_is_judged_by_ranks(folder, capsys):
             for known, column in zip(places, ids, strict=True)
         )
 
-    expected = judged(factors_of(program, fields), [codes("less.csv")], codes("held.csv"), 4)
+    expected = judge_ranking(factors_of(program, fields), [codes("less.csv")], codes("held.csv"), 4)
     assert {name: results[name] for name in names} == pytest.approx(expected)
     assert 0 < results["recall@4"] < 1
 
 
 def test_ranks_of_two_workers_leave_training_items_out(folder, capsys):
     """Items of training are the best by far, so that finding them again would show."""
-    written("held.csv", [(f"u{u}", 40 + (2 - u) % 3, 5) for u in range(12)])
+    write_table("held.csv", [(f"u{u}", 40 + (2 - u) % 3, 5) for u in range(12)])
     argv = (
         "run mf train.csv --test held.csv --epochs 1 --no-jit --judge-top 7 --workers 2 --out two"
     )

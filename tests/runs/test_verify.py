@@ -19,7 +19,7 @@ from tux import (
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError, UsageError
 from tux.cli.main import main
-from tux.cli.verify import verified
+from tux.cli.verify import print_verification
 from tux.runs.options import RunOptions
 from tux.runs.verify import SHARES, verify
 from tux.stages import Apply, Exchange, GlobalSync
@@ -41,7 +41,7 @@ def show(tau):
     tau.shown = tau.sum
 
 
-class Sums(Program):
+class PageSums(Program):
     page = Vertex(got=delta("f8"), x=value("f8", init=1))
     link = Edge("page", "page")
     tau = Context(sum=total(), shown=metric())
@@ -50,7 +50,7 @@ class Sums(Program):
         return [Exchange(give), Apply("page", keep), GlobalSync(show)]
 
 
-class OwnWorkers(Sums):
+class OwnWorkers(PageSums):
     """Other stages on several workers."""
 
     def stages(self, cluster):
@@ -70,7 +70,7 @@ def note_all(tau):
     tau.rest = 1.0
 
 
-class LeavesRest(Sums):
+class LeavesRest(PageSums):
     """Several workers leave something that is not kept."""
 
     page = Vertex(got=delta("f8"), x=value("f8", init=1), rest=value("f8", kept=False))
@@ -81,7 +81,7 @@ class LeavesRest(Sums):
         return [*super().stages(), *noted]
 
 
-class InPlace(Program):
+class HalvesInPlace(Program):
     page = Vertex(x=shared("f8", init=1))
     link = Edge("page", "page")
 
@@ -90,7 +90,7 @@ class InPlace(Program):
 
 
 def test_what_is_right_is_the_same_but_for_rounding():
-    found = verify(Sums(), EDGES, options=SEED)
+    found = verify(PageSums(), EDGES, options=SEED)
     assert found.fields == ["page.x", "tau.shown"] and not found.in_place and not found.refused
     assert found.edges == len(EDGES)
     assert [each for each in found.differences if not each.is_rounding] == []
@@ -114,7 +114,7 @@ def test_what_depends_on_the_number_of_workers_is_named():
 
 
 def test_fields_changed_in_place_are_named():
-    assert verify(InPlace(), EDGES, options=SEED).in_place == ["page.x"]
+    assert verify(HalvesInPlace(), EDGES, options=SEED).in_place == ["page.x"]
 
 
 PROGRAM = """
@@ -162,7 +162,7 @@ def test_a_partitioned_folder_is_refused(tmp_path):
     links.write_text("".join(f"{i} {i * 7 % 11}\n" for i in range(11)))
     assert main(["partition", str(links), "--parts", "2", "--out", str(tmp_path / "cut")]) == 0
     with pytest.raises(UsageError, match="is cut already"):
-        verify(Sums(), tmp_path / "cut")
+        verify(PageSums(), tmp_path / "cut")
 
 
 def out_of_bounds(src, dst, tau, p):
@@ -189,7 +189,7 @@ def test_a_run_that_fails_on_several_workers_is_no_success():
     assert all("index" in error.what for error in found.failed.values())
 
 
-class Once(Sums):
+class Once(PageSums):
     """One epoch is all that it can make."""
 
     epochs = 1
@@ -209,7 +209,7 @@ def count(tau):
 def test_no_more_epochs_are_trained_than_a_program_has():
     found = verify(Once(), EDGES, options=SEED)
     assert found.epochs == 1 and not found.failed and found.several
-    assert verify(Sums(), EDGES, options=RunOptions(epochs=0)).epochs == 0
+    assert verify(PageSums(), EDGES, options=RunOptions(epochs=0)).epochs == 0
 
 
 class OwnPaths(OwnWorkers):
@@ -221,7 +221,7 @@ class OwnPaths(OwnWorkers):
 @pytest.mark.parametrize(("kind", "code"), [(OwnWorkers, 2), (OwnPaths, 0)])
 def test_a_program_says_whether_the_path_or_the_optimum_agrees(kind, code, capsys):
     try:
-        assert verified(kind(), EDGES, None, SEED) == code == 0
+        assert print_verification(kind(), EDGES, None, SEED) == code == 0
     except ProgramError as error:
         assert error.exit_code == code
     out = capsys.readouterr().out
@@ -232,11 +232,11 @@ def test_a_program_says_whether_the_path_or_the_optimum_agrees(kind, code, capsy
 
 def test_agree_is_one_of_two_words():
     with pytest.raises(ProgramError, match=r"agree is 'end'.*(?s:.*)'path' or 'optimum'"):
-        type("Other", (Sums,), {"agree": "end"})
+        type("Other", (PageSums,), {"agree": "end"})
 
 
 def test_cuts_that_a_program_cannot_use_are_one_line(capsys):
-    assert verified(Shared(), PAIRS, None, SEED) == 0
+    assert print_verification(SharedVisits(), PAIRS, None, SEED) == 0
     lines = capsys.readouterr().out.splitlines()
     told = [line for line in lines if "needs each user whole" in line]
     assert told == lines[-2:-1] and told[0].startswith("not compared on cuts by random: ")
@@ -255,7 +255,7 @@ def begin(page, p):
     page.x += page.got
 
 
-class Source(Program):
+class BeginsAtSource(Program):
     source: str = vertex_param("page", "where it begins")
     page = Vertex(got=delta("f8"), x=value("f8"))
     link = Edge("page", "page")
@@ -267,7 +267,7 @@ class Source(Program):
 def test_a_vertex_that_a_parameter_names_is_in_the_sample():
     left = np.random.default_rng(0).integers(0, 3000, BIG)
     edges = from_arrays(left, (left * 7 + 1) % 3000, ends=("page", "page"))
-    found = verify(Source(source=str(edges.ids["page"].values[1234])), edges, options=SEED)
+    found = verify(BeginsAtSource(source=str(edges.ids["page"].values[1234])), edges, options=SEED)
     assert found.edges < BIG and [d for d in found.differences if not d.is_rounding] == []
 
 
@@ -295,7 +295,7 @@ def remember(user):
     user.seen = user.met
 
 
-class Shared(Program):
+class SharedVisits(Program):
     user = Vertex(x=value("f8", init=2), met=delta("f8"), seen=value("f8"), whole=True)
     item = Vertex(got=delta("f8"), x=value("f8"))
     rating = Edge("user", "item")
@@ -306,7 +306,7 @@ class Shared(Program):
         return [shared, Apply("item", settle), Apply("user", remember)]
 
 
-class Wrong(Shared):
+class CrownsUsers(SharedVisits):
     function = staticmethod(crown)
 
 
@@ -314,21 +314,21 @@ PAIRS = from_arrays(*random_pairs(20, 20, 150, seed=1), ends=("user", "item"))
 
 
 def test_a_function_is_right_in_shares():
-    found = verify(Shared(), PAIRS, options=SEED)
+    found = verify(SharedVisits(), PAIRS, options=SEED)
     assert SHARES in found.compared and not found.failed
     assert found.of(0, shares=True) == []
-    assert SHARES not in verify(Sums(), EDGES, options=SEED).compared
+    assert SHARES not in verify(PageSums(), EDGES, options=SEED).compared
 
 
 def test_a_function_that_is_not_right_in_shares_is_found(monkeypatch, capsys):
-    found = verify(Wrong(), PAIRS, options=SEED)
+    found = verify(CrownsUsers(), PAIRS, options=SEED)
     assert found.of(0) == [] and {each.field for each in found.of(0, shares=True)} == {
         "user.seen",
         "item.x",
     }
     monkeypatch.setattr("tux.runs.verify.verify", lambda *arguments: found)
     with pytest.raises(ProgramError, match="depends on the shares in which") as caught:
-        verified(Wrong(), None, None, SEED)
+        print_verification(CrownsUsers(), None, None, SEED)
     assert "split=True" in caught.value.do and "test_verify.py" in caught.value.where
     out = capsys.readouterr().out
     assert "in shares" in out and "on 1 worker (edges in shares)" in out

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.machines.team import Team, trained
+from support.machines.team import Team, train_team
 from support.programs.programs import column, complete, start
 
 from tux import Edge, Graph, Program, Vertex, shared, value, vertex_param
@@ -64,7 +64,7 @@ def test_udfs_see_the_number(reach, jit):
 
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
 def test_ids_may_be_integers(reach, k, jit):
-    team = trained(reach(source=40), NUMBERS, 4, k=k, jit=jit)
+    team = train_team(reach(source=40), NUMBERS, 4, k=k, jit=jit)
     assert team.gather("place", "reached").tolist() == [0, 1, 1, 0, 1]  # 9, 10, 20, 30, 40
 
 
@@ -142,7 +142,7 @@ def test_a_wrong_declaration_is_refused(vertex, annotation, message):
         type("Wrong", (Program,), types | declared)
 
 
-class Everywhere(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
@@ -157,10 +157,10 @@ def mark(path, p):
         path[i].place.after += 1 + 10 * (path[i].place.id == p.source)
 
 
-class Step(Program):
+class StepFromSource(Program):
     """The place after the source: `start` is compared with `p.source`."""
 
-    input = Everywhere()
+    input = DirectedLinks()
     source: str = vertex_param("place")
     place = Vertex(remote=True, after=shared("i8"))
     road = Edge("place", "place")
@@ -172,9 +172,9 @@ class Step(Program):
 @pytest.mark.parametrize("k", [1, 2])
 def test_make_sees_the_number_that_start_has(k):
     if k == 1:
-        worker = start(Step(source="c"), TEXT, jit=False)
+        worker = start(StepFromSource(source="c"), TEXT, jit=False)
         list(Training(worker).epochs(1))
         after = column(worker, "place", "after")
     else:
-        after = Team(Step(source="c"), TEXT, k=k).train(1).gather("place", "after")
+        after = Team(StepFromSource(source="c"), TEXT, k=k).train(1).gather("place", "after")
     assert after.tolist() == [0, 0, 0, 1, 0]

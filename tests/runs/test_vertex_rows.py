@@ -54,7 +54,7 @@ class Count(Program):
 
 
 @pytest.fixture
-def trained(tmp_path, monkeypatch):
+def train_counts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = {
         "count.py": COUNT,
@@ -72,7 +72,7 @@ def trained(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_new_vertices_have_a_table_of_their_own(trained, capsys):
+def test_new_vertices_have_a_table_of_their_own(train_counts, capsys):
     #   ash is used by documents of age 3 and 4, elm by one of age 4, of weight 10
     reading = Reading(vertices={"document": "newer.csv"})
     found = predict_rows("run1", "new.csv", reading)
@@ -82,24 +82,24 @@ def test_new_vertices_have_a_table_of_their_own(trained, capsys):
     assert main(argv) == 0 and "8,207" in capsys.readouterr().out
 
 
-def test_exports_know_the_categories(trained):
+def test_exports_know_the_categories(train_counts):
     assert export("run1", "kinds")["kind"].tolist() == ["mail", "news"]
 
 
-def test_without_one_their_data_count_as_nought(trained):
+def test_without_one_their_data_count_as_nought(train_counts):
     told = []
     assert predict_rows("run1", "new.csv", warn=told.append)["score"].tolist() == [7, 40]
     assert "data of new documents count as 0; --vertices document=FILE" in "".join(told)
 
 
-def test_types_that_a_program_does_not_have(trained, capsys):
+def test_types_that_a_program_does_not_have(train_counts, capsys):
     assert main(["predict", "run1", "new.csv", "--vertices", "words=words.csv"]) == 2
     assert "did you mean word" in capsys.readouterr().err
     assert main(["predict", "run1", "new.csv", "--vertices", "words.csv"]) == 2
     assert "say --vertices TYPE=FILE" in capsys.readouterr().err
 
 
-class Pairs(Program):
+class UsersWithRows(Program):
     user = Vertex(age=data("f4", default=-1))
     item = Vertex(f=shared("f4"))
     rating = Edge("user", "item")
@@ -109,7 +109,7 @@ def test_held_out_edges_in_memory_meet_the_vertices_that_a_table_adds():
     train = EdgeData.of(("user", "item"), [1, 5], ["a", "b"], {})
     test = EdgeData.of(("user", "item"), [7, 5, 3], ["b", "b", "a"], {}, against=train.ids)
     table = {"id": [3, 1, 4, 5], "age": np.array([30, 10, 40, 50])}
-    inputs = load(Pairs(), train, test, Reading(vertices={"user": table}))
+    inputs = load(UsersWithRows(), train, test, Reading(vertices={"user": table}))
     ids, ages = inputs.test.ids["user"].values, inputs.test.vertex_fields["user"]["age"]
     assert inputs.train.ids["user"].values.tolist() == ids[:4].tolist() == [1, 5, 3, 4]
     assert ids[inputs.test.src].tolist() == [7, 5, 3]
@@ -121,9 +121,9 @@ def test_what_held_out_edges_of_other_ids_tell_of_vertices():
     train = EdgeData.of(("user", "item"), [1, 5], ["a", "b"], {}, vertex_fields=ages)
     others = {"user": {"age": np.float32([51, 70])}}
     test = EdgeData.of(("user", "item"), [7, 5], ["b", "a"], {}, vertex_fields=others)
-    inputs = load(Pairs(), train, test)
+    inputs = load(UsersWithRows(), train, test)
     assert inputs.test.ids["user"].values.tolist() == [1, 5, 7]
     assert inputs.test.vertex_fields["user"]["age"].tolist() == [10, 51, 70]
     bare = EdgeData.of(("user", "item"), [1, 5], ["a", "b"], {})
     with pytest.raises(DataError, match=r"tell user\.age, of which training tells nothing"):
-        load(Pairs(), bare, test)
+        load(UsersWithRows(), bare, test)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux import Context, Edge, Program, Vertex, data, metric, param, total
 from tux.arrays.arrow import read_parquet
@@ -163,7 +163,7 @@ def test_from_python_and_in_the_digest(shop):
     assert edges.vertex_fields["user"]["town"].tolist() == [2, 1, 2, 0]
     given["town"] = ["Roma" if town == "Rome" else town for town in given["town"]]
     assert edges_of(shop, {"user": given}).digest() != edges.digest()
-    told = Told()
+    told = RecordingSilent()
     options = RunOptions(vertices={"user": given}, jit=False, epochs=1)
     result = run(shop(), "edges.csv", options=options, watch=told)
     assert result.tables["towns"]["town"] == ["Bern", "Oslo", "Roma"]
@@ -244,7 +244,7 @@ def report(tau):
 def test_a_width_of_nought_is_that_of_the_table(tmp_path):
     (tmp_path / "edges.txt").write_text("1 2\n2 1\n")
     table = {"id": [1, 2], "x": [[1, 2, 3], [4, 5, 6]], "grid": np.arange(12).reshape(2, 6)}
-    told = Told()
+    told = RecordingSilent()
     options = RunOptions(vertices={"shop": table}, jit=False, epochs=1)
     worker = run(Wide(), tmp_path / "edges.txt", options=options, watch=told).worker
     assert worker.program.dims == 3 and "dims 3, which suits these data" in told.lines

@@ -8,7 +8,7 @@ import pytest
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
-from tux.base.checksums import check
+from tux.base.checksums import check_sums
 from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.runs.assignments import write_folder
@@ -47,7 +47,7 @@ def test_each_file_of_a_run_is_compared_with_its_checksum(folder, name):
     assert caught.value.where == str(folder / name) and "B2SUMS" in caught.value.do
     os.remove(folder / name)
     with pytest.raises(DataError, match="cannot be read: No such file"):
-        check(folder)
+        check_sums(folder)
 
 
 def test_records_that_changed_after_the_run_are_told(folder):

@@ -15,12 +15,19 @@ from tux.base.errors import DataError
 from tux.io.detect import Format
 from tux.program.input import Bags, Graph
 from tux.runs.options import RunOptions
-from tux.runs.why_whole import SMALL, Asked, Found, cut_by, found_of, why_whole
+from tux.runs.why_whole import (
+    SMALL,
+    FileFacts,
+    LoadRequest,
+    known_partitioner,
+    read_file_facts,
+    why_whole,
+)
 
-TEXT = Found(Format.TEXT, SMALL)
+TEXT = FileFacts(Format.TEXT, SMALL)
 
 
-class Linked(Program):
+class RankedPages(Program):
     page = Vertex(rank=value("f4"))
     link = Edge("page", "page")
 
@@ -28,7 +35,7 @@ class Linked(Program):
         return []
 
 
-class Forward(Linked):
+class Forward(RankedPages):
     link = Edge("page", "page", whole="src")
 
 
@@ -46,30 +53,30 @@ class Holding(Graph):
         return edges, None
 
 
-class Held(Linked):
+class HoldsOut(RankedPages):
     input = Holding()
 
 
-def asked(program=MF, partitioner="bicut", workers=2, reading=None, **known):
-    return Asked(program(), reading or RunOptions(), workers, partitioner, **known)
+def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **known):
+    return LoadRequest(program(), reading or RunOptions(), workers, partitioner, **known)
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        asked(),
-        asked(partitioner="auto"),
-        asked(partitioner="aweto", workers=5),
-        asked(partitioner="dbh", reading=RunOptions(columns="1,2,3", on_bad_row="skip")),
-        asked(Linked),
-        asked(Linked, "random"),
-        asked(Forward, "auto"),
-        asked(Forward, "source"),
-        asked(Documents),
-        asked(Held, has_test=True),
+        make_question(),
+        make_question(partitioner="auto"),
+        make_question(partitioner="aweto", workers=5),
+        make_question(partitioner="dbh", reading=RunOptions(columns="1,2,3", on_bad_row="skip")),
+        make_question(RankedPages),
+        make_question(RankedPages, "random"),
+        make_question(Forward, "auto"),
+        make_question(Forward, "source"),
+        make_question(Documents),
+        make_question(HoldsOut, has_test=True),
     ],
 )
-@pytest.mark.parametrize("found", [TEXT, Found(Format.PARQUET, 10 * SMALL)])
+@pytest.mark.parametrize("found", [TEXT, FileFacts(Format.PARQUET, 10 * SMALL)])
 def test_in_shares(run, found):
     assert why_whole(run) == why_whole(run, found) == ""
 
@@ -77,23 +84,23 @@ def test_in_shares(run, found):
 @pytest.mark.parametrize(
     ("run", "why"),
     [
-        (asked(workers=1), "there is one worker"),
-        (asked(recut=True), "a checkpoint becomes one of other workers by all edges"),
-        (asked(Documents, reading=RunOptions(form="text")), "documents are read whole"),
-        (asked(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),
+        (make_question(workers=1), "there is one worker"),
+        (make_question(recut=True), "a checkpoint becomes one of other workers by all edges"),
+        (make_question(Documents, reading=RunOptions(form="text")), "documents are read whole"),
+        (make_question(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),
         (
-            asked(Linked, reading=RunOptions(vertices={"page": "pages.csv"})),
+            make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
             "tables of vertices are joined with all edges",
         ),
-        (asked(BlockPG), "Samples are read whole"),
-        (asked(LDA), "SizedCorpus.specialise may look at all edges"),
-        (asked(Held), "Holding.hold_out may look at all edges"),
-        (asked(DeepWalk, has_test=True), ".specialise may look at all edges"),
-        (asked(Linked, "auto"), "auto looks at all edges"),
-        (asked(partitioner="ne"), "ne looks at all edges"),
-        (asked(partitioner="hdrf"), "hdrf looks at all edges"),
-        (asked(partitioner="pds"), "pds does not show how many edges repeat others"),
-        (asked(Forward, "dbh"), "dbh does not keep the edges of a vertex as src together"),
+        (make_question(BlockPG), "Samples are read whole"),
+        (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
+        (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
+        (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
+        (make_question(RankedPages, "auto"), "auto looks at all edges"),
+        (make_question(partitioner="ne"), "ne looks at all edges"),
+        (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
+        (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),
+        (make_question(Forward, "dbh"), "dbh does not keep the edges of a vertex as src together"),
     ],
 )
 def test_whole_whatever_the_files_are(run, why):
@@ -104,21 +111,21 @@ def test_whole_whatever_the_files_are(run, why):
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (Found(None, 0), "they can be read only once"),
-        (Found(Format.METIS, SMALL), "a metis file is read whole"),
-        (Found(Format.DOCWORD, SMALL), "a docword file is read whole"),
-        (Found(Format.TEXT, SMALL - 1), "they are small"),
+        (FileFacts(None, 0), "they can be read only once"),
+        (FileFacts(Format.METIS, SMALL), "a metis file is read whole"),
+        (FileFacts(Format.DOCWORD, SMALL), "a docword file is read whole"),
+        (FileFacts(Format.TEXT, SMALL - 1), "they are small"),
     ],
 )
 def test_whole_for_what_the_files_are(found, why):
-    assert why_whole(asked()) == ""
-    assert why_whole(asked(), found) == why
+    assert why_whole(make_question()) == ""
+    assert why_whole(make_question(), found) == why
 
 
 def test_what_auto_stands_for():
-    assert cut_by(MF(), "auto") == cut_by(Forward(), "auto") == "aweto"
-    assert cut_by(Linked(), "auto") == "auto"
-    assert cut_by(MF(), "dbh") == "dbh"
+    assert known_partitioner(MF(), "auto") == known_partitioner(Forward(), "auto") == "aweto"
+    assert known_partitioner(RankedPages(), "auto") == "auto"
+    assert known_partitioner(MF(), "dbh") == "dbh"
 
 
 def test_what_is_known_of_files(tmp_path):
@@ -127,12 +134,12 @@ def test_what_is_known_of_files(tmp_path):
     (folder / "a.csv").write_text("1,2,3\n")
     (folder / "b.csv").write_text("")
     (folder / "c.csv").write_text("1,2,34\n")
-    assert found_of(folder) == Found(Format.TEXT, 13)
-    assert found_of([folder / "a.csv", folder / "c.csv"]) == Found(Format.TEXT, 13)
+    assert read_file_facts(folder) == FileFacts(Format.TEXT, 13)
+    assert read_file_facts([folder / "a.csv", folder / "c.csv"]) == FileFacts(Format.TEXT, 13)
     write_parquet(tmp_path / "edges.parquet", {"a": np.arange(3), "b": np.arange(3)})
-    assert found_of(tmp_path / "edges.parquet").format is Format.PARQUET
+    assert read_file_facts(tmp_path / "edges.parquet").format is Format.PARQUET
     os.mkfifo(tmp_path / "pipe")
-    assert found_of(tmp_path / "pipe") == found_of("-") == Found(None, 0)
-    assert found_of(tmp_path / "none.csv") == Found(None, 0)
+    assert read_file_facts(tmp_path / "pipe") == read_file_facts("-") == FileFacts(None, 0)
+    assert read_file_facts(tmp_path / "none.csv") == FileFacts(None, 0)
     with pytest.raises(DataError, match="no file is called"):
-        found_of(tmp_path / "none*.csv")
+        read_file_facts(tmp_path / "none*.csv")

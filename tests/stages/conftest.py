@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture
-def written(tmp_path):
+def define_udf(tmp_path):
     """Return a function that writes source to a file and gives its function `udf`."""
     numbers = itertools.count()
 

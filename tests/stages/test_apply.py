@@ -4,7 +4,7 @@ and change.
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import both, column, drive, points_at, start
 
 from tux import (
@@ -33,7 +33,7 @@ EDGES = from_arrays(["a", "a", "b"], [1, 2, 2], ends=("user", "item"), value=np.
 HELD = EdgeData.of(("user", "item"), ["d"], [1], {"value": np.int32([0])}, against=EDGES.ids)
 
 
-class Kinds(Program):
+class KindsOfFields(Program):
     """A user with every kind of field; deltas of every combination."""
 
     step: float = param(0.5)
@@ -72,7 +72,7 @@ def take(user, tau, p):
 
 @both
 def test_deltas_are_combined_then_cleared(jit):
-    worker = start(Kinds(), EDGES, HELD, jit=jit)
+    worker = start(KindsOfFields(), EDGES, HELD, jit=jit)
     stages = worker.prepare(worker.program.stages())
     for _ in range(2):
         worker.run(stages)
@@ -96,7 +96,7 @@ def by_v(v, tau):
 
 @both
 def test_the_vertex_is_also_v(jit):
-    worker = drive(start(Kinds(), EDGES, jit=jit), Apply("item", by_v))
+    worker = drive(start(KindsOfFields(), EDGES, jit=jit), Apply("item", by_v))
     assert column(worker, "item", "n").tolist() == [1, 1] and worker.tau.n == 2
 
 
@@ -111,11 +111,13 @@ def test_random_numbers_depend_on_the_vertex_alone(jit):
         lambda: MiniBatch(Apply("item", draw), over="item", vertices=1),
     ]
     draws = [
-        column(drive(start(Kinds(), EDGES, HELD, jit=jit), make()), "item", "draw").tolist()
+        column(drive(start(KindsOfFields(), EDGES, HELD, jit=jit), make()), "item", "draw").tolist()
         for make in stages
     ]
     assert draws[0] == draws[1] and draws[0][0] != draws[0][1]
-    plain = column(drive(start(Kinds(), EDGES, jit=False), Apply("item", draw)), "item", "draw")
+    plain = column(
+        drive(start(KindsOfFields(), EDGES, jit=False), Apply("item", draw)), "item", "draw"
+    )
     np.testing.assert_allclose(draws[0], plain, rtol=1e-12)
 
 
@@ -126,7 +128,7 @@ def test_a_vertex_draws_anew_in_each_block_that_touches_it():
         seen.append(rng.uniform())
 
     drive(
-        start(Kinds(), EDGES, jit=False),
+        start(KindsOfFields(), EDGES, jit=False),
         MiniBatch(Exchange(send_nothing, over="user"), Apply("item", note), vertices=1),
     )
     assert len(seen) == 3 and len(set(seen)) == 3
@@ -137,7 +139,7 @@ def send_nothing(item):
 
 
 def test_without_a_udf_there_is_nothing_to_do():
-    worker = start(Kinds(), EDGES)
+    worker = start(KindsOfFields(), EDGES)
     before = {name: array.copy() for name, array in worker.tables["item"].arrays.items()}
     drive(worker, Apply("item"))
     assert all(
@@ -167,10 +169,10 @@ def writes_context_value(item, tau):
 )
 def test_what_apply_may_not_do(over, udf, message, plain):
     with pytest.raises(ProgramError, match=message) as error:
-        start(Kinds(), EDGES).prepare([Apply(over, udf)])
+        start(KindsOfFields(), EDGES).prepare([Apply(over, udf)])
     assert points_at(error.value, udf), str(error.value)
     with pytest.raises(ProgramError, match=f"has raised {plain}"):
-        drive(start(Kinds(), EDGES, jit=False), Apply(over, udf))
+        drive(start(KindsOfFields(), EDGES, jit=False), Apply(over, udf))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_what_apply_may_not_do(over, udf, message, plain):
 )
 def test_errors(make, message):
     with pytest.raises(ProgramError, match=message):
-        start(Kinds(), EDGES).prepare([make()])
+        start(KindsOfFields(), EDGES).prepare([make()])
 
 
 def by_v_and_item(v, item):
@@ -196,7 +198,7 @@ def by_v_and_item(v, item):
 
 
 def test_a_delta_that_no_apply_takes_is_an_error():
-    class Lost(Kinds):
+    class Lost(KindsOfFields):
         def stages(self):
             return [Exchange(send)]
 
@@ -206,7 +208,7 @@ def test_a_delta_that_no_apply_takes_is_an_error():
         Training(start(Lost(), EDGES, jit=False))
 
 
-class Postponed(Program):
+class DecidesOnMasters(Program):
     """Items count their edges; a decision on the masters alone comes between counting and
     telling.
     """
@@ -249,7 +251,7 @@ class Postponed(Program):
 @pytest.mark.parametrize(("k", "jit"), [(1, True), (1, False), (2, False), (3, False)])
 def test_masters_may_decide_without_asking_their_mirrors(k, jit):
     edges = from_arrays([0, 1, 2, 3, 3], [7, 7, 7, 7, 8], ends=("user", "item"))
-    team = trained(Postponed(), edges, 2, k=k, jit=jit, by=np.arange(5) % k)
+    team = train_team(DecidesOnMasters(), edges, 2, k=k, jit=jit, by=np.arange(5) % k)
     assert team.gather("item", "total").tolist() == [8, 2] and team.gather(
         "item", "decided"
     ).tolist() == [24, 21]
@@ -274,14 +276,14 @@ def sees_delta(user):
 )
 def test_who_gathers_nothing_sees_nothing_gathered(stage, told):
     with pytest.raises(ProgramError, match=told):
-        drive(start(Kinds(), EDGES, jit=False), stage)
+        drive(start(KindsOfFields(), EDGES, jit=False), stage)
 
 
 def test_a_decision_is_no_gathering():
-    class Lost(Postponed):
+    class Lost(DecidesOnMasters):
         def stages(self):
             stages = super().stages()
             return [*stages[:3], stages[-1]]
 
     with pytest.raises(ProgramError, match=r"nothing takes the delta item\.seen"):
-        trained(Lost(), from_arrays([0], [7], ends=("user", "item")), 1, k=1)
+        train_team(Lost(), from_arrays([0], [7], ends=("user", "item")), 1, k=1)

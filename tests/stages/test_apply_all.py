@@ -4,7 +4,7 @@ shape is a function of the parameters.
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import both, column, complete
 
 from tux import Edge, Program, Vertex, delta, param, shared, value
@@ -63,7 +63,7 @@ def test_each_block_visits_all(jit):
 
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
 def test_several_workers_visit_the_same(k, jit):
-    team = trained(Ticks(), EDGES, 1, k=k, jit=jit, by="random")
+    team = train_team(Ticks(), EDGES, 1, k=k, jit=jit, by="random")
     check(lambda name: team.gather("item", name))
     alone = complete(Ticks(), EDGES, 1, jit=False)
     np.testing.assert_allclose(team.gather("item", "drawn"), column(alone, "item", "drawn"))
@@ -94,9 +94,9 @@ def test_workers_on_different_blocks_are_refused(order):
 
 
 def test_without_it_a_block_visits_what_it_touches():
-    class Touched(Ticks):
+    class TouchedItems(Ticks):
         def stages(self):
             return [MiniBatch(Exchange(gather), Apply("item", tick), over="user", vertices=1)]
 
-    worker = complete(Touched(), EDGES, 1, jit=False)
+    worker = complete(TouchedItems(), EDGES, 1, jit=False)
     assert column(worker, "item", "blocks").tolist() == [3, 2, 1]

@@ -39,7 +39,7 @@ def count(tau):
     tau.n = tau.seen
 
 
-class Entries(Program):
+class EntryLists(Program):
     entries: int = param(3, "entries", low=0)
     blocks: int = param(0, "of a mini-batch")
     drawn: int = param(0, "whether numbers are drawn")
@@ -68,7 +68,7 @@ def sums(edges):
 @pytest.mark.parametrize("jit", [False, True])
 def test_each_entry_is_as_a_vertex(k, blocks, jit):
     edges, _ = ratings()
-    team = Team(Entries(blocks=blocks), edges, None, k=k, by="source", jit=jit).train(2)
+    team = Team(EntryLists(blocks=blocks), edges, None, k=k, by="source", jit=jit).train(2)
     a, b = team.gather("item", "a"), team.gather("item", "b")
     assert a == pytest.approx(np.outer(sums(edges), [2, 4, 6]))
     assert b.reshape(len(a), 3, 2)[:, :, 1] == pytest.approx(10 * a)
@@ -78,7 +78,7 @@ def test_each_entry_is_as_a_vertex(k, blocks, jit):
 
 def test_a_field_of_one_number():
     edges, _ = ratings()
-    team = Team(Entries(entries=0), edges, None, k=1, by="source", jit=False).train(1)
+    team = Team(EntryLists(entries=0), edges, None, k=1, by="source", jit=False).train(1)
     assert team.gather("item", "a") == pytest.approx(sums(edges))
     assert team.tau.n == len(edges.ids["item"])
 
@@ -86,7 +86,7 @@ def test_a_field_of_one_number():
 def test_entries_draw_numbers_of_their_own():
     edges, _ = ratings()
     found = [
-        Team(Entries(drawn=1), edges, None, k=k, by="source", jit=False)
+        Team(EntryLists(drawn=1), edges, None, k=k, by="source", jit=False)
         .train(1)
         .gather("item", "a")
         for k in (1, 2)
@@ -105,7 +105,7 @@ def look(item):
     [(Apply("item", look, each="a"), "other"), (Apply("item", keep, each="nothing"), "nothing")],
 )
 def test_what_is_not_there(stage, what):
-    class Wrong(Entries):
+    class Wrong(EntryLists):
         def stages(self):
             return [Exchange(give), stage, GlobalSync(count)]
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import both, complete, drive, points_at, start
 
 from tux import Context, Edge, Program, Vertex, argmax, argmin, data, param, total, value
@@ -37,7 +37,7 @@ def conclude(tau):
     tau.count = tau.n
 
 
-class Extremes(Program):
+class ExtremeEdges(Program):
     """The ends of the heaviest and of the lightest edge."""
 
     page = Vertex()
@@ -60,7 +60,7 @@ FOUND = [7, 1, -3, 10, 0, 3]
 
 @both
 def test_values_come_with_their_keys_and_are_cleared(jit):
-    worker = complete(Extremes(), EDGES, 2, jit=jit)
+    worker = complete(ExtremeEdges(), EDGES, 2, jit=jit)
     assert worker.tau.found.tolist() == FOUND
     assert worker.tau.count == 6
     assert (worker.tau.far.value, worker.tau.far.key) == (-np.inf, -1)
@@ -69,12 +69,12 @@ def test_values_come_with_their_keys_and_are_cleared(jit):
 
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
 def test_several_workers_find_the_same(k, jit):
-    team = trained(Extremes(), EDGES, 2, k=k, jit=jit)
+    team = train_team(ExtremeEdges(), EDGES, 2, k=k, jit=jit)
     assert [worker.tau.found.tolist() for worker in team.workers] == [FOUND] * k
     assert team.tau.count == 6 and team.tau.far.key == -1
 
 
-class InBlocks(Extremes):
+class InBlocks(ExtremeEdges):
     """Blocks of which some are under way while others are combined."""
 
     def stages(self):
@@ -82,7 +82,7 @@ class InBlocks(Extremes):
 
 
 def test_clocks_under_way_do_not_mix_values_and_keys():
-    team = trained(InBlocks(), EDGES, 2, k=3, slack=1)
+    team = train_team(InBlocks(), EDGES, 2, k=3, slack=1)
     assert team.tau.found.tolist() == [*FOUND[:4], -np.inf, -1]
 
 
@@ -128,10 +128,10 @@ def writes_key(src, dst, tau):
 )
 def test_mistakes_are_told_with_the_line(udf, message, plain):
     with pytest.raises(ProgramError, match=message) as error:
-        start(Extremes(), EDGES).prepare([Exchange(udf)])
+        start(ExtremeEdges(), EDGES).prepare([Exchange(udf)])
     assert points_at(error.value, udf), str(error.value)
     with pytest.raises(ProgramError, match=f"has raised {plain}"):
-        drive(start(Extremes(), EDGES, jit=False), Exchange(udf))
+        drive(start(ExtremeEdges(), EDGES, jit=False), Exchange(udf))
 
 
 def adds_in_sync(tau):
@@ -140,7 +140,7 @@ def adds_in_sync(tau):
 
 def test_a_function_of_globalsync_only_reads():
     with pytest.raises(ProgramError, match="read-only"):
-        drive(start(Extremes(), EDGES, jit=False), GlobalSync(adds_in_sync))
+        drive(start(ExtremeEdges(), EDGES, jit=False), GlobalSync(adds_in_sync))
 
 
 def test_a_vertex_has_none():
@@ -162,7 +162,7 @@ def conclude_each(tau):
     tau.count = tau.near[1].key
 
 
-class Several(Program):
+class ExtremesByGroup(Program):
     """The heaviest edges of even and of odd pages, and of all."""
 
     groups: int = param(3, "groups")
@@ -181,7 +181,7 @@ class Several(Program):
 
 @pytest.mark.parametrize(("k", "jit"), [(1, True), (2, True), (3, False)])
 def test_several_values_with_their_keys(k, jit):
-    team = trained(Several(), EDGES, 2, k=k, jit=jit)
+    team = train_team(ExtremesByGroup(), EDGES, 2, k=k, jit=jit)
     assert team.tau.found.tolist() == [7, 2, 7, 1, 7, 2]
     assert team.tau.count == 4
     assert len(team.tau.far) == 3 and team.tau.far[0].key == -1
@@ -193,7 +193,7 @@ def beyond(src, dst, link, tau):
 
 @pytest.mark.parametrize("check", [True, False])
 def test_an_index_of_several_is_checked(check):
-    worker = start(Several(), EDGES, check=check)
+    worker = start(ExtremesByGroup(), EDGES, check=check)
     with pytest.raises(ProgramError, match=r"out of bounds for `tau\.far`, which has 3"):
         drive(worker, Exchange(beyond))
 
@@ -202,4 +202,4 @@ def test_several_have_one_length():
     with pytest.raises(ProgramError, match=r'argmax\("groups"\)'):
         argmax(2, 3)
     with pytest.raises(ProgramError, match="lengths 2, 3"):
-        argmax(lambda p: (2, 3)).sized({})
+        argmax(lambda p: (2, 3)).resolve({})

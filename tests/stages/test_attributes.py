@@ -50,7 +50,7 @@ def closing(function):
     return udf
 
 
-def nested(user):
+def read_far(user):
     def within(row):
         return row.far
 
@@ -62,7 +62,7 @@ def test_names_are_found_through_all_that_is_called():
     assert attributes(calls_compiled) >= {"x", "deep", "root"}
     assert attributes(closing(inner)) >= {"z", "deep", "root"}
     assert attributes(closing((abs, inner))) >= {"z", "deep"}
-    assert attributes(nested) >= {"x", "far"}
+    assert attributes(read_far) >= {"x", "far"}
 
 
 def test_a_function_that_calls_itself_is_walked_once():
@@ -139,7 +139,7 @@ def test_nothing_is_said_where_it_cannot_be_known(udf):
     assert attributes(udf) is None
 
 
-class Wide(Program):
+class ManyFields(Program):
     """Fields of which a UDF uses few."""
 
     user = Vertex(x=shared(), y=shared(), z=shared())
@@ -154,7 +154,7 @@ def few(user, item, tau):
 
 
 def test_a_kernel_is_given_what_its_udfs_use():
-    worker = start(Wide(), EDGES)
+    worker = start(ManyFields(), EDGES)
     scope = Scope(worker, "exchange", "test")
     rows = {
         name: lambda name=name: scope.row(worker.tables[name], "0") for name in ("user", "item")
@@ -169,7 +169,7 @@ def test_a_kernel_is_given_what_its_udfs_use():
 
 @both
 def test_fields_that_are_not_passed_stay_as_they_are(jit):
-    worker = drive(start(Wide(), EDGES, jit=jit), Exchange(few))
+    worker = drive(start(ManyFields(), EDGES, jit=jit), Exchange(few))
     assert worker.tau.n == len(EDGES)
     assert worker.tau.m == 0
     assert not worker.tables["item"].arrays["unused"].any()
@@ -177,7 +177,7 @@ def test_fields_that_are_not_passed_stay_as_they_are(jit):
 
 @both
 def test_attributes_by_text_see_all_fields(jit):
-    worker = start(Wide(), EDGES, jit=jit)
+    worker = start(ManyFields(), EDGES, jit=jit)
     worker.tables["item"].arrays["y"][:] = 3
     drive(worker, Exchange(asks("y")))
     assert worker.tables["user"].arrays["x"].tolist() == [3, 3]
@@ -190,4 +190,4 @@ def misspelt(user):
 @both
 def test_an_unknown_field_is_told_with_all_that_there_are(jit):
     with pytest.raises(ProgramError, match=r"fields: x, y, z, id read-only\)"):
-        drive(start(Wide(), EDGES, jit=jit), Exchange(misspelt))
+        drive(start(ManyFields(), EDGES, jit=jit), Exchange(misspelt))

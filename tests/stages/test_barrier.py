@@ -25,7 +25,7 @@ def stamp(item):
     item.seen = item.n
 
 
-class Counting(Program):
+class CounterBlocks(Program):
     """Blocks raise counters of items; behind them stand stages that read the counters and write
     what the next blocks read.
     """
@@ -58,16 +58,16 @@ class Counting(Program):
         return [blocks, *([Barrier()] if self.barrier else []), *behind]
 
 
-def counted(k, slack, delivery, barrier=True):
+def collect_events(k, slack, delivery, barrier=True):
     """Return what each worker has seen, in its order. Every worker holds every item."""
     users, items = (each.ravel() for each in np.meshgrid(np.arange(USERS), np.arange(ITEMS)))
     edges = from_arrays(users, items, ends=("user", "item"))
-    program = Counting(barrier)
+    program = CounterBlocks(barrier)
     Team(program, edges, k=k, by=users % k, slack=slack, delivery=delivery).train(EPOCHS)
     return [[event[1:] for event in program.events if event[0] == rank] for rank in range(k)]
 
 
-def stale(events):
+def stale_places(events):
     """Return the places in the events of one worker where it has seen something too early or too
     late.
     """
@@ -89,16 +89,18 @@ def stale(events):
 @pytest.mark.parametrize("k", [2, 3])
 def test_all_before_and_nothing_beside(k, slack):
     for delivery in range(4):
-        for events in counted(k, slack, delivery):
+        for events in collect_events(k, slack, delivery):
             assert [what for what, *_ in events] == [*["block"] * BLOCKS, "begin", "end"] * EPOCHS
-            assert stale(events) == []
+            assert stale_places(events) == []
 
 
 def test_without_it_slack_is_seen():
     """Else the test above could not fail."""
-    assert all(stale(events) == [] for events in counted(2, 0, 0, barrier=False))
+    assert all(stale_places(events) == [] for events in collect_events(2, 0, 0, barrier=False))
     assert any(
-        stale(events) for delivery in range(4) for events in counted(2, 3, delivery, barrier=False)
+        stale_places(events)
+        for delivery in range(4)
+        for events in collect_events(2, 3, delivery, barrier=False)
     )
 
 
@@ -107,23 +109,23 @@ def test_blocks_before_it_keep_their_slack():
     that need not is ahead by its own.
     """
 
-    def ahead(slack):
+    def count_ahead(slack):
         seen = [
             n
             for delivery in range(3)
-            for events in counted(3, slack, delivery)
+            for events in collect_events(3, slack, delivery)
             for what, n, _ in events
             if what == "block"
         ]
         return sum(count % (USERS // BLOCKS) != 0 for n in seen for count in n)
 
-    assert ahead(0) == 0 < ahead(3)
+    assert count_ahead(0) == 0 < count_ahead(3)
 
 
 def test_alone_it_changes_nothing():
     users, items = np.arange(USERS), np.arange(USERS) % ITEMS
     edges = from_arrays(users, items, ends=("user", "item"))
     for barrier in (True, False):
-        program = Counting(barrier)
+        program = CounterBlocks(barrier)
         worker = complete(program, edges, EPOCHS, jit=False)
         assert worker.tables["item"].arrays["seen"].tolist() == [USERS // ITEMS * EPOCHS] * ITEMS

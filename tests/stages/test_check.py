@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.programs.programs import Components, Degrees, both, column, complete, drive, start
+from support.programs.programs import (
+    ConnectedComponents,
+    NodeDegrees,
+    both,
+    column,
+    complete,
+    drive,
+    start,
+)
 
 from tux import (
     Context,
@@ -70,7 +78,7 @@ def bump(array, k):
     array[k] += 1  # here: called
 
 
-def called(item, rating):
+def bump_far(item, rating):
     bump(item.hist, far(rating))
 
 
@@ -101,7 +109,7 @@ def neighbour(item, edges):
     item.n = edges[len(edges)].user.k  # here: neighbour
 
 
-def ragged(user, edges, p):
+def write_past_end(user, edges, p):
     user.list[p.three] = len(edges)  # here: ragged
 
 
@@ -121,7 +129,7 @@ def keep(v):
     v.kept = v.hist[0]
 
 
-class Model(Program):
+class CheckedFields(Program):
     three: int = param(3, "an index past the end")
     below: int = param(-4, "an index before the beginning")
     item = Vertex(
@@ -144,7 +152,7 @@ EXCHANGES = {
     read: f"index [345] is out of bounds for {HIST}",
     constant_index: f"index 3 is out of bounds for {HIST}",
     negative: f"index -4 is out of bounds for {HIST}",
-    called: "index [345] is out of bounds for `array`, which has 3 entries",
+    bump_far: "index [345] is out of bounds for `array`, which has 3 entries",
     view: f"index [345] is out of bounds for {HIST}",
     wide: "index [45] is out of bounds for axis 1 of `item.grid`, which has 4 entries",
     tall: "index 3 is out of bounds for `item.grid`, which has 2 entries",
@@ -152,11 +160,11 @@ EXCHANGES = {
     own_array: "index [2-5] is out of bounds for `mine`, which has 2 entries",
     # by the first vertex
     neighbour: r"index [12] is out of bounds for `edges`, which has (1 entry|2 entries)",
-    ragged: r"index 3 is out of bounds for `user\.list`, which has (1 entry|2 entries)",
+    write_past_end: r"index 3 is out of bounds for `user\.list`, which has (1 entry|2 entries)",
 }
 
 
-def told(error, udf, what):
+def check_error(error, udf, what):
     """Assert that the message of an error matches `what`, and that its place is the line of this
     file that is marked with the name of `udf`.
     """
@@ -168,10 +176,10 @@ def told(error, udf, what):
 @both
 @pytest.mark.parametrize("udf", EXCHANGES, ids=lambda udf: udf.__name__)
 def test_exchange(udf, jit):
-    worker = start(Model(), EDGES, jit=jit, check=True)
+    worker = start(CheckedFields(), EDGES, jit=jit, check=True)
     with pytest.raises(ProgramError) as caught:
         drive(worker, Exchange(udf))
-    told(caught.value, udf, EXCHANGES[udf])
+    check_error(caught.value, udf, EXCHANGES[udf])
 
 
 @pytest.mark.parametrize(
@@ -197,9 +205,14 @@ def test_masters(stage, udf, what, k):
     """
     with pytest.raises(ProgramError) as caught:
         Team(
-            Model(), EDGES, k=k, by=[0] * 5 if k == 1 else [0, 1, 1, 0, 0], jit=True, check=True
+            CheckedFields(),
+            EDGES,
+            k=k,
+            by=[0] * 5 if k == 1 else [0, 1, 1, 0, 0],
+            jit=True,
+            check=True,
         ).drive(lambda _: stage)
-    told(caught.value, udf, what)
+    check_error(caught.value, udf, what)
 
 
 def test_score():
@@ -207,8 +220,8 @@ def test_score():
         ("user", "item"), [0, 1], [1, 2], {"value": np.float32([1, 2])}, against=EDGES.ids
     )
     with pytest.raises(ProgramError) as caught:
-        drive(start(Model(), EDGES, held, check=True), Score(judge))
-    told(caught.value, judge, "index 3 is out of bounds for `item.top`, which has 2 entries")
+        drive(start(CheckedFields(), EDGES, held, check=True), Score(judge))
+    check_error(caught.value, judge, "index 3 is out of bounds for `item.top`, which has 2 entries")
 
 
 # ---- generated edges
@@ -231,7 +244,7 @@ def use_view(path, p):
     path[0].page.u[p.at] += 1.0  # here: use_view
 
 
-class Walk(Program):
+class CheckedWalk(Program):
     most: int = param(3, "entries written")
     at: int = param(2, "an index")
     page = Vertex(remote=True, u=shared("f4", 2))
@@ -257,8 +270,8 @@ LINKS = from_arrays([0, 1, 2], [1, 2, 0], ends=("page", "page"))
 def test_generate(most, at, udfs, what):
     stage = MiniBatch(Generate(*udfs, "page", path=3), vertices=2)
     with pytest.raises(ProgramError) as caught:
-        drive(start(Walk(most=most, at=at), LINKS, check=True), stage)
-    told(caught.value, udfs[0] if most == 4 else udfs[1], what)
+        drive(start(CheckedWalk(most=most, at=at), LINKS, check=True), stage)
+    check_error(caught.value, udfs[0] if most == 4 else udfs[1], what)
 
 
 def test_numbers_of_no_vertex_are_refused_always():
@@ -266,7 +279,7 @@ def test_numbers_of_no_vertex_are_refused_always():
         ProgramError, match="UDF leave_graph wrote 1000 into `path`, and pages are numbered 0 to 2"
     ):
         drive(
-            start(Walk(at=0), LINKS),
+            start(CheckedWalk(at=0), LINKS),
             MiniBatch(Generate(leave_graph, use, "page", path=3), vertices=2),
         )
 
@@ -286,7 +299,7 @@ def mean_it(user):
     user.x = np.nan
 
 
-def unbounded(item, rating):
+def make_infinite(item, rating):
     item.hist[0] = min(item.hist[0], np.inf)
     item.hist[1] -= np.inf
 
@@ -298,13 +311,17 @@ def unbounded(item, rating):
 )
 def test_nan_is_told_where_it_arises(udf, text):
     with pytest.raises(DataError) as caught:
-        drive(start(Model(), EDGES, check=True), Exchange(udf))
-    told(caught.value, udf, f"NaN replaces a number in `{re.escape(text)}`")
+        drive(start(CheckedFields(), EDGES, check=True), Exchange(udf))
+    check_error(caught.value, udf, f"NaN replaces a number in `{re.escape(text)}`")
 
 
 @both
 def test_a_written_nan_and_infinities_are_meant(jit):
-    drive(start(Model(), EDGES, jit=jit, check=True), Exchange(mean_it), Exchange(unbounded))
+    drive(
+        start(CheckedFields(), EDGES, jit=jit, check=True),
+        Exchange(mean_it),
+        Exchange(make_infinite),
+    )
 
 
 # ---- what is right stays as it is
@@ -337,7 +354,9 @@ def test_right_functions_compute_the_same(jit):
     results = []
     for check in (False, True):
         worker = drive(
-            start(Model(), EDGES, jit=jit, check=check), Exchange(by_item), Apply("item", keep)
+            start(CheckedFields(), EDGES, jit=jit, check=check),
+            Exchange(by_item),
+            Apply("item", keep),
         )
         fields = {
             f"{v}.{f}": array
@@ -350,7 +369,9 @@ def test_right_functions_compute_the_same(jit):
         np.testing.assert_array_equal(array, results[1][name], err_msg=name)
 
 
-@pytest.mark.parametrize(("program", "field"), [(Degrees, "indegree"), (Components, "label")])
+@pytest.mark.parametrize(
+    ("program", "field"), [(NodeDegrees, "indegree"), (ConnectedComponents, "label")]
+)
 def test_right_programs_give_the_same_bits(program, field):
     edges = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("node", "node"))
     found = [
@@ -365,11 +386,11 @@ def test_a_function_whose_source_has_changed_is_not_rewritten(tmp_path):
     scope = {}
     code = compile(path.read_text(), str(path), "exec")
     udf = type(store)(next(c for c in code.co_consts if hasattr(c, "co_code")), scope)
-    assert Sites().rewritten(udf) is not None
+    assert Sites().rewrite(udf) is not None
     path.write_text("def udf(x, k):\n    return x[other]\n")
     linecache.checkcache()
-    assert Sites().rewritten(udf) is None
-    assert Sites().rewritten(LAMBDA) is None
+    assert Sites().rewrite(udf) is None
+    assert Sites().rewrite(LAMBDA) is None
 
 
 LAMBDA = lambda x: x[0]  # noqa: E731
@@ -380,6 +401,6 @@ def without_source(item, p):
 
 
 def test_without_source_the_function_is_named(monkeypatch):
-    monkeypatch.setattr("tux.stages.sites.Sites.rewritten", lambda self, function: None)
+    monkeypatch.setattr("tux.stages.sites.Sites.rewrite", lambda self, function: None)
     with pytest.raises(ProgramError, match="an index in UDF without_source is out of bounds"):
-        drive(start(Model(), EDGES, check=True), Exchange(without_source))
+        drive(start(CheckedFields(), EDGES, check=True), Exchange(without_source))

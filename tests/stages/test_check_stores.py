@@ -9,13 +9,13 @@ from tux import Edge, Program, Vertex, data, mirror
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.stages import Exchange
 
 EDGES = from_arrays([0, 0, 1], [0, 1, 1], ends=("user", "item"), value=np.float32([1, 2.5, 4]))
 
 
-class Model(Program):
+class StoredFields(Program):
     item = Vertex(n=mirror("i4"), small=mirror("i1", 2), wide=mirror("i8"), real=mirror("f4"))
     user = Vertex(list=mirror("u4", "edges"), on=mirror("b1"))
     rating = Edge("user", "item", value=data("f4"))
@@ -23,7 +23,13 @@ class Model(Program):
 
 def walk(udf, jit):
     """Pass once over the edges, checked. Return the worker."""
-    worker = Worker(Model(), Graph.whole(Model(), EDGES, None, seed=0), seed=0, jit=jit, check=True)
+    worker = Worker(
+        StoredFields(),
+        LocalGraph.whole(StoredFields(), EDGES, None, seed=0),
+        seed=0,
+        jit=jit,
+        check=True,
+    )
     worker.run(worker.prepare([Exchange(udf)]))
     return worker
 
@@ -32,7 +38,7 @@ def half(item, rating):
     item.n = rating.value
 
 
-def added(item, rating):
+def add_rating(item, rating):
     item.n += rating.value
 
 
@@ -55,7 +61,7 @@ def fits(user, item, rating):
 
 BAD = [
     (half, r"2.5 is stored in `item.n`, which holds whole numbers"),
-    (added, r"[0-9].5 is stored in `item.n`, which holds whole numbers"),
+    (add_rating, r"[0-9].5 is stored in `item.n`, which holds whole numbers"),
     (large, r"(250|400) is stored in `item.small\[1\]`, which holds -128 to 127"),
 ]
 

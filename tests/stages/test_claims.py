@@ -13,7 +13,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.rows.table import Claim
 from tux.stages import Exchange
-from tux.stages.plan import Plan
+from tux.stages.plan import ThreadPlan
 
 EDGES = from_arrays([0, 0, 1, 2, 2, 3], [1, 2, 1, 2, 3, 1], ends=("user", "item"))
 
@@ -41,7 +41,7 @@ def settled(row, value):
 """
 
 
-class Wide(Program):
+class FieldsOfAllSizes(Program):
     """Fields of all sizes."""
 
     tau = Context(n=total(), far=argmax())
@@ -82,19 +82,21 @@ UDFS = {
 
 
 @pytest.fixture
-def udf(written, request):
+def udf(define_udf, request):
     """Return the function of UDFS that a test is run with, and the field."""
     parameters, body, field = UDFS[request.param]
     lines = "\n".join(f"    {line}" for line in body.split("\n"))
-    return written(f"{CALLEES}def udf({parameters}):\n{lines}\n"), field
+    return define_udf(f"{CALLEES}def udf({parameters}):\n{lines}\n"), field
 
 
-def compiled(udf):
+def compile_exchange(udf):
     """Compile an Exchange, as a run does."""
-    start(Wide(), EDGES).prepare([Exchange(udf, split="edges" in udf.__code__.co_varnames)])
+    start(FieldsOfAllSizes(), EDGES).prepare(
+        [Exchange(udf, split="edges" in udf.__code__.co_varnames)]
+    )
 
 
-def without(claims, at):
+def without_write(claims, at):
     """Return the claims, without that a field is written."""
     row, field = at.split(".")
     kept = claims[row]
@@ -109,11 +111,13 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
 
     def plan(stage, program, role):
         found = original(stage, program, role)
-        return Plan(claims=without(dict(found.claims), field), why="its claims are wrong")
+        return ThreadPlan(
+            claims=without_write(dict(found.claims), field), why="its claims are wrong"
+        )
 
     monkeypatch.setattr(Exchange, "plan", plan)
     with pytest.raises(ProgramError) as error:
-        compiled(function)
+        compile_exchange(function)
     file, _, line = error.value.where.rpartition(":")
     assert file == function.__code__.co_filename
     assert int(line) > function.__code__.co_firstlineno or field == "item.f"  # in a callee
@@ -124,7 +128,7 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("udf", UDFS, indirect=True)
 def test_true_claims_compile(udf):
-    compiled(udf[0])
+    compile_exchange(udf[0])
 
 
 def test_a_field_whose_name_another_thing_has_is_unused():

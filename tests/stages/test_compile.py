@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.programs.programs import Degrees, both, column, complete, drive, points_at, start
+from support.programs.programs import NodeDegrees, both, column, complete, drive, points_at, start
 
 import tux.stages.compile as kernels
 from tux import Context, Edge, Program, Vertex, data, param, shared, total
@@ -21,23 +21,23 @@ from tux.stages import Exchange
 EDGES = from_arrays(["a", "a", "b"], [1, 2, 2], ends=("user", "item"), w=np.float32([1, 2, 3]))
 
 
-class Named(Exception):
+class KernelName(Exception):
     """Carries the name of a kernel that would now be written."""
 
 
 def name_of(monkeypatch, program, stage, edges=EDGES, **options):
     """Return the module name of the kernel of `stage`; nothing is compiled."""
 
-    def instead(name, source, scope):
-        raise Named(name)
+    def raise_name(name, source, scope):
+        raise KernelName(name)
 
-    monkeypatch.setattr(kernels, "_module", instead)
-    with pytest.raises(Named) as named:
+    monkeypatch.setattr(kernels, "_module", raise_name)
+    with pytest.raises(KernelName) as named:
         start(program, edges, **options).prepare([stage])
     return str(named.value)
 
 
-def declared(field, step=None, width=2):
+def declare_program(field, step=None, width=2):
     """Return a program with this user field and this type of step."""
     members = {
         "user": Vertex(n=field, w=shared("width")),
@@ -56,7 +56,7 @@ def update(user, tau, p):
 
 def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
     def name(*declaration, stage=None, **options):
-        program = declared(*declaration)(**options.pop("parameters", {}))
+        program = declare_program(*declaration)(**options.pop("parameters", {}))
         return name_of(monkeypatch, program, stage or Exchange(update), **options)
 
     first = name(shared("i8"))
@@ -127,7 +127,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
 def test_kernels_lie_in_the_cache_folder_with_their_stage(tmp_path, monkeypatch):
     monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernels, "_LOADED", {})  # another test may have compiled it
-    complete(Degrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
+    complete(NodeDegrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
     sources = [path.read_text() for path in tmp_path.glob("tux_kernel_*.py")]
     assert any(source.startswith('"""Exchange(count_both)"""') for source in sources)
     assert not list(tmp_path.glob("*.tmp"))
@@ -143,13 +143,13 @@ def test_a_damaged_kernel_is_compiled_anew(tmp_path, monkeypatch, kind):
             for path in tmp_path.rglob(f"*.{kind}"):
                 path.write_bytes(path.read_bytes()[:-3])
             with pytest.warns(UserWarning, match=f"tux_kernel_.*{kind} is damaged: "):
-                worker = complete(Degrees(), graph, 1)
+                worker = complete(NodeDegrees(), graph, 1)
         else:
-            worker = complete(Degrees(), graph, 1)
+            worker = complete(NodeDegrees(), graph, 1)
         np.testing.assert_array_equal(column(worker, "node", "indegree"), [0, 1, 2])
 
 
-class Small(Program):
+class SmallForUdfs(Program):
     """For UDFs of all sorts."""
 
     user = Vertex(n=shared("i8"), x=shared("f8"))
@@ -170,24 +170,24 @@ def smooth(x, sharp=2.0):
     return 1 / (1 + math.exp(-sharp * x))
 
 
-def clipped(x, low=0.0, high=2.5):
+def clip(x, low=0.0, high=2.5):
     return min(max(x, low), high)
 
 
-def squashed(x):
-    return np.sqrt(abs(clipped(x))) + np.log1p(x) + math.floor(x) + np.float32(0.5)
+def squash(x):
+    return np.sqrt(abs(clip(x))) + np.log1p(x) + math.floor(x) + np.float32(0.5)
 
 
 def everything(user, link, tau):
-    bump(user, squashed(link.w) + OFFSETS[1] + PAIR[1])
+    bump(user, squash(link.w) + OFFSETS[1] + PAIR[1])
     user.n += PAIR[0] if np.isnan(user.x) or link.w > 1.5 else int(round(link.w))
     tau.sum += max(np.cos(0.0), 0.5) + smooth(0.0, sharp=1.0)
 
 
 @both
 def test_helpers_constants_and_functions_of_math(jit):
-    worker = drive(start(Small(), EDGES, jit=jit), Exchange(everything))
-    each = [squashed(w) + 23.5 for w in (1.0, 2.0, 3.0)]
+    worker = drive(start(SmallForUdfs(), EDGES, jit=jit), Exchange(everything))
+    each = [squash(w) + 23.5 for w in (1.0, 2.0, 3.0)]
     np.testing.assert_allclose(column(worker, "user", "x"), [each[0] + each[1], each[2]], rtol=1e-6)
     assert column(worker, "user", "n").tolist() == [3, 2] and worker.tau.sum == pytest.approx(4.5)
 
@@ -198,7 +198,7 @@ def keyword_default(tau):
 
 @both
 def test_a_helper_may_have_a_default_that_is_named(jit):
-    assert drive(start(Small(), EDGES, jit=jit), Exchange(keyword_default)).tau.sum == 1.5
+    assert drive(start(SmallForUdfs(), EDGES, jit=jit), Exchange(keyword_default)).tau.sum == 1.5
 
 
 def closing_over(x):
@@ -213,7 +213,7 @@ def closing_over(x):
 
 @both
 def test_closures(jit):
-    assert drive(start(Small(), EDGES, jit=jit), Exchange(closing_over(3))).tau.sum == 9
+    assert drive(start(SmallForUdfs(), EDGES, jit=jit), Exchange(closing_over(3))).tau.sum == 9
 
 
 def divides(user, tau):
@@ -225,8 +225,8 @@ def not_a_number(tau):
 
 
 def test_division_by_zero_is_infinite_and_nan_keeps_its_meaning():
-    assert drive(start(Small(), EDGES), Exchange(divides)).tau.sum == np.inf
-    assert drive(start(Small(), EDGES), Exchange(not_a_number)).tau.n == 6
+    assert drive(start(SmallForUdfs(), EDGES), Exchange(divides)).tau.sum == np.inf
+    assert drive(start(SmallForUdfs(), EDGES), Exchange(not_a_number)).tau.n == 6
 
 
 def factorial(n):
@@ -258,7 +258,7 @@ def calls_bad_helper(user):
     user.n += bad_helper(1)
 
 
-def unsupported(user):
+def read_a_file(user):
     with open("x") as file:
         user.n += len(file.read())
 
@@ -284,7 +284,7 @@ MISTAKES = [
     (unknown_function, unknown_function, "no_such_function"),
     (calls_bad_helper, bad_helper, "int.*a"),
     (recurses, factorial, "factorial"),
-    (unsupported, unsupported, "."),
+    (read_a_file, read_a_file, "."),
 ]
 
 
@@ -293,7 +293,7 @@ MISTAKES = [
 )
 def test_a_typing_error_is_told_with_file_line_and_reason(udf, place, reason):
     with pytest.raises(ProgramError, match=reason) as error:
-        start(Small(), EDGES).prepare([Exchange(udf)])
+        start(SmallForUdfs(), EDGES).prepare([Exchange(udf)])
     assert (
         udf.__name__ in error.value.what
         and len(error.value.what.splitlines()) <= 2
@@ -305,9 +305,9 @@ def test_a_typing_error_is_told_with_file_line_and_reason(udf, place, reason):
     assert place is not udf or points_at(error.value, udf)
 
 
-def test_a_module_function_is_to_be_imported_by_name(written):
+def test_a_module_function_is_to_be_imported_by_name(define_udf):
     helpers = importlib.util.module_from_spec(importlib.util.spec_from_loader("helpers", None))
-    helpers.twice = written("def udf(x):\n    return 2 * x\n")
-    udf = written("def udf(tau, link):\n    tau.sum += helpers.twice(link.w)\n", helpers=helpers)
+    helpers.twice = define_udf("def udf(x):\n    return 2 * x\n")
+    udf = define_udf("def udf(tau, link):\n    tau.sum += helpers.twice(link.w)\n", helpers=helpers)
     with pytest.raises(ProgramError, match="from MODULE import FUNCTION"):
-        start(Small(), EDGES).prepare([Exchange(udf)])
+        start(SmallForUdfs(), EDGES).prepare([Exchange(udf)])

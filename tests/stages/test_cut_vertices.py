@@ -1,7 +1,7 @@
 """Exchanges on the vertices that one worker alone holds, and on the others."""
 
 import pytest
-from support.machines.team import Team, trained
+from support.machines.team import Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.edges import EdgeData
@@ -32,11 +32,11 @@ def keep(item):
     item.together = item.got
 
 
-def told(tau):
+def copy_visits(tau):
     tau.seen = tau.visits
 
 
-class Counts(Program):
+class CutCounts(Program):
     user = Vertex(whole=True)
     item = Vertex(alone=shared("i4"), together=value("i4"), got=delta("i4"))
     link = Edge("user", "item")
@@ -47,7 +47,7 @@ class Counts(Program):
             Exchange(count_alone, cut=False),
             Exchange(count_together, split=True, cut=True),
             Apply("item", keep),
-            GlobalSync(told),
+            GlobalSync(copy_visits),
         ]
 
 
@@ -57,19 +57,21 @@ class Counts(Program):
     [(1, [1, 2, 2, 0], [0, 0, 0, 0], 4), (2, [1, 2, 0, 0], [0, 0, 2, 0], 5)],
 )
 def test_each_item_is_visited_by_one_of_two_stages(jit, k, alone, together, visits):
-    team = Team(Counts(), EDGES, k=k, by=BY if k > 1 else [0] * 5, jit=jit).train(1)
+    team = Team(CutCounts(), EDGES, k=k, by=BY if k > 1 else [0] * 5, jit=jit).train(1)
     assert team.gather("item", "alone").tolist() == alone
     assert team.gather("item", "together").tolist() == together
     assert team.workers[0].tau.seen == visits
 
 
 def test_cut_vertices_have_shares_of_edges():
-    program = type("Wrong", (Counts,), {"stages": lambda self: [Exchange(count_alone, cut=True)]})
+    program = type(
+        "Wrong", (CutCounts,), {"stages": lambda self: [Exchange(count_alone, cut=True)]}
+    )
     with pytest.raises(ProgramError, match="sees the edges of a item"):
-        trained(program(), EDGES, 1, k=1)
+        train_team(program(), EDGES, 1, k=1)
 
 
-def made(step):
+def make_udf(step):
     def add(item, edges):
         """A docstring of more than
         one line, in a function inside another.
@@ -80,5 +82,5 @@ def made(step):
 
 
 def test_the_effects_of_inner_functions_with_long_docstrings_are_known():
-    shapes = Exchange(made(1), over="item").calls(Counts(), "item")[0].shapes
-    assert set(effects(made(2), shapes).found) == {("item", "alone")}
+    shapes = Exchange(make_udf(1), over="item").calls(CutCounts(), "item")[0].shapes
+    assert set(effects(make_udf(2), shapes).found) == {("item", "alone")}

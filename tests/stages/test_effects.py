@@ -53,7 +53,7 @@ def again(row, n):
 """
 
 
-def made(body, parameters="u, v, edges, n"):
+def make_udf(body, parameters="u, v, edges, n"):
     """Return a function whose source can be read, as of a file, and the line of its body."""
     name = f"made_{next(NUMBERS)}.py"
     text = f"{HELPERS}def udf({parameters}):\n" + "".join(f"    {line}\n" for line in body)
@@ -72,7 +72,7 @@ def functions(text, name):
 
 def kinds(*body):
     """Return the effects that are found of a body, by field, without places."""
-    found = effects(made(body)[0], SHAPES).found
+    found = effects(make_udf(body)[0], SHAPES).found
     return {f"{row}.{field}": " ".join(sorted(of)) for (row, field), of in found.items()}
 
 
@@ -216,7 +216,7 @@ def test_the_built_in_apps():
 
 
 def test_the_first_place_is_told():
-    udf, line = made(["n = 1", "u.a += 1", "u.a += look(v)"])
+    udf, line = make_udf(["n = 1", "u.a += 1", "u.a += look(v)"])
     found = effects(udf, SHAPES)
     name = udf.__code__.co_filename
     assert found.of("u", "a") == {"add": f"{name}:{line + 2}"}
@@ -241,16 +241,16 @@ def test_a_decorated_function_is_followed(head):
 
 
 def test_a_function_that_a_udf_reads_may_be_changed_between_two_questions():
-    udf = made(["chosen(u)"], "u")[0]
+    udf = make_udf(["chosen(u)"], "u")[0]
     found = []
     for body in ("u.a += 1", "u.b = 1", "u.a += 1"):
-        udf.__globals__["chosen"] = made([body], "u")[0]
+        udf.__globals__["chosen"] = make_udf([body], "u")[0]
         effect = effects(udf, {"u": ROW})
         found.append([[*effect.of("u", name)] for name in "ab"])
     assert found == [[["add"], []], [[], ["write"]], [["add"], []]]
 
 
 def test_shapes_make_a_difference():
-    udf = made(["u.a += 1"], "u")[0]
+    udf = make_udf(["u.a += 1"], "u")[0]
     assert "add" in effects(udf, {"u": ROW}).of("u", "a")
     assert not effects(udf, {}).of("u", "a")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machines.team import relaxed
-from support.oracles.recorded import Recorder, edges, rows
+from support.oracles.recorded import FieldRecorder, edges, rows
 from support.programs.random_udfs import COMMON, source
 
 from tux.stages.effects import Shape, effects
@@ -32,7 +32,7 @@ SHIFTS = {"none": 7, "add": 7, "write": 7, "min": -4, "max": 4}
 NUMBERS = count()
 
 
-def loaded(text):
+def load_udf(text):
     """Return the function `udf` of a source, which is found as of a file."""
     name = f"random_{next(NUMBERS)}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -47,11 +47,11 @@ def fields(name, start, shift, n=1):
     return {f: rng.integers(0, 6, (n, *s)) + shift.get((name, f), 0) for f, s in SIZES.items()}
 
 
-def ran(udf, start, shift=(), *, records=True):
+def run_recorded(udf, start, shift=(), *, records=True):
     """Return a run on rows that record: what it has read and written, what the fields hold then,
     and the error at which it ended.
     """
-    record, shift = Recorder(records=records), dict(shift)
+    record, shift = FieldRecorder(records=records), dict(shift)
     only = {n: rows(record, n, fields(n, start, shift))[0] for n in ("user", "item", "rating")}
     far = {"far": np.array([[2.0 + shift.get(("tau", "far"), 0), 3.0]])}
     tau = rows(record, "tau", fields("tau", start, shift) | far, (("far", "argmax"),))
@@ -75,17 +75,17 @@ def ran(udf, start, shift=(), *, records=True):
 def check(text, start):
     """Assert that a run does only what was found. Return the kind of error at which it ended."""
     try:
-        udf = loaded(text)
+        udf = load_udf(text)
     except SyntaxError:
         return "SyntaxError"  # such as := where Python forbids it
     found = effects(udf, SHAPES)
-    record, left, ended = ran(udf, start)
+    record, left, ended = run_recorded(udf, start)
     read, written = set(record.read), set(record.written)
     assert not {at for at in read if not found.of(*at)}, "read"
     assert not {at for at in written if not found.of(*at).keys() & CHANGES}, "written"
     if not ended:
         # loaded again, as its module may keep what the run before has put there
-        check_alone(loaded(text), start, {at: kind(found.of(*at)) for at in left}, left)
+        check_alone(load_udf(text), start, {at: kind(found.of(*at)) for at in left}, left)
     return ended
 
 
@@ -102,9 +102,9 @@ def check_alone(udf, start, kinds, left):
     hold, and that they are changed as it was found.
     """
     shift = {at: SHIFTS[kind] for at, kind in kinds.items() if kind in SHIFTS}
-    _, again, ended = ran(udf, start, shift, records=False)
+    _, again, ended = run_recorded(udf, start, shift, records=False)
     assert not ended, ended
-    before = ran(lambda: None, start, shift, records=False)[1]
+    before = run_recorded(lambda: None, start, shift, records=False)[1]
     for at, kind in kinds.items():
         now = np.array(again[at])
         if kind not in SHIFTS:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.programs.programs import Degrees, Spy, both, by_edge, column, drive, start
+from support.programs.programs import NodeDegrees, Spy, both, by_edge, column, drive, start
 
 from tux import (
     Context,
@@ -37,7 +37,7 @@ HELD = EdgeData.of(
 )
 
 
-class Shop(Program):
+class ExchangeShop(Program):
     """Both ends have something to change and something to read."""
 
     gain: float = param(0.5)
@@ -60,7 +60,7 @@ def along(user, item, rating, tau, p):
 
 @both
 def test_per_edge(jit):
-    worker = drive(start(Shop(), EDGES, jit=jit), Exchange(along))
+    worker = drive(start(ExchangeShop(), EDGES, jit=jit), Exchange(along))
     y = column(worker, "user", "y")
     assert column(worker, "user", "n").tolist() == [2, 1, 1] and column(
         worker, "item", "n"
@@ -73,7 +73,7 @@ def test_per_edge(jit):
 
 def test_edges_are_held_in_one_order_whatever_is_held_out():
     alone, batch = Exchange(along), MiniBatch(Exchange(along))
-    worker = drive(start(Shop(), EDGES, HELD, jit=False), alone, batch)
+    worker = drive(start(ExchangeShop(), EDGES, HELD, jit=False), alone, batch)
     assert len(worker.graph.edges.layouts) == 1
     assert worker.tau.n == 2 * len(EDGES)
 
@@ -94,7 +94,7 @@ def around(item, edges, tau):
 @both
 @pytest.mark.parametrize("prepared", [False, True], ids=["alone", "second layout"])
 def test_per_vertex(jit, prepared):
-    worker = start(Shop(), EDGES, jit=jit)
+    worker = start(ExchangeShop(), EDGES, jit=jit)
     if prepared:
         worker.prepare([Exchange(along)])
     drive(worker, Exchange(around))
@@ -121,7 +121,7 @@ def first_and_last(user, edges):
 
 @both
 def test_negative_positions_count_from_the_end(jit):
-    worker = drive(start(Shop(), EDGES, jit=jit), Exchange(first_and_last))
+    worker = drive(start(ExchangeShop(), EDGES, jit=jit), Exchange(first_and_last))
     assert [sorted(x) for x in column(worker, "user", "x").tolist()] == [[1, 2], [3, 3], [4, 4]]
 
 
@@ -142,7 +142,9 @@ def leave(user, tau):
 
 @both
 def test_enter_and_leave_enclose_a_vertexs_edges(jit):
-    worker = drive(start(Shop(), EDGES, jit=jit), Exchange(gather, enter=enter, leave=leave))
+    worker = drive(
+        start(ExchangeShop(), EDGES, jit=jit), Exchange(gather, enter=enter, leave=leave)
+    )
     assert column(worker, "user", "x").tolist() == [[103, 103], [103, 103], [104, 104]]
     assert worker.tau.ends.tolist() == [3, 310] and worker.tau.n == 4
 
@@ -154,7 +156,7 @@ def test_enter_names_the_enumerated_end():
     def add(item):
         item.n += 1
 
-    worker = drive(start(Shop(), EDGES, jit=False), Exchange(add, enter=enter_item))
+    worker = drive(start(ExchangeShop(), EDGES, jit=False), Exchange(add, enter=enter_item))
     assert column(worker, "item", "n").tolist() == [-4, -3, -4]
 
 
@@ -172,15 +174,15 @@ def nothing(user):
 
 
 def test_vertices_of_held_out_edges_alone_are_not_enumerated_in_training():
-    def visited(stage):
-        return drive(start(Shop(), EDGES, HELD, jit=False), stage).tau.n
+    def count_visits(stage):
+        return drive(start(ExchangeShop(), EDGES, HELD, jit=False), stage).tau.n
 
     assert (
-        visited(MiniBatch(Exchange(visit)))
-        == visited(MiniBatch(Exchange(nothing, enter=arrive)))
+        count_visits(MiniBatch(Exchange(visit)))
+        == count_visits(MiniBatch(Exchange(nothing, enter=arrive)))
         == 3
     )
-    assert visited(Exchange(visit)) == visited(Exchange(nothing, enter=arrive)) == 3
+    assert count_visits(Exchange(visit)) == count_visits(Exchange(nothing, enter=arrive)) == 3
 
 
 def measure(user, item, rating, tau):
@@ -191,7 +193,7 @@ def measure(user, item, rating, tau):
 
 @both
 def test_held_out_edges(jit):
-    worker = start(Shop(), EDGES, HELD, jit=jit)
+    worker = start(ExchangeShop(), EDGES, HELD, jit=jit)
     drive(worker, Exchange(measure, held_out=True))
     y, z = column(worker, "user", "y"), column(worker, "item", "y")
     assert len(y) == 4 and len(z) == 4
@@ -214,17 +216,19 @@ def test_a_held_out_vertex_without_edges_is_visited():
         vertices={"user": [9]},
     )
     for jit in (False, True):
-        tau = drive(start(Shop(), EDGES, held, jit=jit), Exchange(visit, held_out=True)).tau
+        tau = drive(start(ExchangeShop(), EDGES, held, jit=jit), Exchange(visit, held_out=True)).tau
         assert (tau.n, tau.sum) == (3, 2)
     bare = EdgeData.of(
         ("user", "item"), [], [], {"value": []}, against=EDGES.ids, vertices={"user": [9]}
     )
-    tau = drive(start(Shop(), EDGES, bare, jit=False), Exchange(visit, held_out=True)).tau
+    tau = drive(start(ExchangeShop(), EDGES, bare, jit=False), Exchange(visit, held_out=True)).tau
     assert (tau.n, tau.sum) == (1, 0)
 
 
 def test_no_held_out_edges_is_no_work():
-    assert drive(start(Shop(), EDGES, jit=False), Exchange(measure, held_out=True)).tau.n == 0
+    assert (
+        drive(start(ExchangeShop(), EDGES, jit=False), Exchange(measure, held_out=True)).tau.n == 0
+    )
 
 
 #    .-.                                    4   (no edge)
@@ -235,7 +239,7 @@ CHAIN = EdgeData.of(("node", "node"), [1, 1, 2, 1, 3], [1, 2, 3, 3, 3], {}, vert
 
 @both
 def test_edges_within_one_type(jit):
-    program = Degrees()
+    program = NodeDegrees()
     worker = drive(start(program, CHAIN, jit=jit), *program.stages())
     assert column(worker, "node", "outdegree").tolist() == [3, 1, 1, 0]
     assert column(worker, "node", "indegree").tolist() == [1, 1, 3, 0]
@@ -339,12 +343,12 @@ ERRORS = [
 @both
 def test_errors_say_what_a_udf_may_ask_for(make, message, jit):
     with pytest.raises(ProgramError, match=message):
-        start(Shop(), EDGES, jit=jit).prepare([make()])
+        start(ExchangeShop(), EDGES, jit=jit).prepare([make()])
 
 
 def test_errors_say_where_the_udf_stands():
     with pytest.raises(ProgramError) as error:
-        start(Shop(), EDGES).prepare([Exchange(unknown_parameter)])
+        start(ExchangeShop(), EDGES).prepare([Exchange(unknown_parameter)])
     assert error.value.where.endswith(
         f"test_exchange.py:{unknown_parameter.__code__.co_firstlineno}"
     )
@@ -353,7 +357,7 @@ def test_errors_say_where_the_udf_stands():
 def test_a_spy_sees_the_whole_graph_as_no_block():
     blocks = []
     drive(
-        start(Shop(), EDGES, jit=False),
+        start(ExchangeShop(), EDGES, jit=False),
         Spy(lambda worker, block: blocks.append(block)),
         Apply("user"),
     )

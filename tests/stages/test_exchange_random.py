@@ -9,7 +9,7 @@ from tux.program.stage import Stage
 from tux.stages import Exchange, MiniBatch
 
 
-class Shop(Program):
+class DrawingShop(Program):
     """Edges that keep what is drawn."""
 
     user = Vertex()
@@ -31,19 +31,19 @@ MANY = from_arrays(LEFT, RIGHT, ends=("user", "item"), value=VALUES)
 TURNED = from_arrays(LEFT[::-1], RIGHT[::-1], ends=("user", "item"), value=VALUES[::-1])
 
 
-def drawn(make=lambda: Exchange(draw), edges=MANY, epoch=0, **options):
-    worker = start(Shop(), edges, **options)
+def drawn_by_edge(make=lambda: Exchange(draw), edges=MANY, epoch=0, **options):
+    worker = start(DrawingShop(), edges, **options)
     worker.epoch = epoch
     return by_edge(drive(worker, make()), "draw")
 
 
 def test_random_numbers_depend_on_the_edges_ends_alone():
-    numbers = drawn()
+    numbers = drawn_by_edge()
     assert len(set(numbers.values())) == 150
-    assert drawn(edges=TURNED) == numbers
-    assert drawn(lambda: Exchange(draw, enter=nothing)) == numbers
-    assert drawn(lambda: MiniBatch(Exchange(draw), edges=20)) == numbers
-    assert drawn(jit=False) == numbers
+    assert drawn_by_edge(edges=TURNED) == numbers
+    assert drawn_by_edge(lambda: Exchange(draw, enter=nothing)) == numbers
+    assert drawn_by_edge(lambda: MiniBatch(Exchange(draw), edges=20)) == numbers
+    assert drawn_by_edge(jit=False) == numbers
 
 
 def test_random_numbers_change_with_epoch_seed_and_stage():
@@ -54,7 +54,7 @@ def test_random_numbers_change_with_epoch_seed_and_stage():
             steps = worker.prepare([Exchange(draw), Exchange(draw)])
             return Calling(worker, lambda worker, block: worker.run(steps))
 
-    runs = [drawn(), drawn(epoch=1), drawn(seed=1), drawn(Twice)]
+    runs = [drawn_by_edge(), drawn_by_edge(epoch=1), drawn_by_edge(seed=1), drawn_by_edge(Twice)]
     for i, one in enumerate(runs):
         for other in runs[:i]:
             assert not set(one.values()) & set(other.values())
@@ -66,7 +66,7 @@ def test_tiles_come_in_another_order_each_epoch_but_the_same_edges():
     def note(rating):
         orders[-1].append(rating.value)
 
-    worker = start(Shop(), MANY, jit=False)
+    worker = start(DrawingShop(), MANY, jit=False)
     step = Exchange(note).prepare(worker)
     for epoch in (0, 1, 0):
         worker.epoch = epoch

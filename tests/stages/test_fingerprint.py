@@ -41,7 +41,7 @@ OTHER = {
 }
 
 
-def changed(edits):
+def edit_base(edits):
     source = BASE
     for old, new in edits:
         assert old in source
@@ -50,13 +50,13 @@ def changed(edits):
 
 
 @pytest.mark.parametrize("edits", SAME.values(), ids=SAME)
-def test_fingerprint_does_not_depend_on(written, edits):
-    assert fingerprint([], [written(changed(edits))]) == fingerprint([], [written(BASE)])
+def test_fingerprint_does_not_depend_on(define_udf, edits):
+    assert fingerprint([], [define_udf(edit_base(edits))]) == fingerprint([], [define_udf(BASE)])
 
 
 @pytest.mark.parametrize("edits", OTHER.values(), ids=OTHER)
-def test_fingerprint_depends_on(written, edits):
-    assert fingerprint([], [written(changed(edits))]) != fingerprint([], [written(BASE)])
+def test_fingerprint_depends_on(define_udf, edits):
+    assert fingerprint([], [define_udf(edit_base(edits))]) != fingerprint([], [define_udf(BASE)])
 
 
 def closing_over(x):
@@ -106,15 +106,15 @@ def test_fingerprint_depends_on_every_kind_of_value(monkeypatch):
     assert [prints.count(found) for found in prints] == [1] * len(values)
 
 
-def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(written, tmp_path):
+def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(define_udf, tmp_path):
     source = "def udf(tau):\n    tau.sum += settings.STEP\n"
     (one, other) = (
         importlib.util.module_from_spec(importlib.util.spec_from_loader("settings", None))
         for _ in range(2)
     )
     one.STEP, other.STEP = 0.5, 0.25
-    assert fingerprint([], [written(source, settings=one)]) != fingerprint(
-        [], [written(source, settings=other)]
+    assert fingerprint([], [define_udf(source, settings=one)]) != fingerprint(
+        [], [define_udf(source, settings=other)]
     )
 
 
@@ -140,5 +140,5 @@ def test_fingerprint_depends_on_the_processor_that_numba_compiles_for():
     assert len(set(prints)) == len(chosen)
 
 
-def test_fingerprint_of_recursion_ends(written):
-    assert fingerprint([], [written("def udf(x):\n    return udf(x - 1) if x else 0\n")])
+def test_fingerprint_of_recursion_ends(define_udf):
+    assert fingerprint([], [define_udf("def udf(x):\n    return udf(x - 1) if x else 0\n")])

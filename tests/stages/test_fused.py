@@ -27,7 +27,7 @@ from tux.engine.training import Training
 from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, fused, minibatch
 from tux.stages.minibatch import BatchBlocks
-from tux.stages.schedules import serial
+from tux.stages.schedules import serial_reasons
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
 EDGES = from_arrays(
@@ -62,7 +62,7 @@ def look(column):
     column.seen += 1
 
 
-class Steps(Program):
+class FusedSteps(Program):
     rate: float = param(0.05)
     size: int = param(1)
     row = Vertex(whole=True, state=mirror("f8"))
@@ -106,10 +106,10 @@ def state(program, jit=True, epochs=3):
 @both
 @pytest.mark.parametrize("size", [1, 5])
 def test_fused_is_block_after_block(monkeypatch, jit, size):
-    worker, fused, clocks = state(Steps(size=size), jit)
+    worker, fused, clocks = state(FusedSteps(size=size), jit)
     assert worker.edges_visited == 3 * 2 * 150 and worker.kernels == 4
     monkeypatch.setattr(minibatch, "can_be_fused", lambda *_: False)
-    _, apart, others = state(Steps(size=size), jit)
+    _, apart, others = state(FusedSteps(size=size), jit)
     assert clocks == others
     assert fused.keys() == apart.keys()
     for name, array in apart.items():
@@ -119,16 +119,16 @@ def test_fused_is_block_after_block(monkeypatch, jit, size):
 
 
 def test_small_blocks_differ_from_one_large_one():
-    _, small, _ = state(Steps(size=1))
-    _, large, clocks = state(Steps(size=0))
+    _, small, _ = state(FusedSteps(size=1))
+    _, large, clocks = state(FusedSteps(size=0))
     assert clocks == [2, 4, 6]
     assert not np.allclose(small["column", "w"], large["column", "w"])
 
 
 def test_fused_starts_from_what_other_stages_left():
-    team = Team(Steps(size=4), EDGES, k=2, by="bicut", jit=True).train(3)
-    _, alone, _ = state(Steps(size=4))
-    order = start(Steps(size=4), EDGES).graph.vertices["column"].row_of
+    team = Team(FusedSteps(size=4), EDGES, k=2, by="bicut", jit=True).train(3)
+    _, alone, _ = state(FusedSteps(size=4))
+    order = start(FusedSteps(size=4), EDGES).graph.vertices["column"].row_of
     assert np.allclose(team.gather("column", "w"), alone["column", "w"][order])
 
 
@@ -149,7 +149,7 @@ def take_at_random(column, tau, p, rng):
     column.draw = rng.uniform()
 
 
-class Touching(Steps):
+class Touching(FusedSteps):
     """Rows in mini-batches change the columns that they have entries of."""
 
     drawn = param(False)
@@ -192,10 +192,10 @@ def test_larger_blocks_and_random_numbers_go_block_by_block(monkeypatch):
     assert isinstance(batch.prepare(worker), BatchBlocks)
 
 
-class Resting(Steps):
+class Resting(FusedSteps):
     """Steps of columns that are awake: each rests after some steps."""
 
-    column = Vertex(awake=value("b1", init=True), **Steps.vertices["column"].fields)
+    column = Vertex(awake=value("b1", init=True), **FusedSteps.vertices["column"].fields)
 
     def stages(self):
         parts = Exchange(gather_awake, split=True), Apply("column", step_awake)
@@ -232,10 +232,10 @@ def test_a_block_that_is_left_out_is_not_visited():
     """Steps that do not look at the field show which vertices they visit."""
 
     class Asleep(Resting):
-        column = Vertex(awake=value("b1"), **Steps.vertices["column"].fields)
+        column = Vertex(awake=value("b1"), **FusedSteps.vertices["column"].fields)
 
         def stages(self):
-            batch, *after = Steps.stages(self)
+            batch, *after = FusedSteps.stages(self)
             return [MiniBatch(*batch.inside, vertices=1, awake="awake"), *after]
 
     _, fused, _ = state(Asleep(), jit=False)
@@ -259,14 +259,19 @@ def test_an_apply_on_the_other_end_leaves_no_block_out():
 
 def test_what_is_said_of_threads_depends_on_the_size_of_blocks():
     said = "blocks run one after the other"
-    for program, limit in ((Steps(), ""), (Touching(), ", if they have at most 1,000,000 edges")):
-        (line,) = [each for each in serial(program, Cluster()) if each.startswith("MiniBatch")]
+    for program, limit in (
+        (FusedSteps(), ""),
+        (Touching(), ", if they have at most 1,000,000 edges"),
+    ):
+        (line,) = [
+            each for each in serial_reasons(program, Cluster()) if each.startswith("MiniBatch")
+        ]
         assert line.endswith(f"runs on one thread: {said}{limit}")
 
 
 @pytest.mark.parametrize("name", ["w", "nothing"])
 def test_awake_names_a_field_that_is_true_or_false(name):
-    class Wrong(Steps):
+    class Wrong(FusedSteps):
         def stages(self):
             return [MiniBatch(*super().stages()[0].inside, vertices=1, awake=name)]
 
@@ -275,7 +280,7 @@ def test_awake_names_a_field_that_is_true_or_false(name):
         start(program, EDGES).prepare(program.stages())
 
 
-class InPlace(Steps):
+class SharedSteps(FusedSteps):
     """Steps on a field that both ends share, along tiles: not fused."""
 
     row = Vertex(state=shared("f8"))
@@ -294,7 +299,7 @@ def touch(row, column, entry):
 
 
 def test_tiles_are_not_fused():
-    program = InPlace()
+    program = SharedSteps()
     worker = start(program, EDGES)
     stages = worker.prepare(program.stages())
     assert isinstance(stages[0], BatchBlocks)

@@ -63,20 +63,20 @@ def visit(path, tau):
     tau.walks += 1
 
 
-class Everywhere(Graph):
+class UndirectedLinks(Graph):
     def topology(self, program):
         return "undirected"
 
 
-class Along(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
 
-class Visits(Program):
+class WalkVisits(Program):
     """Counts of the walks that come by each page: the same whatever the workers and the slack."""
 
-    input = Everywhere()
+    input = UndirectedLinks()
     size: int = param(7)
     length: int = param(4)
     rounds: int = param(3)
@@ -89,7 +89,7 @@ class Visits(Program):
         return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
 
 
-def alone(program, epochs=2, jit=True, edges=EDGES):
+def train_alone(program, epochs=2, jit=True, edges=EDGES):
     worker = start(program, edges, jit=jit)
     records = list(Training(worker).epochs(epochs))
     rows = worker.graph.vertices["page"].row_of
@@ -99,19 +99,19 @@ def alone(program, epochs=2, jit=True, edges=EDGES):
 
 
 def test_every_vertex_starts_a_walk_in_each_round():
-    found, records = alone(Visits(length=1, rounds=5), 1)
+    found, records = train_alone(WalkVisits(length=1, rounds=5), 1)
     odd = sum((v % 3 == 0) for v in range(N))  # these have no place in odd rounds
     assert found["seen"].sum() == 5 * N - 2 * odd and set(found["seen"].tolist()) == {3, 5}
     assert records[0]["edges_per_second"] > 0
 
 
 def test_compiled_or_not_is_the_same():
-    one, other = (alone(Visits(), jit=jit)[0] for jit in (True, False))
+    one, other = (train_alone(WalkVisits(), jit=jit)[0] for jit in (True, False))
     assert all(np.array_equal(one[f], other[f]) for f in one)
     assert one["seen"].sum() > 2 * 3 * N
 
 
-class Stepwise(Visits):
+class Stepwise(WalkVisits):
     def stages(self):
         walks = Generate(place, visit, "page", rounds=self.rounds, path="length")
         return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
@@ -120,8 +120,11 @@ class Stepwise(Visits):
 @pytest.mark.parametrize("size", [1, 7, ABREAST, ABREAST + 1, 1000])
 def test_lists_made_place_by_place_side_by_side_are_the_same(size):
     """Each vertex goes on with its own random numbers, however many stand beside it."""
-    whole = alone(Visits(size=size))[0]
-    for found in (alone(Stepwise(size=size))[0], alone(Stepwise(size=size), jit=size < 1000)[0]):
+    whole = train_alone(WalkVisits(size=size))[0]
+    for found in (
+        train_alone(Stepwise(size=size))[0],
+        train_alone(Stepwise(size=size), jit=size < 1000)[0],
+    ):
         assert all(np.array_equal(found[f], whole[f]) for f in whole)
 
 
@@ -132,7 +135,7 @@ def test_nothing_is_compiled_while_it_trains(monkeypatch):
         "build",
         lambda *given, **options: kernels.append(build(*given, **options)) or kernels[-1],
     )
-    alone(Stepwise(length=3), 1)
+    train_alone(Stepwise(length=3), 1)
     assert len(kernels) >= 2 and all(len(kernel.signatures) == 1 for kernel in kernels)
 
 
@@ -150,11 +153,11 @@ def count_places(path, more):
 
 @pytest.mark.parametrize("jit", [True, False])
 def test_places_are_those_of_the_first_list(jit):
-    class Numbered(Visits):
+    class PlaceNumbers(WalkVisits):
         def stages(self):
             return [MiniBatch(Generate(number_places, count_places, "page", path=5, more=2))]
 
-    worker = start(Numbered(), EDGES, jit=jit)
+    worker = start(PlaceNumbers(), EDGES, jit=jit)
     list(Training(worker).epochs(1))
     pages = worker.tables["page"].arrays
     assert pages["seen"].tolist() == [N] * 5 + [0] * (N - 5)
@@ -165,11 +168,11 @@ def test_places_are_those_of_the_first_list(jit):
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("delivery", [0, 1])
 def test_workers_make_the_same_walks_as_one(k, slack, delivery):
-    expected, _ = alone(Visits())
-    team = Team(Visits(), EDGES, k=k, slack=slack, delivery=delivery, jit=True).train(2)
+    expected, _ = train_alone(WalkVisits())
+    team = Team(WalkVisits(), EDGES, k=k, slack=slack, delivery=delivery, jit=True).train(2)
     assert np.array_equal(team.gather("page", "seen"), expected["seen"])
     assert np.allclose(team.gather("page", "last"), expected["last"])
-    assert team.sent()["page"] > 0
+    assert team.total_sent()["page"] > 0
     assert all(len(worker.tables["page"].arrays["seen"]) == 0 for worker in team.workers)
 
 
@@ -188,7 +191,7 @@ class Probe(Program):
     by each worker.
     """
 
-    input = Along()
+    input = DirectedLinks()
     page = Vertex(remote=True, steps=shared("i8", SLOTS), mine=shared("i8"))
     link = Edge("page", "page")
     tau = Context(least=total("i8", SLOTS, combine="min"), most=total("i8", SLOTS, combine="max"))
@@ -210,15 +213,15 @@ def test_rows_are_no_staler_than_the_slack(slack, delivery):
     class Stale(Generate):
         """Reads and counts in plain Python, so that each step knows its number."""
 
-        def prepared(self, worker, batch):
-            made, numbers = super().prepared(worker, batch), count()
+        def prepare_lists(self, worker, batch):
+            made, numbers = super().prepare_lists(worker, batch), count()
 
             def use(block, rows, lists):
                 at = lists["path"].reshape(-1)
                 at = np.unique(at[at >= 0])
                 seen.append((worker.rank, next(numbers), rows[0][at].copy()))
                 rows[0][at, worker.rank] += 1
-                made.taken(block)
+                made.take_lists(block)
 
             made.use = use
             return made
@@ -254,11 +257,11 @@ def test_the_graph_as_neighbours():
 
 
 def test_a_topology_knows_the_extra_tables():
-    class WithDegrees(Everywhere):
+    class WithDegrees(UndirectedLinks):
         def extra_tables(self, program, topology):
             return {"degree": np.diff(topology.bounds).astype("f4")}
 
-    class Degrees(Visits):
+    class Degrees(WalkVisits):
         input = WithDegrees()
 
     worker = start(Degrees(), EDGES)
@@ -322,29 +325,29 @@ def test_processes_and_stored_graphs_give_the_same(tmp_path):
     assert [r.records[-1]["max_staleness"] for r in results[:3]] == [0, 0, 2]
 
 
-class Kept(Visits):
+class WithoutRemote(WalkVisits):
     page = Vertex(seen=shared("i8"), last=shared("f4", 2))
 
 
-class Mixed(Visits):
+class WithMirror(WalkVisits):
     page = Vertex(
         remote=True, seen=shared("i8"), last=shared("f4", 2), own=mirror("f4", init=uniform())
     )
 
 
-class Beside(Visits):
+class Beside(WalkVisits):
     def stages(self):
         walks = Generate(step, visit, "page", path="length")
         batch = MiniBatch(walks, Exchange(lambda src: None), vertices=self.size)
         return [batch, GlobalSync(lambda tau: None)]
 
 
-class Twice(Visits):
+class Twice(WalkVisits):
     def stages(self):
         return [MiniBatch(Generate(make, None, "page", path="length")) for make in (step, place)]
 
 
-class Unmeasured(Visits):
+class WithoutMeasure(WalkVisits):
     def stages(self):
         walks = Generate(step, visit, "page", path="width")
         return [MiniBatch(walks), GlobalSync(lambda tau: None)]
@@ -353,14 +356,14 @@ class Unmeasured(Visits):
 @pytest.mark.parametrize(
     ("program", "k", "words"),
     [
-        (Kept, 1, "remote=True"),
-        (Mixed, 2, "mirror field"),
+        (WithoutRemote, 1, "remote=True"),
+        (WithMirror, 2, "mirror field"),
         (Beside, 1, "give it one of its own"),
-        (Unmeasured, 1, "no integer parameter"),
+        (WithoutMeasure, 1, "no integer parameter"),
         (Twice, 1, "let one make all lists"),
     ],
 )
 def test_what_cannot_be_is_refused(program, k, words):
     with pytest.raises(ProgramError) as error:
-        Team(program(), EDGES, k=k).train(1) if k > 1 else alone(program(), 1)
+        Team(program(), EDGES, k=k).train(1) if k > 1 else train_alone(program(), 1)
     assert words in f"{error.value.what} {error.value.do}"

@@ -11,7 +11,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError, UsageError
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.runs.options import RunOptions
 from tux.stages import Generate, GlobalSync, MiniBatch
 
@@ -41,7 +41,7 @@ def count(tau):
     tau.all_visits, tau.all_walks = tau.visits, tau.walks
 
 
-class Everywhere(Input):
+class UndirectedInput(Input):
     def topology(self, program):
         return "undirected"
 
@@ -49,10 +49,10 @@ class Everywhere(Input):
 TOTALS = "all_visits", "all_walks"
 
 
-class Counted(Program):
+class CountedWalks(Program):
     """Counts of the walks that come by each page; `rounds` blocks of all pages."""
 
-    input = Everywhere()
+    input = UndirectedInput()
     rounds: int = param(3)
     page = Vertex(remote=True, seen=shared("i8"))
     link = Edge("page", "page")
@@ -64,15 +64,15 @@ class Counted(Program):
         return [MiniBatch(walks, vertices=1000), GlobalSync(count)]
 
 
-class Racing(Counted):
+class Racing(CountedWalks):
     """Counts of walks with racing stages; visits that are lost do no harm."""
 
     word = True
 
 
-def trained(program, threads, *, racing=False, jit=True):
+def train_two_epochs(program, threads, *, racing=False, jit=True):
     """Return the bytes that pages and the context hold after two epochs."""
-    graph = Graph.whole(program, EDGES, None, 0)
+    graph = LocalGraph.whole(program, EDGES, None, 0)
     worker = Worker(program, graph, threads=threads, racing=racing, jit=jit)
     list(Training(worker).epochs(2))
     rows = worker.tables["page"].arrays | worker.tables["tau"].arrays
@@ -80,23 +80,27 @@ def trained(program, threads, *, racing=False, jit=True):
 
 
 def test_rows_are_the_same_for_any_number_of_threads(all_threads):
-    one, *more = (trained(Counted(), threads) for threads in (1, 2, 3, 8))
+    one, *more = (train_two_epochs(CountedWalks(), threads) for threads in (1, 2, 3, 8))
     assert all(each == one for each in more)
     assert not all_threads  # there are no more than 40 pages: a list of one item
 
 
 def test_lists_race_only_if_program_and_user_say_so(all_threads):
-    quiet = trained(Counted(), 1)
-    for program, threads, racing in ((Counted, 3, True), (Racing, 3, False), (Racing, 1, True)):
-        assert trained(program(), threads, racing=racing) == quiet
+    quiet = train_two_epochs(CountedWalks(), 1)
+    for program, threads, racing in (
+        (CountedWalks, 3, True),
+        (Racing, 3, False),
+        (Racing, 1, True),
+    ):
+        assert train_two_epochs(program(), threads, racing=racing) == quiet
     assert not all_threads
-    found = trained(Racing(), 3, racing=True)
+    found = train_two_epochs(Racing(), 3, racing=True)
     assert set(all_threads) == {3}
     assert [found[name] for name in TOTALS] == [quiet[name] for name in TOTALS]
 
 
 def test_plain_python_does_not_race(all_threads):
-    assert trained(Racing(), 3, racing=True, jit=False) == trained(Racing(), 1)
+    assert train_two_epochs(Racing(), 3, racing=True, jit=False) == train_two_epochs(Racing(), 1)
     assert not all_threads
 
 
@@ -111,7 +115,7 @@ def test_plain_python_does_not_race(all_threads):
             "change them, in no order",
         ),
         (
-            Counted,
+            CountedWalks,
             True,
             "Generate(..., racing=True) allows it, if results may depend on their order",
         ),
@@ -133,7 +137,7 @@ class Only(Racing):
     use = None
 
 
-class Unshared(Racing):
+class LastPage(Racing):
     """All lists set one field."""
 
     use = staticmethod(note)
@@ -145,19 +149,19 @@ class Unshared(Racing):
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (Unshared, "changes tau.last, a shared field"),
+        (LastPage, "changes tau.last, a shared field"),
         (Only, "has racing=True and changes no rows"),
     ],
 )
 def test_what_cannot_race_is_refused(program, words):
     with pytest.raises(ProgramError) as error:
-        trained(program(), 1)
+        train_two_epochs(program(), 1)
     assert words in error.value.what and error.value.do
 
 
 def test_a_useless_flag_is_told():
-    RunOptions(racing=True).of(Racing())
+    RunOptions(racing=True).plan_for(Racing())
     with pytest.raises(UsageError) as error:
-        RunOptions(racing=True).of(Counted())
+        RunOptions(racing=True).plan_for(CountedWalks())
     assert error.value.what == "Counted has no stage that may race, so --racing means nothing"
     assert "leave it out" in error.value.do

@@ -29,7 +29,7 @@ EDGES = from_arrays(["a", "a", "b"], [1, 2, 2], ends=("user", "item"))
 HELD = EdgeData.of(("user", "item"), ["z"], [9], {}, against=EDGES.ids)
 
 
-class Totals(Program):
+class TotalsOfAllKinds(Program):
     """Totals of each combination, and values that GlobalSync sets."""
 
     scale: float = param(3.0)
@@ -63,7 +63,9 @@ def conclude(tau, p):
 
 @both
 def test_totals_are_given_then_cleared(jit):
-    worker = drive(start(Totals(scale=2.0), EDGES, jit=jit), Exchange(along), GlobalSync(conclude))
+    worker = drive(
+        start(TotalsOfAllKinds(scale=2.0), EDGES, jit=jit), Exchange(along), GlobalSync(conclude)
+    )
     w = worker.tables["user"].arrays["w"]
     assert worker.tau.count == 3 and worker.tau.mean.tolist() == [2 * w.min(), 2 * w.max()]
     assert (worker.tau.n, worker.tau.least) == (0, np.inf) and worker.tau.most.tolist() == [
@@ -84,7 +86,7 @@ def weigh_user(user, tau):
 
 @both
 def test_aggregate_runs_over_known_masters(jit):
-    worker = start(Totals(), EDGES, HELD, jit=jit)
+    worker = start(TotalsOfAllKinds(), EDGES, HELD, jit=jit)
     users, items = (worker.tables[t].arrays["w"][:2].sum() for t in ("user", "item"))
     drive(worker, GlobalSync(aggregate=weigh, over="item"))
     np.testing.assert_allclose([worker.tau.n, worker.tau.sum], [2, 3 * items])
@@ -95,7 +97,7 @@ def test_aggregate_runs_over_known_masters(jit):
 
 
 def test_new_totals_start_from_nothing():
-    worker = start(Totals(), EDGES, jit=False)
+    worker = start(TotalsOfAllKinds(), EDGES, jit=False)
     stages = worker.prepare([Exchange(along), GlobalSync(conclude)])
     for _ in range(3):
         worker.run(stages)
@@ -110,7 +112,7 @@ def writes_master(user, tau):
 @both
 def test_an_aggregate_may_change_what_masters_alone_hold(jit):
     worker = drive(
-        start(Totals(), EDGES, jit=jit),
+        start(TotalsOfAllKinds(), EDGES, jit=jit),
         GlobalSync(aggregate=writes_master),
         GlobalSync(aggregate=writes_master),
     )
@@ -133,7 +135,7 @@ def writes_value(user, tau):
 @pytest.mark.parametrize("udf", [writes_shared, reads_delta, writes_value])
 def test_an_aggregate_changes_nothing_else_but_totals(jit, udf):
     with pytest.raises(ProgramError, match="read-only|'?d'?"):
-        drive(start(Totals(), EDGES, jit=jit), GlobalSync(aggregate=udf))
+        drive(start(TotalsOfAllKinds(), EDGES, jit=jit), GlobalSync(aggregate=udf))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_an_aggregate_changes_nothing_else_but_totals(jit, udf):
 )
 def test_errors(make, message):
     with pytest.raises(ProgramError, match=message):
-        start(Totals(), EDGES).prepare([make()])
+        start(TotalsOfAllKinds(), EDGES).prepare([make()])
 
 
 def wants_user(user, tau):
@@ -175,4 +177,4 @@ def test_an_unknown_field_of_the_context_is_named():
     with pytest.raises(
         ProgramError, match=r"tau has no field rsme \(fields: n read-only, .*, rmse, unset\)"
     ):
-        drive(start(Totals(), EDGES), GlobalSync(wrong))
+        drive(start(TotalsOfAllKinds(), EDGES), GlobalSync(wrong))

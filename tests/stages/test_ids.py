@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.machines.team import Team, trained
+from support.machines.team import Team, train_team
 from support.programs.programs import both, column, complete, drive, points_at, start
 
 from tux import Context, Edge, Graph, Program, Vertex, delta, master, shared, total, value
@@ -85,15 +85,15 @@ def test_a_checked_run_sees_the_same():
 
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (2, False), (3, False)])
 def test_numbers_are_the_same_on_several_workers(k, jit):
-    team = trained(Numbers(), EDGES, 1, k=k, jit=jit)
+    team = train_team(Numbers(), EDGES, 1, k=k, jit=jit)
     check(lambda field: team.gather("page", field), team.tau)
 
 
 def test_only_kernels_that_use_ids_get_them():
     table = start(Numbers(), EDGES).tables["page"]
-    assert ID not in table.seen("exchange")[0].names
-    assert ID in table.seen("exchange", ids=True)[0].names
-    assert "id read-only" in table.seen("exchange")[0].visible
+    assert ID not in table.visible_fields("exchange")[0].names
+    assert ID in table.visible_fields("exchange", ids=True)[0].names
+    assert "id read-only" in table.visible_fields("exchange")[0].visible
 
 
 def writes_id(src, dst):
@@ -126,7 +126,7 @@ def test_a_score_sees_ids(jit):
     assert step.scores.tolist() == [22, 1, 12, 30]
 
 
-class Everywhere(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
@@ -143,10 +143,10 @@ def mark(path):
         path[i].page.times += 1
 
 
-class Walked(Program):
+class PulledIds(Program):
     """Rows that are pulled know their numbers."""
 
-    input = Everywhere()
+    input = DirectedLinks()
     page = Vertex(remote=True, seen=shared("i8"), times=shared("i8"))
     link = Edge("page", "page")
 
@@ -157,11 +157,11 @@ class Walked(Program):
 @pytest.mark.parametrize(("k", "jit"), [(1, True), (1, False), (2, True), (3, False)])
 def test_pulled_rows_have_ids(k, jit):
     if k == 1:
-        worker = start(Walked(), EDGES, jit=jit)
+        worker = start(PulledIds(), EDGES, jit=jit)
         list(Training(worker).epochs(1))
         fields = [column(worker, "page", name) for name in ("seen", "times")]
     else:
-        team = Team(Walked(), EDGES, k=k, jit=jit).train(1)
+        team = Team(PulledIds(), EDGES, k=k, jit=jit).train(1)
         fields = [team.gather("page", name) for name in ("seen", "times")]
     np.testing.assert_array_equal(fields[0], fields[1] * [1, 2, 3, 4])
     assert fields[1].sum() == 7

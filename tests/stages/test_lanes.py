@@ -11,7 +11,7 @@ from support.programs.programs import random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, argmax, argmin, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 from tux.stages import Exchange, GlobalSync, shared_kernel, tickets
 from tux.stages.lanes import Lanes
 from tux.stages.plan import LANES
@@ -23,10 +23,10 @@ SHAPES = {"one": (), "none": (0,), "single": (1,), "some": (3,), "grid": (2, 3)}
 def context(make, **how):
     """Return a table of the context with a field of each shape, and its lanes."""
     declared = {name: make(*shape, **how).sized({}) for name, shape in SHAPES.items()}
-    table = Table.allocate("tau", declared, 1)
+    table = RowTable.allocate("tau", declared, 1)
     for name, field in declared.items():
         table.arrays[name][...] = field.identity if field.kind == "delta" else 1
-    spec, arrays = table.seen("exchange")
+    spec, arrays = table.visible_fields("exchange")
     return table, Lanes(table, spec.names, arrays, LANES)
 
 
@@ -111,10 +111,10 @@ def test_numbers_that_are_not_finite():
 
 @pytest.mark.parametrize("make", [argmax, argmin])
 def test_values_with_their_keys(make):
-    table = Table.allocate("tau", {"far": make().sized({})}, 1)
+    table = RowTable.allocate("tau", {"far": make().sized({})}, 1)
     field = table.declared["far"]
     table.arrays["far"][...] = 5, 40
-    spec, arrays = table.seen("exchange")
+    spec, arrays = table.visible_fields("exchange")
     lanes = Lanes(table, spec.names, arrays, LANES)
     assert numba.typeof(lanes.one) == numba.typeof(lanes.apart)
     sign = 1 if make is argmax else -1
@@ -143,7 +143,7 @@ def nothing(tau):
     pass
 
 
-class Kinds(Program):
+class KindsOfTotals(Program):
     page = Vertex()
     link = Edge("page", "page")
     tau = Context(
@@ -167,13 +167,13 @@ def test_a_kernel_is_compiled_once_for_lanes_and_without(monkeypatch):
     edges = from_arrays(src, dst, ends=("page", "page"))
     made, init = [], shared_kernel.SharedKernel.__init__
 
-    def noted(self, worker, built, *others):
+    def note_kernel(self, worker, built, *others):
         made.append(built._kernel)
         init(self, worker, built, *others)
 
-    monkeypatch.setattr(shared_kernel.SharedKernel, "__init__", noted)
+    monkeypatch.setattr(shared_kernel.SharedKernel, "__init__", note_kernel)
     monkeypatch.setattr(shared_kernel, "ALONE_SECONDS", -1.0)
-    worker = start(Kinds(), edges, threads=3)
+    worker = start(KindsOfTotals(), edges, threads=3)
     steps = worker.prepare([Exchange(None, enter=add_all, lanes=True)])
     monkeypatch.setattr(tickets, "EDGES_PER_ITEM", 4)
     for weight in (1 << 13, 2, 2):  # one item without lanes, then many

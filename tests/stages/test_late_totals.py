@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux import Context, Edge, Graph, Program, Vertex, delta, metric, shared, total, value
 from tux.arrays.networks import from_arrays
@@ -33,7 +33,7 @@ def finish(tau):
     tau.all = tau.n
 
 
-class Measured(Program):
+class MeasuredBlocks(Program):
     """Blocks of users add to items; what is measured afterwards depends on `behind`."""
 
     user = Vertex(got=delta("i8"), sum=value("i8"))
@@ -59,10 +59,10 @@ BEHIND = {
 @pytest.mark.parametrize("behind", BEHIND)
 @pytest.mark.parametrize("slack", [0, 2, 4])
 def test_all_blocks_are_seen(behind, slack):
-    made = type("Made", (Measured,), {"behind": BEHIND[behind]})()
+    made = type("Made", (MeasuredBlocks,), {"behind": BEHIND[behind]})()
     each = {"an Exchange": 48 * 12, "an aggregate": 48, "both": 48 * 12 + 48}[behind]
     for delivery in range(4):
-        team = trained(made, EDGES, 2, k=2, by=USERS % 2, slack=slack, delivery=delivery)
+        team = train_team(made, EDGES, 2, k=2, by=USERS % 2, slack=slack, delivery=delivery)
         assert team.history("all") == [each, 3 * each]
 
 
@@ -82,15 +82,15 @@ def count(page, tau):
     tau.n += page.seen
 
 
-class Along(Graph):
+class DirectedLinks(Graph):
     def topology(self, program):
         return "directed"
 
 
-class Visits(Program):
+class PageVisits(Program):
     """Counts of the visits of each page, by walks of one step."""
 
-    input = Along()
+    input = DirectedLinks()
     page = Vertex(remote=True, seen=shared("i8"))
     link = Edge("page", "page")
     tau = Context(n=total(), all=metric())
@@ -104,5 +104,5 @@ class Visits(Program):
 def test_all_generated_edges_are_seen(slack):
     links = from_arrays(USERS, (USERS + 1 + ITEMS) % 12, ends=("page", "page"))
     for delivery in range(4):
-        team = trained(Visits(), links, 2, k=2, slack=slack, delivery=delivery)
+        team = train_team(PageVisits(), links, 2, k=2, slack=slack, delivery=delivery)
         assert team.history("all") == [48, 96]

@@ -13,7 +13,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
 from tux.partition import bicut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
@@ -26,7 +26,7 @@ HELD = EdgeData.of(("user", "item"), [0, 99], [99, 1], {}, against=EDGES.ids)
 USERS, ITEMS = len(EDGES.ids["user"]), len(EDGES.ids["item"])
 
 
-class Visits(Program):
+class VisitCounts(Program):
     """Counts of what was done to each vertex and edge."""
 
     size: int = param(5)
@@ -56,7 +56,7 @@ def visit_item(item):
     item.edges += 1
 
 
-def applied(v):
+def count_applies(v):
     v.applied += 1
 
 
@@ -67,7 +67,7 @@ def noting(into):
 
 def order(*, epoch=0, seed=0, **options):
     """Return the numbers of blocks in the order of one epoch."""
-    worker, numbers = start(Visits(), EDGES, HELD, seed=seed, jit=False), []
+    worker, numbers = start(VisitCounts(), EDGES, HELD, seed=seed, jit=False), []
     worker.epoch = epoch
     drive(worker, MiniBatch(noting(numbers), over="user", **options))
     return numbers
@@ -87,8 +87,8 @@ SIZES = [
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("udf", [visit, visit_from])
 def test_blocks_cover_everything_exactly_once(size, udf):
-    worker = start(Visits(), EDGES, HELD, jit=False)
-    batch = MiniBatch(Exchange(udf, over="user"), Apply("user", applied), **size)
+    worker = start(VisitCounts(), EDGES, HELD, jit=False)
+    batch = MiniBatch(Exchange(udf, over="user"), Apply("user", count_applies), **size)
     batch = batch.prepare(worker)
     worker.run([batch])
     assert (
@@ -102,7 +102,7 @@ def test_blocks_cover_everything_exactly_once(size, udf):
 @both
 @pytest.mark.parametrize("udf", [visit, visit_from])
 def test_compiled_blocks(jit, udf):
-    worker = start(Visits(), EDGES, HELD, jit=jit)
+    worker = start(VisitCounts(), EDGES, HELD, jit=jit)
     touched = []
     spy = Spy(
         lambda worker, block: touched.append(
@@ -112,8 +112,8 @@ def test_compiled_blocks(jit, udf):
     batch = MiniBatch(
         spy,
         Exchange(udf, over="user"),
-        Apply("user", applied),
-        Apply("item", applied),
+        Apply("user", count_applies),
+        Apply("item", count_applies),
         spy,
         edges=25,
     )
@@ -130,7 +130,7 @@ def test_compiled_blocks(jit, udf):
 
 
 def test_sizes():
-    worker = start(Visits(), EDGES, HELD, jit=False)
+    worker = start(VisitCounts(), EDGES, HELD, jit=False)
     batch = MiniBatch(noting([]), over="user", vertices=7).prepare(worker)
     assert batch.cuts.tolist() == [0, 7, 14, 21, 28, USERS]
     batch = MiniBatch(noting([]), over="item", edges=30).prepare(worker)
@@ -150,7 +150,7 @@ def test_order_of_blocks_changes_by_epoch_and_repeats_by_seed():
 
 
 def test_members_of_a_block_never_change():
-    worker, members = start(Visits(), EDGES, jit=False), {}
+    worker, members = start(VisitCounts(), EDGES, jit=False), {}
 
     def note(worker, block):
         edges = worker.graph.edges
@@ -175,7 +175,7 @@ def test_enumerated_end_is_that_of_the_first_exchange():
         MiniBatch(Exchange(visit, over="item"), vertices=3),
         MiniBatch(Exchange(visit_item, enter=applied_item), vertices=3),
     ):
-        worker = start(Visits(), EDGES, jit=False)
+        worker = start(VisitCounts(), EDGES, jit=False)
         blocks = batch.prepare(worker)
         worker.run([blocks])
         assert role_of(blocks) == "item" and blocks.cuts[-1] == ITEMS
@@ -186,10 +186,10 @@ def applied_item(item):
 
 
 def test_one_clock_a_block_and_one_for_other_stages():
-    worker = start(Visits(), EDGES, jit=False)
+    worker = start(VisitCounts(), EDGES, jit=False)
     drive(worker, MiniBatch(Exchange(visit), vertices=10))
     assert worker.clock == 3
-    drive(worker, Exchange(visit), Apply("user", applied))
+    drive(worker, Exchange(visit), Apply("user", count_applies))
     assert worker.clock == 4
 
 
@@ -199,7 +199,7 @@ def count_epoch(tau):
 
 def test_other_stages_run_once_a_block():
     worker = drive(
-        start(Visits(), EDGES, jit=False),
+        start(VisitCounts(), EDGES, jit=False),
         MiniBatch(Exchange(visit), GlobalSync(count_epoch), vertices=10),
     )
     assert worker.tau.epochs == 3
@@ -218,7 +218,7 @@ def test_within_one_type():
     for over in ("", "src", "dst", "node"):
         worker = drive(
             start(Net(), edges, jit=False),
-            MiniBatch(Exchange(meet, over=over), Apply("node", applied), vertices=6),
+            MiniBatch(Exchange(meet, over=over), Apply("node", count_applies), vertices=6),
         )
         assert (worker.graph.edges.fields["visits"] == 1).all() and (
             worker.tables["node"].arrays["applied"] >= 1
@@ -234,11 +234,11 @@ def test_within_one_type():
         ),
         (lambda: MiniBatch(Exchange(visit), vertices=-1), "negative size"),
         (
-            lambda: MiniBatch(Apply("user", applied), vertices=3),
+            lambda: MiniBatch(Apply("user", count_applies), vertices=3),
             '(?s)no Exchange inside and names no end.*over="user"',
         ),
         (lambda: MiniBatch(Exchange(visit), over="film"), "'film' is no end of link"),
-        (lambda: MiniBatch(Apply("user", applied), over="film"), "'film' is no end of link"),
+        (lambda: MiniBatch(Apply("user", count_applies), over="film"), "'film' is no end of link"),
         (
             lambda: MiniBatch(Exchange(visit, over="user"), Exchange(visit, over="item")),
             r"(?s)Exchange\(visit, over=item\) enumerates item in a MiniBatch over user",
@@ -248,7 +248,7 @@ def test_within_one_type():
 )
 def test_errors(make, message):
     with pytest.raises(ProgramError, match=message):
-        drive(start(Visits(), EDGES, HELD, jit=False), make())
+        drive(start(VisitCounts(), EDGES, HELD, jit=False), make())
 
 
 def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
@@ -259,7 +259,7 @@ def test_a_worker_comes_round_several_times_where_vertices_have_many_edges():
     data = from_arrays(src, dst, ends=("user", "item"))
     parts = cut(data, None, bicut(data.src, data.dst, 2), 2, 0)
     workers = [
-        Worker(Pairs(), Graph.of(Pairs(), part), jit=False, rank=r, workers=2)
+        Worker(SeenItems(), LocalGraph.of(SeenItems(), part), jit=False, rank=r, workers=2)
         for r, part in enumerate(parts)
     ]
     cluster, batches = SimulatedCluster(workers), []
@@ -280,6 +280,6 @@ def walk(item):
     item.seen += 1
 
 
-class Pairs(Program):
+class SeenItems(Program):
     user, item = Vertex(), Vertex(seen=shared("i8"))
     link = Edge("user", "item")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import both, column, complete
 
 from tux import (
@@ -69,7 +69,7 @@ def test_the_number_of_workers_is_one(jit):
 
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
 def test_the_number_of_workers_is_that_of_the_job_and_infinities_travel(k, jit):
-    team = trained(Distances(), EDGES, 3, k=k, jit=jit)
+    team = train_team(Distances(), EDGES, 3, k=k, jit=jit)
     np.testing.assert_allclose(team.gather("page", "far"), FAR / k, rtol=1e-6)
     np.testing.assert_allclose(team.gather("page", "times"), np.array([3, 3, 0, 3, 0]) / k)
     assert team.tau.seen == 5 and team.agrees("page", "far")

@@ -20,7 +20,7 @@ from tux import (
 )
 from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Repeat
-from tux.stages.schedules import serial
+from tux.stages.schedules import serial_reasons
 
 FIELDS = {"x": shared("f4"), "f": shared("f4", 2), "v": value("f4"), "d": delta("f4")}
 FIELDS |= {"m": mirror("f4"), "h": master("f4")}
@@ -34,13 +34,13 @@ TAU = {
 }
 
 
-class Two(Program):
+class TwoTypesPlan(Program):
     user, item = Vertex(**FIELDS), Vertex(**FIELDS)
     rating = Edge("user", "item", y=data("f4"), z=mirror("f4"))
     tau = Context(**TAU)
 
 
-class One(Program):
+class OneTypePlan(Program):
     page = Vertex(**FIELDS)
     link = Edge("page", "page", y=data("f4"), z=mirror("f4"))
     tau = Context(**TAU)
@@ -143,12 +143,12 @@ def odd_total(user, tau):
     ids=lambda each: each.__name__ if callable(each) else "",
 )
 def test_a_udf_per_edge(udf, told):
-    assert plan(Exchange(udf), Two()).startswith(told)
-    assert told.startswith("one") or plan(Exchange(udf), Two()) == told
+    assert plan(Exchange(udf), TwoTypesPlan()).startswith(told)
+    assert told.startswith("one") or plan(Exchange(udf), TwoTypesPlan()) == told
 
 
 def test_the_enumerated_end_has_the_rows():
-    assert plan(Exchange(one, over="item"), Two()) == "tiles, tickets of columns"
+    assert plan(Exchange(one, over="item"), TwoTypesPlan()) == "tiles, tickets of columns"
 
 
 # ---- one vertex type
@@ -196,11 +196,11 @@ def odd_end(src, dst):
     ids=lambda each: each.__name__ if callable(each) else "",
 )
 def test_a_udf_per_edge_of_one_type(udf, told):
-    assert plan(Exchange(udf), One()) == told
+    assert plan(Exchange(udf), OneTypePlan()) == told
 
 
 def test_src_and_dst_of_two_types_are_different_rows():
-    assert plan(Exchange(both), Two()) == "tiles, tickets of rows and columns"
+    assert plan(Exchange(both), TwoTypesPlan()) == "tiles, tickets of rows and columns"
 
 
 # ---- by vertex
@@ -296,7 +296,7 @@ def far_off(user, edges):
     ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_one_type(stage, told):
-    assert plan(stage, One()) == told
+    assert plan(stage, OneTypePlan()) == told
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_vertices_of_one_type(stage, told):
     ids=lambda each: getattr(each, "label", ""),
 )
 def test_vertices_of_two_types(stage, told):
-    assert plan(stage, Two()) == told
+    assert plan(stage, TwoTypesPlan()) == told
 
 
 # ---- masters, lists, blocks
@@ -359,23 +359,27 @@ def use(path):
 
 
 def test_masters():
-    assert plan(Apply("user", settle), Two()) == "vertices, totals in lanes"
-    assert plan(Apply("item", settle_any), Two()) == "vertices"
-    assert plan(GlobalSync(None, aggregate=sum_up), Two()) == "vertices, totals in lanes"
-    assert Apply("user").plans(Two(), "") == GlobalSync(settle).plans(Two(), "") == {}
+    assert plan(Apply("user", settle), TwoTypesPlan()) == "vertices, totals in lanes"
+    assert plan(Apply("item", settle_any), TwoTypesPlan()) == "vertices"
+    assert plan(GlobalSync(None, aggregate=sum_up), TwoTypesPlan()) == "vertices, totals in lanes"
+    assert (
+        Apply("user").plans(TwoTypesPlan(), "")
+        == GlobalSync(settle).plans(TwoTypesPlan(), "")
+        == {}
+    )
 
 
 def test_lists():
-    plans = Generate(make, use, "page", path=3).plans(One(), "")
+    plans = Generate(make, use, "page", path=3).plans(OneTypePlan(), "")
     lists, changes = map(str, plans.values())
     assert lists == "vertices, totals in lanes"
     assert changes.startswith("one thread: `use` (test_plan.py:")
     assert ") changes path.page.x of vertices that other lists name" in changes
-    (plan,) = Generate(tell, None, "page", path=3).plans(One(), "").values()
+    (plan,) = Generate(tell, None, "page", path=3).plans(OneTypePlan(), "").values()
     assert str(plan).startswith("one thread: `tell` (test_plan.py:")
 
 
-class Staged(Two):
+class StagesOfLines(TwoTypesPlan):
     """Stages that some lines are told of."""
 
     def stages(self, cluster):
@@ -393,7 +397,7 @@ class Staged(Two):
 def test_what_a_run_tells_of_one_thread():
     fused = "MiniBatch(Exchange(watch, over=user), ...) runs on one thread: "
     alone = "Exchange(counts) runs on one thread: `counts` (test_plan.py:"
-    told = serial(Staged(), Cluster())
+    told = serial_reasons(StagesOfLines(), Cluster())
     assert told[0] == f"{fused}blocks run one after the other"
     assert told[1].startswith(alone) and len(told) == 2
-    assert serial(Staged(), Cluster(workers=2)) == told[1:]
+    assert serial_reasons(StagesOfLines(), Cluster(workers=2)) == told[1:]

@@ -9,13 +9,13 @@ FIELDS = {"x": shared("f4"), "d": delta("f4")}
 TAU = {"s": shared("i8"), "n": total("i8"), "low": total("f4", combine="min")}
 
 
-class Two(Program):
+class TwoTypesAdvice(Program):
     user, item = Vertex(**FIELDS), Vertex(**FIELDS)
     rating = Edge("user", "item")
     tau = Context(**TAU)
 
 
-class One(Program):
+class OneTypeAdvice(Program):
     page = Vertex(**FIELDS)
     link = Edge("page", "page")
     tau = Context(**TAU)
@@ -72,16 +72,20 @@ TOTAL = "gather it in a total, which a GlobalSync adds to the field"
 @pytest.mark.parametrize(
     ("udf", "program", "do"),
     [
-        (spread, Two, "change it in an Exchange for each edge, or add split=8"),
-        (scatter, One, "change it in an Exchange for each edge"),
-        (same, One, DELTA),
-        (pass_on, One, DELTA),
-        (on_both, One, "write two Exchanges, one for each end"),
-        (counts, Two, TOTAL),
-        (watches, Two, f"{TOTAL}, or add lanes=True if it may be seen a little late"),
-        (sets, Two, "only gather it (+=), and read it in a GlobalSync"),
-        (lifts, Two, "only gather it (min), and read it in a GlobalSync"),
-        (unknown, Two, "write it so that tux can follow it: see On all threads in docs/program.md"),
+        (spread, TwoTypesAdvice, "change it in an Exchange for each edge, or add split=8"),
+        (scatter, OneTypeAdvice, "change it in an Exchange for each edge"),
+        (same, OneTypeAdvice, DELTA),
+        (pass_on, OneTypeAdvice, DELTA),
+        (on_both, OneTypeAdvice, "write two Exchanges, one for each end"),
+        (counts, TwoTypesAdvice, TOTAL),
+        (watches, TwoTypesAdvice, f"{TOTAL}, or add lanes=True if it may be seen a little late"),
+        (sets, TwoTypesAdvice, "only gather it (+=), and read it in a GlobalSync"),
+        (lifts, TwoTypesAdvice, "only gather it (min), and read it in a GlobalSync"),
+        (
+            unknown,
+            TwoTypesAdvice,
+            "write it so that tux can follow it: see On all threads in docs/program.md",
+        ),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )

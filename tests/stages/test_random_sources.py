@@ -35,7 +35,7 @@ def by_generator(src):
     src.x = GENERATOR.random()
 
 
-def called(src):
+def call_by_name(src):
     return by_name(src)
 
 
@@ -63,7 +63,7 @@ def test_they_are_refused_at_their_line(udf, what, below):
 
 def test_functions_that_are_called_are_searched():
     with pytest.raises(ProgramError, match="`by_name` uses gauss"):
-        refuse_unseeded(called)
+        refuse_unseeded(call_by_name)
 
 
 def test_the_stream_of_the_run_is_right():

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.programs.programs import Components, Spy, random_pairs, start
+from support.programs.programs import ConnectedComponents, Spy, random_pairs, start
 
 from faults.running import Running
 from tux import Context, Edge, Program, Vertex, delta, metric, param, total, value
@@ -31,13 +31,13 @@ def components(labels, ids):
     return {frozenset(group) for group in groups.values()}
 
 
-def expected():
+def true_components():
     ids = LINKS.ids["node"].values
     graph = nx.Graph(zip(ids[LINKS.src].tolist(), ids[LINKS.dst].tolist(), strict=True))
     return {frozenset(each) for each in nx.connected_components(graph)}
 
 
-class AtOnce(Components):
+class ComponentsAtOnce(ConnectedComponents):
     """Connected components in one epoch."""
 
     in_batches = False
@@ -47,25 +47,25 @@ class AtOnce(Components):
         self.asked = []  # what `until` has seen, on all workers
 
     def stages(self):
-        def unchanged(tau):
+        def is_unchanged(tau):
             self.asked.append(tau.changed)
             return tau.changed == 0
 
         *offer_and_take, count = super().stages()
         if self.in_batches:
             offer_and_take = [MiniBatch(*offer_and_take, over="src", vertices=12)]
-        return [Repeat(*offer_and_take, count, until=unchanged)]
+        return [Repeat(*offer_and_take, count, until=is_unchanged)]
 
 
-class InBatches(AtOnce):
+class InBatches(ComponentsAtOnce):
     in_batches = True
 
 
 @WORKERS
-@pytest.mark.parametrize("program", [AtOnce, InBatches])
+@pytest.mark.parametrize("program", [ComponentsAtOnce, InBatches])
 def test_components_in_one_epoch(program, k, slack):
     team = Team(program(), LINKS, k=k, slack=slack).train(1)
-    assert components(team.gather("node", "label"), LINKS.ids["node"].values) == expected()
+    assert components(team.gather("node", "label"), LINKS.ids["node"].values) == true_components()
     assert team.agrees("node", "label")
     asked = team.program.asked
     assert len(asked) % k == 0 and asked.count(0) == k
@@ -99,7 +99,7 @@ def keep(tau):
     tau.turned = tau.turns
 
 
-class Drawing(Program):
+class DrawsNumbers(Program):
     """Every stage draws random whole numbers, of which only sums are kept."""
 
     turns: int = param(3, "repetitions", low=1)
@@ -126,25 +126,25 @@ PAGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))
 
 
 def run(k=1, slack=0, epochs=1, make=None, delivery=0, **parameters):
-    program = Drawing(make, **parameters)
+    program = DrawsNumbers(make, **parameters)
     return Team(program, PAGES, k=k, slack=slack, delivery=delivery).train(epochs)
 
 
-def drawn(team):
+def sums_of(team):
     return int(team.tau.all), int(team.gather("page", "seen").sum())
 
 
 def test_random_numbers_do_not_depend_on_the_number_of_workers():
     one, *others = [
-        drawn(run(k, slack, epochs=2)) for k, slack in ((1, 0), (2, 0), (3, 0), (2, 2), (3, 2))
+        sums_of(run(k, slack, epochs=2)) for k, slack in ((1, 0), (2, 0), (3, 0), (2, 2), (3, 2))
     ]
     assert others == [one] * 4
 
 
 def test_random_numbers_differ_from_one_repetition_to_the_next():
     """Numbers of 6 repetitions are the same in one epoch and in two, and none is drawn twice."""
-    sums = [drawn(run(turns=turns)) for turns in range(1, 7)]
-    assert [drawn(run(turns=turns, epochs=2)) for turns in (1, 2, 3)] == sums[1::2]
+    sums = [sums_of(run(turns=turns)) for turns in range(1, 7)]
+    assert [sums_of(run(turns=turns, epochs=2)) for turns in (1, 2, 3)] == sums[1::2]
     each = np.diff([(0, 0), *sums], axis=0)
     assert all(len(set(column)) == 6 for column in each.T.tolist())
 
@@ -156,15 +156,15 @@ def sprinkle(dst, rng):
 def test_blocks_in_one_loop_draw_the_same(monkeypatch):
     """On one worker the blocks of a mini-batch may be one loop: see `tux.stages.fused`."""
 
-    def seen(times):
+    def sum_seen(times):
         sprinkled = Exchange(None, enter=sprinkle, split=True)
         batch = MiniBatch(sprinkled, Apply("page", add), vertices=9)
-        return drawn(run(make=lambda program: [Repeat(batch, times=times), GlobalSync(keep)]))[1]
+        return sums_of(run(make=lambda program: [Repeat(batch, times=times), GlobalSync(keep)]))[1]
 
-    sums = [0, *map(seen, range(1, 5))]
+    sums = [0, *map(sum_seen, range(1, 5))]
     assert len(set(np.diff(sums).tolist())) == 4
     monkeypatch.setattr(minibatch, "can_be_fused", lambda *_: False)
-    assert [0, *map(seen, range(1, 5))] == sums
+    assert [0, *map(sum_seen, range(1, 5))] == sums
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -225,11 +225,11 @@ def test_only_until_waits():
 
 
 def test_it_may_stand_in_setup():
-    class Prepared(Drawing):
+    class DrawsInSetup(DrawsNumbers):
         def setup(self):
             return self.stages()
 
-    worker = start(Prepared(turns=4), PAGES, jit=False)
+    worker = start(DrawsInSetup(turns=4), PAGES, jit=False)
     records = list(Training(worker).epochs(2))
     assert [record["turned"] for record in records] == [8, 12]
 
@@ -304,7 +304,7 @@ SYNC = GlobalSync(keep)
 )
 def test_wrong_use_is_told_with_its_line(make, message):
     with pytest.raises(ProgramError, match=message) as told:
-        worker = start(Drawing(), PAGES, jit=False)
+        worker = start(DrawsNumbers(), PAGES, jit=False)
         worker.run(worker.prepare([make()]))
     assert "was given 3" in str(told.value) or "test_repeat.py:" in told.value.where
 
@@ -314,7 +314,7 @@ def test_wrong_use_is_told_with_its_line(make, message):
 )
 def test_until_only_reads_what_all_workers_have(until, message):
     with pytest.raises(ProgramError, match=message):
-        worker = start(Drawing(), PAGES, jit=False)
+        worker = start(DrawsNumbers(), PAGES, jit=False)
         worker.run(worker.prepare([Repeat(SYNC, until=until)]))
 
 
@@ -364,6 +364,6 @@ def test_real_processes(tmp_path):
     argv = ("--workers", 2, "--slack", 2, "--no-jit", "--out", "out")
     with Running(tmp_path, "run", "components.py", "links.txt", *argv) as running:
         assert running.wait(300.0) == 0, running.output()
-        assert running.left() == []
+        assert running.leftovers() == []
     node = read_parquet(tmp_path / "out" / "model" / "node.parquet")
-    assert components(node["label"], node["id"]) == expected()
+    assert components(node["label"], node["id"]) == true_components()

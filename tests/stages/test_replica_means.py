@@ -1,7 +1,7 @@
 """Means over replicas: of vertices without edges, and of changes that one replica makes alone."""
 
 import pytest
-from support.machines.team import Team, trained
+from support.machines.team import Team, train_team
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.edges import EdgeData
@@ -17,7 +17,7 @@ def bump_with_edges(src, edges):
     src.f += len(edges) - len(edges) + 1
 
 
-class Means(Program):
+class ReplicaMeans(Program):
     page = Vertex(f=shared("f8", combine="mean"))
     link = Edge("page", "page", whole="src")
     make = staticmethod(lambda: [Exchange(None, enter=bump, split=True), Apply("page")])
@@ -30,9 +30,11 @@ class Means(Program):
     "stage", [lambda: Exchange(None, enter=bump, once=True), lambda: Exchange(bump_with_edges)]
 )
 def test_a_change_of_one_replica_is_no_mean(stage):
-    program = type("Once", (Means,), {"make": staticmethod(lambda: [stage(), Apply("page")])})
+    program = type(
+        "Once", (ReplicaMeans,), {"make": staticmethod(lambda: [stage(), Apply("page")])}
+    )
     with pytest.raises(ProgramError, match="the mean over the workers") as caught:
-        trained(program(), ALONE, 1, k=1)
+        train_team(program(), ALONE, 1, k=1)
     assert "test_replica_means.py:" in caught.value.where and 'combine="sum"' in caught.value.do
 
 
@@ -41,5 +43,5 @@ ALONE = EdgeData.of(("page", "page"), [0, 1], [1, 0], {}, vertices={"page": [2, 
 
 def test_changes_of_vertices_without_edges_have_a_mean():
     for k in (1, 2):
-        team = Team(Means(), ALONE, k=k, by=[0, k - 1]).train(2)
+        team = Team(ReplicaMeans(), ALONE, k=k, by=[0, k - 1]).train(2)
         assert team.gather("page", "f").tolist() == [2.0] * 4

@@ -4,7 +4,7 @@ ones give the same on 1, 2 and 3 workers.
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 from support.programs.programs import start
 
 from tux import (
@@ -58,7 +58,7 @@ def set_total(page, tau):
     tau.n = page.x
 
 
-def marked(page):
+def add_mark(page):
     page.x += page.mark if page.mark > 0 else 0.5
 
 
@@ -95,7 +95,7 @@ def raise_most(src, tau):
     tau.most = max(tau.most, src.x)
 
 
-def seen(src, edges):
+def count_links(src, edges):
     src.got += len(edges)
 
 
@@ -117,7 +117,7 @@ def finish(tau):
     tau.all, tau.top = tau.n, tau.most
 
 
-class Pages(Program):
+class RulePages(Program):
     page = Vertex(
         got=delta("f8"),
         mark=delta("i4", combine="max"),
@@ -140,15 +140,15 @@ class Pages(Program):
 
 def program(*stages, judged=(), **members):
     """Return a program of pages with these stages."""
-    return type("Made", (Pages,), {"made": stages, "judged": judged, **members})()
+    return type("Made", (RulePages,), {"made": stages, "judged": judged, **members})()
 
 
-def refused(made, edges=LINKS):
+def training_error(made, edges=LINKS):
     """Return the error before training."""
     with pytest.raises(ProgramError) as error:
         Training(start(made, edges, jit=False))
     with pytest.raises(ProgramError, match="workers|GlobalSync"):
-        trained(made, edges, 1, k=2)
+        train_team(made, edges, 1, k=2)
     return error.value
 
 
@@ -204,15 +204,15 @@ def line(udf, offset):
             "add to it with +=",
         ),
         (
-            [Exchange(seen), Apply("page", keep)],
-            seen,
+            [Exchange(count_links), Apply("page", keep)],
+            count_links,
             0,
-            "`seen` sees the edges of a page",
+            "`count_links` sees the edges of a page",
             'declare Edge("page", "page", whole="src")',
         ),
         (
-            [MiniBatch(Exchange(seen), Apply("page", keep), vertices=3)],
-            seen,
+            [MiniBatch(Exchange(count_links), Apply("page", keep), vertices=3)],
+            count_links,
             0,
             "each worker sees only its share of the edges",
             "write Exchange(seen, split=True)",
@@ -249,16 +249,16 @@ def line(udf, offset):
     ],
 )
 def test_what_depends_on_the_workers_is_refused(stages, udf, offset, what, do):
-    error = refused(program(*stages))
+    error = training_error(program(*stages))
     assert what in error.what and error.where == line(udf, offset) and do in error.do
 
 
 def test_what_evaluation_leaves_is_refused():
     stages = [Exchange(give), Apply("page", keep)]
-    error = refused(program(*stages, judged=[Exchange(peek_value)]))
+    error = training_error(program(*stages, judged=[Exchange(peek_value)]))
     assert "no GlobalSync takes it before evaluate() ends" in error.what
-    error = refused(program(*stages, judged=[Exchange(seen, held_out=True)]))
-    assert "`seen` sees the edges of a page" in error.what
+    error = training_error(program(*stages, judged=[Exchange(count_links, held_out=True)]))
+    assert "`count_links` sees the edges of a page" in error.what
 
 
 def test_a_delta_of_a_whole_type_is_set_by_visits_alone():
@@ -277,7 +277,7 @@ def test_a_delta_of_a_whole_type_is_set_by_visits_alone():
         exchange = Exchange(None, enter=set_n_once)
 
     Training(start(Visited(), RATINGS, jit=False))
-    assert "`set_n` sets user.n, a delta" in refused(PerEdge(), RATINGS).what
+    assert "`set_n` sets user.n, a delta" in training_error(PerEdge(), RATINGS).what
 
 
 def set_n(user, item):
@@ -300,15 +300,15 @@ def test_the_other_type_is_named():
         def stages(self):
             return [
                 Exchange(lambda user, item: None),
-                Exchange(graded),
+                Exchange(count_ratings),
                 Apply("user", lambda v: None),
             ]
 
-    error = refused(Rated(), RATINGS)
+    error = training_error(Rated(), RATINGS)
     assert "the edges of a user" in error.what and "user = Vertex(whole=True)" in error.do
 
 
-def graded(user, edges):
+def count_ratings(user, edges):
     user.got += len(edges)
 
 
@@ -317,7 +317,7 @@ GOOD = {
     "kept by Apply": program(
         Exchange(give), Apply("page", keep), Exchange(peek_value), GlobalSync(finish)
     ),
-    "marked": program(Exchange(mark), Apply("page", marked)),
+    "marked": program(Exchange(mark), Apply("page", add_mark)),
     "once": program(
         Exchange(give), Apply("page", keep), Exchange(None, enter=count, once=True),
         GlobalSync(finish),
@@ -327,7 +327,7 @@ GOOD = {
         MiniBatch(Exchange(None, enter=grow, once=True), Apply("page", keep), vertices=4),
         GlobalSync(finish),
     ),
-    "shares": program(Exchange(seen, split=True), Apply("page", keep)),
+    "shares": program(Exchange(count_links, split=True), Apply("page", keep)),
     "greatest": program(
         Exchange(give), Apply("page", keep), Exchange(None, enter=raise_most), GlobalSync(finish)
     ),
@@ -344,12 +344,12 @@ GOOD = {
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_advised_is_the_same_on_all_workers(name):
     one, *others = (
-        trained(GOOD[name], LINKS, 2, k=k, by="source" if "whole" in name else "random")
+        train_team(GOOD[name], LINKS, 2, k=k, by="source" if "whole" in name else "random")
         for k in (1, 2, 3)
     )
     assert any(one.gather("page", field).any() for field in ("x", "size"))
     for team in others:
-        assert team.workers[0].graph.vertices["page"].cut
+        assert team.workers[0].graph.vertices["page"].is_cut
         for field in ("x", "size"):
             assert team.gather("page", field).tolist() == one.gather("page", field).tolist()
         assert [r.get("all") for r in team.records[0]] == [r.get("all") for r in one.records[0]]

@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from support.machines.team import cut_up, walked
+from support.machines.team import cut_up, walked_edges
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.stages import Apply, Exchange, MiniBatch, rotation
 
 
@@ -30,15 +30,19 @@ class Touches(Program):
     link = Edge("user", "item")
 
 
-def skewed(users, items, m):
+def draw_skewed_edges(users, items, m):
     """Draw edges of which few vertices have most."""
     draw = np.random.default_rng(users)
     src, dst = ((n * draw.random(m) ** 3).astype(int) for n in (users, items))
     return from_arrays(src, dst, ends=("user", "item"))
 
 
-SHAPES = {"wide": skewed(9, 60, 300), "even": skewed(30, 30, 300), "tall": skewed(60, 9, 300)}
-FEW = {"two items": skewed(40, 2, 200), "two users": skewed(2, 40, 200)}
+SHAPES = {
+    "wide": draw_skewed_edges(9, 60, 300),
+    "even": draw_skewed_edges(30, 30, 300),
+    "tall": draw_skewed_edges(60, 9, 300),
+}
+FEW = {"two items": draw_skewed_edges(40, 2, 200), "two users": draw_skewed_edges(2, 40, 200)}
 
 
 def batches(edges, k, by, slack, udf=touch, **options):
@@ -46,7 +50,7 @@ def batches(edges, k, by, slack, udf=touch, **options):
     parts = cut_up(edges, k=k, by=by)
     made = []
     for rank, part in enumerate(parts):
-        graph = Graph.of(Touches(), part)
+        graph = LocalGraph.of(Touches(), part)
         worker = Worker(Touches(), graph, jit=False, slack=slack, rank=rank, workers=k)
         inside = [Exchange(udf, over="item"), Apply("item"), Apply("user")]
         batch = MiniBatch(*inside, order="rotated", **options)
@@ -65,7 +69,7 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
         for worker, _ in made:
             worker.epoch = epoch
         clocks = [
-            [walked(worker, batch.steps[0], block) for block in batch.blocks()]
+            [walked_edges(worker, batch.steps[0], block) for block in batch.blocks()]
             for worker, batch in made
         ]
         assert len({len(each) for each in clocks}) == 1, "workers have equally many clocks"

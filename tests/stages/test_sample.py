@@ -4,14 +4,14 @@ and refuses nothing that is right.
 
 import numpy as np
 import pytest
-from support.programs.programs import PageRank, column, complete, drive, start
+from support.programs.programs import DanglingPageRank, column, complete, drive, start
 
 from tux import Edge, Program, Vertex, data, delta, mirror, param, shared
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.stages import Exchange, sample, scope
-from tux.stages.compile import Injected
-from tux.stages.sample import STEPS, Copied, suspicious
+from tux.stages.compile import InjectedGlobal
+from tux.stages.sample import STEPS, CopyOnRead, look_at_call
 
 EDGES = from_arrays(
     [0, 0, 1, 1, 2], [0, 1, 0, 1, 2], ends=("user", "item"), value=np.float32(range(5))
@@ -24,7 +24,7 @@ def own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))
 
 
-class Model(Program):
+class HistogramFields(Program):
     bins: int = param(3, "entries of a histogram", low=1)
     at: int = param(3, "where to add")
     item = Vertex(hist=delta("f8", "bins"), n=mirror("i4"), x=shared("f4"))
@@ -40,18 +40,18 @@ def test_an_index_out_of_bounds_is_found_unasked():
     with pytest.raises(
         ProgramError, match="index 3 is out of bounds for `item.hist`, which has 3 entries"
     ):
-        drive(start(Model(), EDGES), Exchange(add))
+        drive(start(HistogramFields(), EDGES), Exchange(add))
 
 
 def test_other_parameters_are_looked_at_anew_and_the_same_are_not(monkeypatch):
     looks = []
     monkeypatch.setattr(
-        sample, "suspicious", lambda *given: looks.append(given) or suspicious(*given)
+        sample, "look_at_call", lambda *given: looks.append(given) or look_at_call(*given)
     )
-    drive(start(Model(at=1), EDGES), Exchange(add))
-    drive(start(Model(at=1), EDGES), Exchange(add))
+    drive(start(HistogramFields(at=1), EDGES), Exchange(add))
+    drive(start(HistogramFields(at=1), EDGES), Exchange(add))
     assert len(looks) == 1
-    for wrong in (Model(at=3), Model(bins=1, at=1)):
+    for wrong in (HistogramFields(at=3), HistogramFields(bins=1, at=1)):
         with pytest.raises(ProgramError):
             drive(start(wrong, EDGES), Exchange(add))
     assert len(looks) == 3
@@ -88,9 +88,9 @@ def arrays(worker):
 
 def test_the_look_changes_no_bit(monkeypatch):
     stages = by_item, fill_list
-    looked = arrays(drive(start(Model(), EDGES), *map(Exchange, stages)))
-    monkeypatch.setattr(scope, "Looked", lambda kernel, *_: kernel)
-    plain = arrays(drive(start(Model(), EDGES), *map(Exchange, stages)))
+    looked = arrays(drive(start(HistogramFields(), EDGES), *map(Exchange, stages)))
+    monkeypatch.setattr(scope, "SampledKernel", lambda kernel, *_: kernel)
+    plain = arrays(drive(start(HistogramFields(), EDGES), *map(Exchange, stages)))
     assert looked.keys() == plain.keys()
     for name, array in looked.items():
         np.testing.assert_array_equal(array, plain[name], err_msg=str(name))
@@ -99,9 +99,9 @@ def test_the_look_changes_no_bit(monkeypatch):
 
 def test_a_program_of_many_kernels_is_the_same(monkeypatch):
     links = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("page", "page"))
-    looked = column(complete(PageRank(), links, 3), "page", "rank")
-    monkeypatch.setattr(scope, "Looked", lambda kernel, *_: kernel)
-    assert np.array_equal(looked, column(complete(PageRank(), links, 3), "page", "rank"))
+    looked = column(complete(DanglingPageRank(), links, 3), "page", "rank")
+    monkeypatch.setattr(scope, "SampledKernel", lambda kernel, *_: kernel)
+    assert np.array_equal(looked, column(complete(DanglingPageRank(), links, 3), "page", "rank"))
 
 
 def overflows(item, p):
@@ -116,7 +116,7 @@ def divides(item, p):
 
 @pytest.mark.parametrize("udf", [overflows, divides])
 def test_where_python_differs_nothing_is_refused(udf):
-    item = drive(start(Model(), EDGES), Exchange(udf)).tables["item"].arrays
+    item = drive(start(HistogramFields(), EDGES), Exchange(udf)).tables["item"].arrays
     assert item["hist"][:, 0].sum() == 5 if udf is overflows else np.isinf(item["x"]).all()
 
 
@@ -130,17 +130,17 @@ def count(out, i):
 
 def test_a_look_ends_and_writes_nothing():
     out = np.zeros(3, np.int64)
-    wrong, steps = suspicious(KERNEL, {"udf": Injected("udf", (count,))}, (3, out))
+    wrong, steps = look_at_call(KERNEL, {"udf": InjectedGlobal("udf", (count,))}, (3, out))
     assert not wrong and steps == STEPS + 1 and not out.any()
 
 
 def test_copies():
     array = np.zeros((3, 2))
-    copied = Copied(array)
+    copied = CopyOnRead(array)
     copied[1][0] = 5
     assert (
         copied[1][0] == 5 and copied[0:2].shape == (2, 2) and len(copied) == 3 and not array.any()
     )
-    ones = Copied(array[:, 0])
+    ones = CopyOnRead(array[:, 0])
     ones[2] = 7.5
     assert ones[2] == 7.5 and not array.any()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.programs.programs import both, column, drive, executed, random_pairs, start
+from support.programs.programs import both, column, drive, random_pairs, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, uniform, value
 from tux.arrays.edges import EdgeData
@@ -21,7 +21,7 @@ HELD = EdgeData.of(
 )
 
 
-class Model(Program):
+class ScoredEdges(Program):
     """Something to read from either end."""
 
     bias: float = param(0.5)
@@ -42,8 +42,8 @@ def walk(user, item):
 
 @both
 def test_scores_come_in_the_order_given(jit):
-    worker = start(Model(), EDGES, HELD, jit=jit)
-    _, step = executed(worker, Exchange(walk, held_out=True), Score(score))
+    worker = start(ScoredEdges(), EDGES, HELD, jit=jit)
+    _, step = run_steps(worker, Exchange(walk, held_out=True), Score(score))
     x, y = column(worker, "user", "x"), column(worker, "item", "x")
     np.testing.assert_allclose(
         step.scores, x[HELD.src] - y[HELD.dst] + 100 * HELD.fields["w"] + 7.5
@@ -57,7 +57,7 @@ def test_scores_come_in_the_order_given(jit):
 
 
 def test_no_edges_no_scores():
-    (step,) = executed(start(Model(), EDGES, jit=False), Score(score))
+    (step,) = run_steps(start(ScoredEdges(), EDGES, jit=False), Score(score))
     assert step.scores.shape == (0,)
 
 
@@ -69,7 +69,7 @@ def changes(user):
 @both
 def test_a_scoring_udf_changes_nothing(jit):
     with pytest.raises(ProgramError, match="read-only"):
-        drive(start(Model(), EDGES, HELD, jit=jit), Score(changes))
+        drive(start(ScoredEdges(), EDGES, HELD, jit=jit), Score(changes))
 
 
 def test_errors():
@@ -77,9 +77,9 @@ def test_errors():
         ProgramError,
         match=r"(?s)UDF wants_more of Score\(wants_more\).*'other'.*user, item, link, tau, p",
     ):
-        start(Model(), EDGES, HELD).prepare([Score(wants_more)])
+        start(ScoredEdges(), EDGES, HELD).prepare([Score(wants_more)])
     with pytest.raises(ProgramError, match="was given 3"):
-        start(Model(), EDGES, HELD).prepare([Score(3)])
+        start(ScoredEdges(), EDGES, HELD).prepare([Score(3)])
 
 
 def wants_more(user, other):

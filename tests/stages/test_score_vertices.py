@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.programs.programs import both, column, drive, executed, start
+from support.programs.programs import both, column, drive, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, total, uniform, value
 from tux.arrays.edges import EdgeData
@@ -19,7 +19,7 @@ from tux.stages import Exchange, Score
 TRAIN = from_arrays([0, 1, 2], [0, 1, 2], ends=("sample", "feature"), w=np.ones(3, np.float32))
 
 
-def held():
+def make_held_out():
     known, order = len(TRAIN.ids["sample"]), np.array([7, 9, 3])
     ids = dict(TRAIN.ids) | {
         "sample": type(TRAIN.ids["sample"])(np.concatenate([TRAIN.ids["sample"].values, order]))
@@ -29,12 +29,12 @@ def held():
     return EdgeData(TRAIN.ends, ids, src, dst, fields)
 
 
-HELD = held()
+HELD = make_held_out()
 # by dense index of samples
 W = np.array([[2, 3, 0], [0, 0, 0], [0, 0, 0], [0, 12, 0], [0, 0, 0], [0, 0, 1.0]])
 
 
-class Linear(Program):
+class ScoredSamples(Program):
     """Something to read from the other end."""
 
     parts: int = param(3, "how many columns")
@@ -64,8 +64,8 @@ def walk(sample, feature):
 
 @both
 def test_a_number_for_each_vertex(jit):
-    worker = start(Linear(), TRAIN, HELD, jit=jit)
-    (step,) = executed(worker, Score(product, over="sample"))
+    worker = start(ScoredSamples(), TRAIN, HELD, jit=jit)
+    (step,) = run_steps(worker, Score(product, over="sample"))
     x = column(worker, "feature", "x")
     assert step.scores.dtype == np.float64
     np.testing.assert_allclose(step.scores, W @ x + 9.5)
@@ -77,8 +77,8 @@ def test_a_number_for_each_vertex(jit):
 @both
 @pytest.mark.parametrize(("width", "columns"), [("parts", 3), (4, 4)])
 def test_a_row_for_each_vertex(jit, width, columns):
-    worker = start(Linear(), TRAIN, HELD, jit=jit)
-    _, step = executed(
+    worker = start(ScoredSamples(), TRAIN, HELD, jit=jit)
+    _, step = run_steps(
         worker, Exchange(walk, held_out=True), Score(spread, over="sample", width=width)
     )
     expected = np.zeros((6, columns))
@@ -91,12 +91,12 @@ def test_a_row_for_each_vertex(jit, width, columns):
 
 @both
 def test_either_end_can_be_asked(jit):
-    worker, stage = start(Linear(), TRAIN, HELD, jit=jit), Score(mine)
-    (step,) = executed(worker, stage)
+    worker, stage = start(ScoredSamples(), TRAIN, HELD, jit=jit), Score(mine)
+    (step,) = run_steps(worker, stage)
     np.testing.assert_allclose(step.scores, [4, 24 + 6, 2])
     assert (
-        stage.enumerated(worker.program) == "feature"
-        and Score(product).enumerated(worker.program) == "sample"
+        stage.enumerated_role(worker.program) == "feature"
+        and Score(product).enumerated_role(worker.program) == "sample"
     )
 
 
@@ -116,7 +116,7 @@ def test_udfs_are_plain_functions():
 
 
 def test_without_held_out_edges_each_vertex_is_asked():
-    (step,) = executed(start(Linear(), TRAIN, jit=False), Score(product))
+    (step,) = run_steps(start(ScoredSamples(), TRAIN, jit=False), Score(product))
     assert step.scores.tolist() == [9.5] * 3
 
 
@@ -128,7 +128,7 @@ def changes(feature, edges):
 @both
 def test_it_changes_nothing(jit):
     with pytest.raises(ProgramError, match="read-only"):
-        drive(start(Linear(), TRAIN, HELD, jit=jit), Score(changes))
+        drive(start(ScoredSamples(), TRAIN, HELD, jit=jit), Score(changes))
 
 
 def of_edge(sample, feature):
@@ -147,7 +147,7 @@ def of_edge(sample, feature):
 )
 def test_errors(stage, what):
     with pytest.raises(ProgramError, match=what):
-        start(Linear(), TRAIN, HELD).prepare([stage])
+        start(ScoredSamples(), TRAIN, HELD).prepare([stage])
 
 
 def wrong(sample, feature):
@@ -159,10 +159,12 @@ def adds(sample, edges, tau):
 
 
 def test_without_held_out_edges_nothing_is_walked_or_compiled():
-    drive(start(Linear(), TRAIN), Exchange(wrong, held_out=True), Exchange(adds, held_out=True))
+    drive(
+        start(ScoredSamples(), TRAIN), Exchange(wrong, held_out=True), Exchange(adds, held_out=True)
+    )
     for udf in (wrong, adds):
         with pytest.raises(ProgramError):
-            drive(start(Linear(), TRAIN, HELD), Exchange(udf, held_out=True))
+            drive(start(ScoredSamples(), TRAIN, HELD), Exchange(udf, held_out=True))
 
 
 def draws(sample, rng, tau):
@@ -173,14 +175,16 @@ def look(sample, feature, tau):
     tau.drawn += 0
 
 
-class Drawing(Linear):
+class ScoredDraws(ScoredSamples):
     tau = Context(drawn=total())
 
 
 def test_random_numbers_are_the_same_with_and_without_held_out_edges():
     found = [
         drive(
-            start(Drawing(), TRAIN, test, jit=False), Exchange(look, held_out=True), Exchange(draws)
+            start(ScoredDraws(), TRAIN, test, jit=False),
+            Exchange(look, held_out=True),
+            Exchange(draws),
         ).tau.drawn
         for test in (None, HELD)
     ]

@@ -1,7 +1,7 @@
 """Fields whose shape is a function of the parameters, as the rules for several workers see them."""
 
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux import Edge, Program, Vertex, delta, param, value
 from tux.arrays.edges import EdgeData
@@ -36,7 +36,7 @@ def halve(page):
 
 
 def test_the_rows_of_a_field_whose_shape_is_a_function_are_followed():
-    trained(Bins(), LINKS, 1, k=1)
+    train_team(Bins(), LINKS, 1, k=1)
     reading = type("Reading", (Bins,), {"udf": staticmethod(peek)})
     with pytest.raises(ProgramError, match="reads page.bins, a delta"):
-        trained(reading(), LINKS, 1, k=1)
+        train_team(reading(), LINKS, 1, k=1)

@@ -12,7 +12,7 @@ from tux.stages.signed import has_unsigned
 EDGES = from_arrays([0], [1], ends=("node", "node"))
 
 
-class Unsigned(Program):
+class UnsignedFields(Program):
     node = Vertex(
         a=value("u1", init=3),
         b=value("u4", init=7),
@@ -56,7 +56,7 @@ EXPECTED = [-3, -3, 0.125, -4, 4, -11, 1, -4, 252, -2, -5, -1, -2, -1.5]
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("jit", [True, False])
 def test_differences_are_those_of_python(jit, check):
-    worker = drive(start(Unsigned(), EDGES, jit=jit, check=check), Apply("node", work))
+    worker = drive(start(UnsignedFields(), EDGES, jit=jit, check=check), Apply("node", work))
     assert column(worker, "node", "out")[0].tolist() == [x - 1.5 for x in EXPECTED]
 
 
@@ -67,7 +67,7 @@ def store(node):
 
 
 def test_what_fits_is_stored_as_before():
-    worker = drive(start(Unsigned(), EDGES), Apply("node", store))
+    worker = drive(start(UnsignedFields(), EDGES), Apply("node", store))
     assert column(worker, "node", "a")[0] == 1 and column(worker, "node", "b")[0] == 2
     assert column(worker, "node", "big")[0] == 2**64 - 3  # the largest type, which wraps around
 

@@ -14,7 +14,7 @@ from tux.stages import Apply, Exchange, MiniBatch
 EDGES = from_arrays([0, 1, 2], [1, 2, 0], ends=("node", "node"))
 
 
-class Entries(Program):
+class IndexedEntries(Program):
     back: int = param(1, "how far to go back")
     node = Vertex(w=value("f8"), q=value("f8", 2))
     link = Edge("node", "node", f=mirror("f8", 2))
@@ -35,12 +35,12 @@ def by_a_list(node, tau):
     node.q[tau.at[tau.i]] = 1.0
 
 
-def called(node, tau):
+def set_entry(node, tau):
     node.q[int(tau.i)] = 1.0
 
 
 def by_another(node, tau):
-    called(node, tau)
+    set_entry(node, tau)
 
 
 def of_edges(link, tau):
@@ -59,7 +59,7 @@ STAGES = {
 
 @pytest.fixture
 def entries():
-    worker = start(Entries(), EDGES)
+    worker = start(IndexedEntries(), EDGES)
     worker.tables["tau"].arrays["at"][:] = [0, 1, 2, 1]
     return worker
 
@@ -96,13 +96,13 @@ def test_a_function_is_named_with_its_line(entries):
     points_at(told.value, directly)
 
 
-def guarded(node, tau):
+def set_if_small(node, tau):
     if tau.i < 2:
         node.q[tau.i] = 5.0
 
 
 def test_an_index_behind_a_condition_is_no_error(entries):
-    steps = entries.prepare([Apply("node", guarded)])
+    steps = entries.prepare([Apply("node", set_if_small)])
     for i in (1, 2, 0):
         run(entries, steps, i)
     assert np.all(entries.tables["node"].arrays["q"] == 5)

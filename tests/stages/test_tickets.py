@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from tux.rows.turns import FIRST, FIRST_NEED, HI, LO, SECOND, SECOND_NEED, TICKETS
-from tux.stages.tickets import MAX_ITEMS, cells, even_items, needs, ranges, with_tickets
+from tux.stages.tickets import MAX_ITEMS, cells, count_earlier, even_items, ranges, with_tickets
 
 LANES = 2  # fewer than in kernels, so that short lists use each of them several times
 
 
 @dataclass(frozen=True)
-class Rules:
+class TicketRules:
     """The rules of what a thread waits for and passes on. A mutant replaces some of them."""
 
-    needs: object = needs
+    needs: object = count_earlier
     rows: bool = True
     columns: bool = True
     lanes: bool = True
@@ -29,7 +29,7 @@ class Rules:
 
 
 @dataclass
-class Shared:
+class SharedCells:
     """The state that threads share: cells of rows, columns and lanes, turns, and the next index."""
 
     cells: dict = field(default_factory=dict)
@@ -148,7 +148,7 @@ def run(tiles, count, seed, rules):
     """Run `count` threads, whose steps alternate by the seed. Return the cells; None if all threads
     wait.
     """
-    rng, shared = random.Random(seed), Shared()
+    rng, shared = random.Random(seed), SharedCells()
     waits = tickets(tiles, rules)
     threads = [thread(shared, tiles, waits, rules) for _ in range(count)]
     stuck = set()
@@ -166,7 +166,7 @@ def run(tiles, count, seed, rules):
     return shared.cells
 
 
-def drawn(seed):
+def draw_case(seed):
     """Draw a short list of tiles, and a number of threads, by the seed."""
     rng = random.Random(seed)
     shape = rng.choice(("any", "square", "one type"))
@@ -184,19 +184,19 @@ def drawn(seed):
 def fault(seeds, rules):
     """Return the first seed at which a run is not what the serial one is; None if there is none."""
     for seed in seeds:
-        tiles, count = drawn(seed)
+        tiles, count = draw_case(seed)
         if run(tiles, count, seed, rules) != serial(tiles):
             return seed
     return None
 
 
 def test_any_order_of_steps_gives_what_the_serial_order_does():
-    assert fault(range(2000), Rules()) is None
+    assert fault(range(2000), TicketRules()) is None
 
 
 def later(numbers):
     """Return for each entry how many later entries are equal to it."""
-    return needs(numbers[::-1])[::-1]
+    return count_earlier(numbers[::-1])[::-1]
 
 
 MUTANTS = {
@@ -213,14 +213,16 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_are_caught(mutant):
-    assert fault(range(200), replace(Rules(), **MUTANTS[mutant])) is not None
+    assert fault(range(200), replace(TicketRules(), **MUTANTS[mutant])) is not None
 
 
 def test_needs_count_earlier_equal_entries():
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 30):
         numbers = rng.integers(0, 5, n)
-        assert needs(numbers).tolist() == [int((numbers[:i] == numbers[i]).sum()) for i in range(n)]
+        assert count_earlier(numbers).tolist() == [
+            int((numbers[:i] == numbers[i]).sum()) for i in range(n)
+        ]
 
 
 def test_tickets_of_the_two_ends_are_apart():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.machines.team import Team, trained
+from support.machines.team import Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
@@ -28,7 +28,7 @@ def count(item, tau):
     tau.n += 1
 
 
-class Sums(Program):
+class BlockSums(Program):
     """Blocks of users add to items."""
 
     user = Vertex()
@@ -41,7 +41,7 @@ class Sums(Program):
         return [MiniBatch(Exchange(add), Apply("item", take), vertices=7, order=self.order)]
 
 
-def expected(epochs):
+def expected_sums(epochs):
     sums = np.zeros(len(EDGES.ids["item"]), np.int64)
     np.add.at(sums, EDGES.dst, epochs * (EDGES.src + 1))
     return sums.tolist()
@@ -52,15 +52,15 @@ def expected(epochs):
 @pytest.mark.parametrize("order", ["shuffled", "rotated", "pipelined"])
 def test_sums_are_right_whatever_is_kept(order, slack, kept, monkeypatch):
     monkeypatch.setattr(apply_sync, "KEPT", kept)
-    program = type("Ordered", (Sums,), {"order": order})()
+    program = type("Ordered", (BlockSums,), {"order": order})()
     for delivery in range(2):
-        team = trained(program, EDGES, 3, k=3, by="random", slack=slack, delivery=delivery)
-        assert team.gather("item", "sum").tolist() == expected(3)
+        team = train_team(program, EDGES, 3, k=3, by="random", slack=slack, delivery=delivery)
+        assert team.gather("item", "sum").tolist() == expected_sums(3)
         assert team.agrees("item", "sum") and team.agrees("item", "seen")
 
 
 def test_a_list_is_sent_in_the_first_epoch_alone():
-    team = trained(Sums(), EDGES, 3, k=2)
+    team = train_team(BlockSums(), EDGES, 3, k=2)
     first, second, third = team.history("bytes_sent")
     assert second == third < first
 
@@ -69,7 +69,7 @@ def test_who_only_reads_the_context_does_not_add_to_it():
     found = []
     for udf in (take, count):
         stages = Exchange(add), Apply("item", udf), GlobalSync()
-        team = Team(Sums(), EDGES, k=2)
+        team = Team(BlockSums(), EDGES, k=2)
         steps = [worker.prepare(stages) for worker in team.workers]
         found += [each[1].adds_to_context for each in steps]
     assert found == [False, False, True, True]
@@ -98,5 +98,5 @@ class Rates(Program):
 @pytest.mark.parametrize("slack", [1, 8])
 def test_an_apply_does_not_read_what_a_later_globalsync_sets(slack):
     for delivery in range(12):  # in some, a contribution comes later than the GlobalSync's answer
-        team = trained(Rates(), EDGES, 3, k=3, slack=slack, delivery=delivery)
-        assert team.gather("item", "sum").tolist() == [x * 111 for x in expected(1)]
+        team = train_team(Rates(), EDGES, 3, k=3, slack=slack, delivery=delivery)
+        assert team.gather("item", "sum").tolist() == [x * 111 for x in expected_sums(1)]

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machines.team import relaxed
 
-from tux.stages.touched_masters import TouchedMasters, places, united
+from tux.stages.touched_masters import TouchedMasters, find_places, unite_sorted
 
 LISTS = st.sets(st.integers(0, 400)).map(lambda some: np.array(sorted(some), np.int32))
 
 
-class Routes:
+class HeldRoutes:
     """Rows that workers hold: masters `held[w]` here; the own ones have numbers 10 times as
     large.
     """
@@ -29,7 +29,7 @@ class Routes:
 @relaxed
 @given(LISTS, LISTS)
 def test_places_of_those_rows_that_a_route_has(route, rows):
-    at, which = places(route, rows)
+    at, which = find_places(route, rows)
     common = np.intersect1d(route, rows)
     assert route[at].tolist() == rows[which].tolist() == common.tolist()
 
@@ -37,7 +37,7 @@ def test_places_of_those_rows_that_a_route_has(route, rows):
 @relaxed
 @given(st.lists(LISTS, min_size=1, max_size=5))
 def test_a_number_of_several_lists_is_in_their_union_once(lists):
-    union = united(lists)
+    union = unite_sorted(lists)
     assert union.dtype == np.int32
     assert union.tolist() == sorted(set().union(*map(set, lists)))
 
@@ -52,7 +52,7 @@ def test_each_worker_holds_its_part_of_what_all_have_sent(held, data):
         for own in held
     ]
     rank = data.draw(st.integers(0, len(held) - 1))
-    touched = TouchedMasters.of(sent, Routes(held, rank), rank, np.array([0], np.int32))
+    touched = TouchedMasters.of(sent, HeldRoutes(held, rank), rank, np.array([0], np.int32))
     union = set().union(*map(set, sent))
     assert touched.rows.tolist() == sorted(union)
     for own, which in zip(held, touched.held, strict=True):

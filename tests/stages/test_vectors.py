@@ -141,14 +141,14 @@ def fields(team):
     return Row(**{f: team.gather("item", f) for f in Vectors.vertices["item"].fields})
 
 
-class Named(Vectors):
+class VectorsWithoutWidth(Vectors):
     """Without the field of tau that has the name of a parameter."""
 
     tau = Context(**{n: f for n, f in Vectors.context.fields.items() if n != "width"})
 
 
 def teams(**options):
-    return [Team(Named(), EDGES, k=k, **options) for k in (1, 2, 3)]
+    return [Team(VectorsWithoutWidth(), EDGES, k=k, **options) for k in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(("stage", "field", "oracle"), COLUMNS, ids=label)
@@ -177,14 +177,16 @@ SOME = [
 
 
 def test_compiled_operators_are_those_of_plain_python():
-    compiled, plain = (drive(start(Named(), EDGES, jit=jit), *SOME) for jit in (True, False))
+    compiled, plain = (
+        drive(start(VectorsWithoutWidth(), EDGES, jit=jit), *SOME) for jit in (True, False)
+    )
     for name, array in plain.tables["item"].arrays.items():
         np.testing.assert_allclose(compiled.tables["item"].arrays[name], array, rtol=1e-14)
     assert compiled.tau.out == pytest.approx(plain.tau.out, rel=1e-12)
 
 
 def test_their_functions_can_be_called_as_plain_python():
-    call = Axpy("item", "w", "d", by="alpha").calls(Named(), "")[0]
+    call = Axpy("item", "w", "d", by="alpha").calls(VectorsWithoutWidth(), "")[0]
     v = Row(w=1.0, d=4.0)
     call.udf(v, Row(alpha=0.5))
     assert v.w == 3

@@ -4,12 +4,12 @@ worker.
 
 import numpy as np
 import pytest
-from support.machines.team import trained
+from support.machines.team import train_team
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.stages import Apply, Exchange, GlobalSync
 
 SRC = np.array([0, 0, 1, 1, 2, 3, 4, 5, 5, 6, 7, 7, 8, 0])
@@ -21,7 +21,7 @@ def degree(src, edges):
     src.n += len(edges)
 
 
-class Degrees(Program):
+class LinksOfPages(Program):
     """Counts of the links that leave each page; see docs/examples/label_propagation.py for more."""
 
     page = Vertex(n=shared("i4"))
@@ -33,7 +33,7 @@ class Degrees(Program):
 
 def test_edges_that_are_whole_and_are_cut_are_refused():
     with pytest.raises(ProgramError, match=r"the edges of page \d+ as src lie on several workers"):
-        trained(Degrees(), LINKS, 1, k=2, by="random")
+        train_team(LinksOfPages(), LINKS, 1, k=2, by="random")
 
 
 @pytest.mark.parametrize("ends", [("user", "item"), ("page", "page")])
@@ -50,7 +50,7 @@ def finish(tau):
     tau.all = tau.n
 
 
-class Visited(Program):
+class HeldOutVisits(Program):
     """Counts of the held-out edges, and of the pages that have some."""
 
     page = Vertex()
@@ -69,6 +69,9 @@ def test_held_out_edges_of_a_vertex_lie_together():
     test = EdgeData.of(
         ("page", "page"), [0, 0, 3, 77, 77, 5], [4, 5, 78, 2, 79, 77], {}, against=LINKS.ids
     )
-    alls = [trained(Visited(), LINKS, 1, test, k=k, by="source").history("all") for k in (1, 2, 3)]
+    alls = [
+        train_team(HeldOutVisits(), LINKS, 1, test, k=k, by="source").history("all")
+        for k in (1, 2, 3)
+    ]
     assert alls == [[4 + 6]] * 3
-    assert len(Graph.whole(Visited(), LINKS, test, 0).held_out) == 6
+    assert len(LocalGraph.whole(HeldOutVisits(), LINKS, test, 0).held_out) == 6

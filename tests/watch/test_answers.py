@@ -7,7 +7,7 @@ import pytest
 from support.machines.watched_run import LANES, write
 
 from tux.watch.access import Access
-from tux.watch.answers import answer, static
+from tux.watch.answers import answer, page_files
 from tux.watch.reading import Reader
 
 LOCAL = Access("")
@@ -41,7 +41,7 @@ def test_the_page_and_all_that_it_names(get):
 
 
 def test_nothing_of_the_page_is_from_elsewhere():
-    for name, found in static().items():
+    for name, found in page_files().items():
         text = found.body.decode()
         addresses = {*re.findall(r"https?://[^\s\"'`)<>]+", text)} - {"http://www.w3.org/2000/svg"}
         assert not addresses or "uPlot" in name, (name, addresses)
@@ -52,9 +52,9 @@ def test_nothing_of_the_page_is_from_elsewhere():
 
 
 def test_all_parts_of_the_page_that_scripts_look_for_are_there():
-    page = static()[""].body.decode()
+    page = page_files()[""].body.decode()
     ids = {*re.findall(r'id="([\w-]+)"', page)}
-    for name, found in static().items():
+    for name, found in page_files().items():
         for used in re.findall(r'byId\("([\w-]+)"\)', found.body.decode()):
             assert used in ids, (name, used)
 

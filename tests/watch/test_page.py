@@ -13,14 +13,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.machines.watched_run import described, line, record, write
+from support.machines.watched_run import describe_run, line, record, write
 from support.programs.tiny_ratings import RATINGS
 
 from tux.runs.claim import LOCK, claim
 from tux.runs.folder import Incarnation, write_run
-from tux.runs.journal import FILE, Ends, Restarts
-from tux.watch.answers import static
-from tux.watch.server import Server
+from tux.runs.journal import FILE, EndEntry, RestartEntry
+from tux.watch.answers import page_files
+from tux.watch.server import PageServer
 
 WAIT = 60_000  # milliseconds
 
@@ -41,14 +41,14 @@ def browser():
 
 
 @pytest.fixture
-def opened(browser):
+def open_page(browser):
     """Return a function that opens the page of a run, given its folder. The test fails for any
     error in the page, and for anything that it asks of others.
     """
     servers, contexts, wrong = [], [], []
 
     def show(folder, **options):
-        server = Server(folder, "127.0.0.1", 0)
+        server = PageServer(folder, "127.0.0.1", 0)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         servers.append((server, thread))
@@ -107,7 +107,7 @@ def wait_for(page, holds):
     raise AssertionError("it does not come to hold")
 
 
-def painted(page, selector):
+def count_colours(page, selector):
     """Return the number of colours that a canvas shows."""
     return page.evaluate(
         """(selector) => {
@@ -121,23 +121,23 @@ def painted(page, selector):
 
 
 def test_scripts_are_small_enough_to_be_read():
-    for name, found in static().items():
+    for name, found in page_files().items():
         if "uPlot" not in name and not name.endswith(".svg"):
             lines = found.body.decode().splitlines()
             assert len(lines) <= 400 and all(len(each) <= 200 for each in lines), name
 
 
 @pytest.mark.slow
-def test_a_run_that_has_ended(opened, tmp_path):
-    page = opened(write(tmp_path / "run1", end=("done", "")))
+def test_a_run_that_has_ended(open_page, tmp_path):
+    page = open_page(write(tmp_path / "run1", end=("done", "")))
     assert text(page, "#name") == "run1" and text(page, "#status") == "done"
     assert "mf on ratings.csv · 10 users · 4 items · 101 edges · 2 workers" in text(page, "#about")
     assert text(page, "#tiles").split("\n")[1] == "2 / 4"
     assert page.locator("#metrics .uplot").count() == 3  # the error, the speed, what is sent
     assert page.locator("#memory .uplot").count() == 1
     until(page, "#moment", "epoch 2")
-    wait_for(page, lambda: painted(page, "#gantt") > 3)
-    assert painted(page, "#overview") > 3
+    wait_for(page, lambda: count_colours(page, "#gantt") > 3)
+    assert count_colours(page, "#overview") > 3
     assert text(page, "#traffic tbody tr:first-child").split("\t")[2] == "2.8 kB"
     assert "slack 1" in text(page, "#stale-section") and "67%" in text(page, "#stale")
     assert "user 1.000, item 2.000" in text(page, "#cut")
@@ -162,8 +162,8 @@ def test_a_run_that_has_ended(opened, tmp_path):
         *(pytest.param(*each, marks=pytest.mark.long) for each in ((500, "light"), (1200, "dark"))),
     ],
 )
-def test_nothing_is_wider_than_the_window(opened, tmp_path, width, scheme):
-    page = opened(
+def test_nothing_is_wider_than_the_window(open_page, tmp_path, width, scheme):
+    page = open_page(
         write(tmp_path / "run1", end=("failed", "worker 1 was killed\n  " + "x" * 300)),
         viewport={"width": width, "height": 900},
         color_scheme=scheme,
@@ -175,19 +175,19 @@ def test_nothing_is_wider_than_the_window(opened, tmp_path, width, scheme):
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_and_loses_a_worker(opened, tmp_path):
+def test_a_run_that_goes_on_and_loses_a_worker(open_page, tmp_path):
     """By the files of a run, so that each state is there as long as it is looked at."""
     folder = write(tmp_path / "run1")
     (folder / LOCK).write_text(f"{os.getpid()} {os.uname().nodename}\n")
-    page = opened(folder)
+    page = open_page(folder)
     assert text(page, "#status") == "running" and text(page, "#beat") == "live"
     with open(folder / "metrics.jsonl", "ab") as file:
         file.write(line(record(3)))
     until(page, "#tiles", "3 / 4")
     with open(folder / FILE, "ab") as file:
-        file.write(line(Restarts(1003.0, "worker 1 was killed by SIGKILL", "checkpoint 1")))
+        file.write(line(RestartEntry(1003.0, "worker 1 was killed by SIGKILL", "checkpoint 1")))
     until(page, "#faults", "worker 1 was killed by SIGKILL – all workers went on from checkpoint 1")
-    write_run(folder, described(incarnations=[Incarnation(1, 1, 0, "worker 1 was killed")]))
+    write_run(folder, describe_run(incarnations=[Incarnation(1, 1, 0, "worker 1 was killed")]))
     (folder / "metrics.jsonl").write_bytes(line(record(1)))
     until(page, "#tiles", "1 / 4")
     (folder / LOCK).write_text(f"{2**22 + 1} {os.uname().nodename}\n")
@@ -195,15 +195,15 @@ def test_a_run_that_goes_on_and_loses_a_worker(opened, tmp_path):
     assert f"process {2**22 + 1}" in text(page, "#fault")
     (folder / LOCK).unlink()
     with open(folder / FILE, "ab") as file:
-        file.write(line(Ends(1004.0, "failed", "worker 1 on host was lost\n  look there")))
+        file.write(line(EndEntry(1004.0, "failed", "worker 1 on host was lost\n  look there")))
     until(page, "#status", "failed")
     assert "worker 1 on host was lost" in text(page, "#fault")
 
 
 @pytest.mark.slow
-def test_a_run_that_loads_its_data_and_then_begins(opened, tmp_path):
+def test_a_run_that_loads_its_data_and_then_begins(open_page, tmp_path):
     claim(tmp_path / "run1")
-    page = opened(tmp_path / "run1")
+    page = open_page(tmp_path / "run1")
     assert text(page, "#status") == "starting"
     assert f"process {os.getpid()}" in text(page, "#about")
     assert page.is_visible("#no-metrics") and page.is_visible("#no-time")
@@ -215,8 +215,8 @@ def test_a_run_that_loads_its_data_and_then_begins(opened, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_server_that_is_gone(opened, tmp_path):
-    page = opened(write(tmp_path / "run1"))
+def test_a_server_that_is_gone(open_page, tmp_path):
+    page = open_page(write(tmp_path / "run1"))
     page.stop()
     until(page, "#gone", "Start tux watch again")
     assert text(page, "#beat") == "not connected" and "2 / 4" in text(page, "#tiles")
@@ -225,7 +225,7 @@ def test_a_server_that_is_gone(opened, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_real_run_from_its_begin_to_its_end(opened, tmp_path):
+def test_a_real_run_from_its_begin_to_its_end(open_page, tmp_path):
     """Two workers, one of which is killed; the run goes on and ends, and the page with it."""
     (tmp_path / "ratings.csv").write_text(RATINGS)
     flags = ["--workers", "2", "--epochs", "100000", "--rank", "2", "--out", "run1"]
@@ -236,7 +236,7 @@ def test_a_real_run_from_its_begin_to_its_end(opened, tmp_path):
         try:
             while not (out / FILE).exists() or not any(Path(out).glob("checkpoints/0*")):
                 assert process.poll() is None
-            page = opened(out)
+            page = open_page(out)
             until(page, "#moment", "Spans up to")
             assert text(page, "#status") == "running"
             workers = [

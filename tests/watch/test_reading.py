@@ -7,13 +7,13 @@ import socket
 
 import msgspec
 import pytest
-from support.machines.watched_run import LANES, described, line, record, sample, write
+from support.machines.watched_run import LANES, describe_run, line, record, sample, write
 
 from tux.runs.claim import LOCK, Holder, claim
 from tux.runs.folder import Incarnation, write_run
-from tux.runs.journal import FILE, Begins, Ends
+from tux.runs.journal import FILE, BeginEntry, EndEntry
 from tux.watch import reading
-from tux.watch.reading import Cursor, Reader, last_end, piece, status_of
+from tux.watch.reading import Cursor, Reader, read_last_end, read_piece, status_of
 
 
 class Page:
@@ -75,7 +75,7 @@ def test_records_that_are_cut_are_read_again(tmp_path):
     page = Page(folder)
     page.ask()
     # workers were started again; meanwhile the file has become longer than it was
-    write_run(folder, described(incarnations=[Incarnation(1, 1, 0, "worker 1 was killed")]))
+    write_run(folder, describe_run(incarnations=[Incarnation(1, 1, 0, "worker 1 was killed")]))
     other = [record(1), {**record(2), "train_rmse": 0.25}, *map(record, (3, 4))]
     (folder / "metrics.jsonl").write_bytes(b"".join(map(line, other)))
     assert page.ask()["records"]["again"] and page.records == other
@@ -98,8 +98,8 @@ def test_a_folder_that_is_made_anew_is_read_anew(tmp_path):
 
 @pytest.mark.parametrize("cursor", ["", "x", "1.2", "-5", "1.0-" + "9" * 30, "1.0--4", "../-1"])
 def test_a_cursor_that_is_none_is_the_begin(cursor, tmp_path):
-    assert Cursor.read(cursor) == ("", 0)
-    assert piece(write(tmp_path / "run1") / FILE, Cursor.read(cursor)).again
+    assert Cursor.parse(cursor) == ("", 0)
+    assert read_piece(write(tmp_path / "run1") / FILE, Cursor.parse(cursor)).again
 
 
 def test_spans_are_left_out_until_they_are_asked_for(tmp_path):
@@ -133,13 +133,13 @@ HERE = socket.gethostname()
     [
         (Holder(1, HERE, True), None, None, True, "starting"),
         (None, None, None, True, "starting"),  # the lock is being written
-        (Holder(1, HERE, True), described(), None, True, "running"),
-        (Holder(1, HERE, False), described(), None, True, "killed"),
-        (None, described(), Ends(1.0, "failed", "worker 1"), False, "failed"),
-        (None, described(), Ends(1.0, "done"), False, "done"),
-        (None, described(results={}), None, False, "done"),  # of an older version
-        (None, described(interrupted=3), None, False, "interrupted"),
-        (None, described(), None, False, "stopped"),
+        (Holder(1, HERE, True), describe_run(), None, True, "running"),
+        (Holder(1, HERE, False), describe_run(), None, True, "killed"),
+        (None, describe_run(), EndEntry(1.0, "failed", "worker 1"), False, "failed"),
+        (None, describe_run(), EndEntry(1.0, "done"), False, "done"),
+        (None, describe_run(results={}), None, False, "done"),  # of an older version
+        (None, describe_run(interrupted=3), None, False, "interrupted"),
+        (None, describe_run(), None, False, "stopped"),
         (None, None, None, False, "stopped"),
     ],
 )
@@ -149,12 +149,12 @@ def test_status(lock, run, ended, locked, status):
 
 def test_the_last_command_counts(tmp_path):
     path = tmp_path / FILE
-    assert last_end(path) is None
-    ends, begins = Ends(2.0, "interrupted", "Ctrl-C"), Begins(3.0, 1, "h")
+    assert read_last_end(path) is None
+    ends, begins = EndEntry(2.0, "interrupted", "Ctrl-C"), BeginEntry(3.0, 1, "h")
     path.write_bytes(line(begins) + line(sample(1.0, 0)) + line(ends) + b'{"ty')
-    assert last_end(path) == ends
+    assert read_last_end(path) == ends
     path.write_bytes(line(ends) + line(begins) + line(sample(1.0, 0)))
-    assert last_end(path) is None
+    assert read_last_end(path) is None
 
 
 def test_a_run_that_goes_on_ends_and_goes_on_again(tmp_path):

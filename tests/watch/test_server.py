@@ -12,12 +12,12 @@ from support.machines.watched_run import write
 from tux.base.errors import UsageError
 from tux.watch import server
 from tux.watch.access import Access
-from tux.watch.server import Server
+from tux.watch.server import PageServer
 
 
 @contextmanager
 def serving(folder, host="127.0.0.1"):
-    with Server(folder, host, 0) as made:
+    with PageServer(folder, host, 0) as made:
         thread = threading.Thread(target=made.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -93,17 +93,17 @@ def test_requests_beyond_the_limit_are_turned_away(tmp_path, monkeypatch):
 
 def test_the_address_of_the_page(tmp_path):
     folder = write(tmp_path / "run1")
-    with Server(folder, "127.0.0.1", 0) as made:
+    with PageServer(folder, "127.0.0.1", 0) as made:
         assert made.url == f"http://127.0.0.1:{made.server_port}/"
         with pytest.raises(UsageError) as error:
-            Server(folder, "127.0.0.1", made.server_port)
+            PageServer(folder, "127.0.0.1", made.server_port)
         assert "--port" in error.value.do
         made.access = Access("word")
         assert made.url.endswith("/word/")
 
 
 def test_the_usual_port_or_another(tmp_path, monkeypatch):
-    with Server(tmp_path, "127.0.0.1", 0) as first:
+    with PageServer(tmp_path, "127.0.0.1", 0) as first:
         monkeypatch.setattr(server, "PORT", first.server_port)
-        with Server.on_usual_port(tmp_path, "127.0.0.1") as second:
+        with PageServer.on_usual_port(tmp_path, "127.0.0.1") as second:
             assert second.server_port not in (0, first.server_port)

@@ -12,7 +12,7 @@ MARGIN = 8  # around the curve
 MAX_POINTS = 200  # points of a curve
 
 
-def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
+def draw_curve(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
     """Draw a curve with its first and its last value; "" of fewer than two finite values.
 
     Text has the colour of the page's, so that it can be read in dark notebooks too.
@@ -24,8 +24,8 @@ def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
         return ""
     thin = np.unique(np.linspace(0, len(y) - 1, MAX_POINTS).astype(int))
     x, y = x[thin], y[thin]
-    across = _scaled(x, MARGIN, WIDTH - MARGIN)
-    down = _scaled(-y, MARGIN + 14, HEIGHT - MARGIN - 14)
+    across = _scale(x, MARGIN, WIDTH - MARGIN)
+    down = _scale(-y, MARGIN + 14, HEIGHT - MARGIN - 14)
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
     text = 'font-size="11" font-family="sans-serif" fill="currentColor"'
     first, last = f"{y[0]:.5g}", f"{y[-1]:.5g}"
@@ -43,7 +43,7 @@ def svg(name: str, epochs: Sequence[float], values: Sequence[float]) -> str:
     )
 
 
-def _scaled(values: np.ndarray, low: float, high: float) -> np.ndarray:
+def _scale(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Scale values to the range from `low` to `high`; all to its middle if they are equal."""
     span = float(np.ptp(values))
     if not span:

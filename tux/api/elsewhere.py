@@ -32,14 +32,14 @@ def run_elsewhere(
     progress: bool | Watcher | None,
 ) -> Run:
     """Run a program on so many machines of an engine. See `tux.run`."""
-    from tux.backends.run import error_told
+    from tux.backends.run import error_from_output
     from tux.backends.run import run as run_on
 
     if isinstance(machines, bool) or not isinstance(machines, int) or machines < 1:
         raise UsageError(f"machines is {machines!r}", do="give a whole number from 1 on")
     with tempfile.TemporaryDirectory(prefix="tux-") as folder, watching(progress) as watch:
         out = Path(folder, "run") if options.out is None else Path(options.out)
-        heard = Heard(watch)
+        heard = LineReceiver(watch)
         watch.phase(f"place machines by {on}" if isinstance(on, str) else "place machines")
         try:
             code = run_on(
@@ -57,7 +57,7 @@ def run_elsewhere(
             do = "a single Ctrl-C while it trains keeps the model so far"
             raise Interrupted("interrupted; no model has come back", do=do) from None
         if code:
-            error = error_told(heard.errors, code)
+            error = error_from_output(heard.errors, code)
             if not isinstance(error, Interrupted) or not (out / "model").is_dir():
                 raise error
         found = load(out)
@@ -66,7 +66,7 @@ def run_elsewhere(
         return found
 
 
-class Heard:
+class LineReceiver:
     """A receiver of the lines of machine 0, which passes them to a watcher. Errors are kept, as
     they are raised later.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from tux.arrays import stores
 from tux.arrays.arrow import STRING
-from tux.arrays.given import as_held
+from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
 from tux.io.vertex_labels import VertexLabels, read_vertex_labels
 
@@ -22,7 +22,7 @@ def vertex_labels(path: str | os.PathLike[str], ids: Any) -> VertexLabels:
     The file is one that `labels=` takes; a report gets its path as `truth.labels`. Raises
     DataError, with file and line, and if none of the ids is known.
     """
-    held = np.asarray(as_held(ids))
+    held = np.asarray(to_id_type(ids))
     return read_vertex_labels(
-        stores.local(path), Ids(held.astype(STRING) if held.dtype.kind in "UO" else held)
+        stores.local_path(path), Ids(held.astype(STRING) if held.dtype.kind in "UO" else held)
     )

@@ -15,7 +15,7 @@ from tux.program.params import renamed
 from tux.program.program import Program
 from tux.runs.folder import read_metrics, read_run
 from tux.runs.model_files import check_model, model_file, read_tables
-from tux.runs.predict import reopened
+from tux.runs.predict import reopen_program
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
@@ -25,7 +25,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
     `program` is needed only where the source of the program cannot be found again, as of one that
     was defined in a notebook. Raises DataError for a folder that is no run's, or has no model.
     """
-    path = Path(stores.local(folder))
+    path = Path(stores.local_path(folder))
     record = read_run(path)
     check_model(path)
     opened: Program | str
@@ -34,7 +34,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
         record.parameters = renamed(program.params, record.parameters)
     else:
         try:
-            opened = reopened(record, path, logging.getLogger("tux").warning)
+            opened = reopen_program(record, path, logging.getLogger("tux").warning)
         except TuxError as error:
             opened = f"the program {record.app.name} cannot be loaded: {error.what}"
     stored = {file.stem for file in (path / "model").glob("*.parquet")}

@@ -8,13 +8,13 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from tux.base.errors import UsageError
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.program.params import formers
 from tux.program.program import Program
 from tux.runs.options import Reading, RunOptions
 
 
-class MadeUp(Enum):
+class DefaultData(Enum):
     """The default for the data of a run: small data are made up."""
 
     MADE_UP = "small data that are made up"
@@ -23,7 +23,7 @@ class MadeUp(Enum):
         return f"<{self.value}>"
 
 
-MADE_UP = MadeUp.MADE_UP
+MADE_UP = DefaultData.MADE_UP
 
 OWN = ("place", "command", "keeps_interrupted")
 """Options of a run that belong to the command line, or that are always the same in Python."""
@@ -47,7 +47,7 @@ def options_of(
             called = "" if name == present else f", called {present} now"
             do = f"{name} is a parameter of {app}{called}: give it to {app}({present}=...)"
         else:
-            do = f"{closest(name, known)}there are: {', '.join(known)}"
+            do = f"{did_you_mean(name, known)}there are: {', '.join(known)}"
         raise UsageError(f"no option {name!r}", do=do)
     return kind(**given, **own)
 

@@ -12,33 +12,33 @@ from tux.api.options import options_of
 from tux.api.table import Vertices
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
-from tux.arrays.given import as_held
+from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
-from tux.base.text import as_arguments
+from tux.base.text import flags_to_arguments
 from tux.program.program import Program
-from tux.runs.folder import Run as Record
+from tux.runs.folder import RunRecord as Record
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
-from tux.runs.predict import Trained, predict_rows
+from tux.runs.predict import TrainedModel, predict_rows
 from tux.runs.predict import predict as predict_pairs
 
 
 def warn(text: str) -> None:
     """Warn of something odd in one line, by the logger "tux"."""
-    logging.getLogger("tux").warning(as_arguments(text))
+    logging.getLogger("tux").warning(flags_to_arguments(text))
 
 
-def trained(
+def memory_model(
     record: Record,
     program: Program,
     vertices: Mapping[str, Vertices],
     context: Mapping[str, np.ndarray],
-) -> Trained:
+) -> TrainedModel:
     """Return a model in memory in the form that `tux.runs.predict` takes."""
 
-    def stored(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+    def read_columns(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         table: Any = context if name == "tau" else vertices[name]
         if missing := [field for field in fields if field not in table]:
             raise DataError(
@@ -48,14 +48,14 @@ def trained(
         return {field: table[field] for field in fields}, "the model"
 
     def ids() -> dict[str, Ids]:
-        return {name: held(each.ids) for name, each in vertices.items()}
+        return {name: ids_of(each.ids) for name, each in vertices.items()}
 
-    return Trained(record, program, stored, ids, "RUN")
+    return TrainedModel(record, program, read_columns, ids, "RUN")
 
 
-def held(values: np.ndarray) -> Ids:
+def ids_of(values: np.ndarray) -> Ids:
     """Convert ids to one of the types that `Ids` can have, in their order."""
-    plain = np.asarray(as_held(values))
+    plain = np.asarray(to_id_type(values))
     if plain.dtype == STRING:
         return Ids(plain)
     large = plain.dtype.kind == "u" and int(plain.max(initial=0)) > LAST
@@ -63,7 +63,7 @@ def held(values: np.ndarray) -> Ids:
 
 
 def predict(
-    model: Trained, data: Any, vertices: Mapping[str, Any] | None, reading: Mapping[str, Any]
+    model: TrainedModel, data: Any, vertices: Mapping[str, Any] | None, reading: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
     """Return columns of ids and scores, of pairs or of rows, as the program predicts for one or the
     other.
@@ -74,7 +74,7 @@ def predict(
     return predict_pairs(model, data, columns=how.columns, vertices=vertices, warn=warn)
 
 
-def pairs_of(model: Trained, data: Any) -> EdgeData:
+def pairs_of(model: TrainedModel, data: Any) -> EdgeData:
     """Read pairs of ids, of a file or in memory, as edges that have the model's ids first. Raises
     DataError.
     """

@@ -19,9 +19,9 @@ from importlib import import_module
 from typing import Any
 
 from tux.base.errors import UsageError
-from tux.base.text import as_arguments
+from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
-from tux.runs.watcher import Silent, Watcher
+from tux.runs.watcher import NullWatcher, Watcher
 
 PAUSE = 0.2  # seconds between two pictures
 BETWEEN = 1.0  # seconds between two plain lines about epochs
@@ -29,18 +29,18 @@ WIDTH = 100  # characters of a plain line
 CLEAR = "\r\x1b[K"  # empties the line on a terminal
 
 
-class Quiet(Silent):
+class WarningsOnly(NullWatcher):
     """A watcher that shows warnings alone."""
 
     def warn(self, text: str) -> None:
         """Log one line about something odd."""
-        logging.getLogger("tux").warning(as_arguments(text))
+        logging.getLogger("tux").warning(flags_to_arguments(text))
 
     def close(self) -> None:
         """Do nothing at the end of a run."""
 
 
-class Lines(Quiet):
+class ProgressLines(WarningsOnly):
     """A watcher that writes plain lines: the work that begins, messages of the run, and epochs,
     about one a second.
     """
@@ -56,11 +56,11 @@ class Lines(Quiet):
     def say(self, text: str) -> None:
         """Write one line about the run, after that of the last epoch."""
         self._flush()
-        self._write(as_arguments(text))
+        self._write(flags_to_arguments(text))
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """Write a line about the epoch, unless one has just been written."""
-        self._waiting = told(record, most)
+        self._waiting = epoch_line(record, most)
         if time.monotonic() - self._last >= BETWEEN:
             self._flush()
             self._last = time.monotonic()
@@ -79,7 +79,7 @@ class Lines(Quiet):
         sys.stderr.flush()
 
 
-class Pictures(Quiet):
+class LiveDisplay(WarningsOnly):
     """A watcher that shows the present work, anew a few times a second."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Pictures(Quiet):
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """Show the record of an epoch, of at most `most` epochs."""
-        self._epoch, self._trained = told(record, most), record["epoch"] / max(most, 1)
+        self._epoch, self._trained = epoch_line(record, most), record["epoch"] / max(most, 1)
         self._share = self._trained
         self._show()
 
@@ -120,7 +120,7 @@ class Pictures(Quiet):
         """Show the line and the share."""
 
 
-class OneLine(Pictures):
+class OneLine(LiveDisplay):
     """A watcher that shows one line on a terminal. Each text replaces the one before, and the line
     is empty at the end.
     """
@@ -145,7 +145,7 @@ class OneLine(Pictures):
         sys.stderr.flush()
 
 
-class Notebook(Pictures):
+class Notebook(LiveDisplay):
     """A watcher that shows a bar below the cell, with the phase or the last epoch beside it. The
     bar stays.
     """
@@ -169,7 +169,7 @@ class Notebook(Pictures):
             self._handle.update(shown, raw=True)
 
 
-def told(record: dict[str, Any], most: int) -> str:
+def epoch_line(record: dict[str, Any], most: int) -> str:
     """Write an epoch in one line: its number, its metrics, seconds of training."""
     found = ", ".join(f"{name} {value:.5g}" for name, value in metrics(record).items())
     epoch = f"epoch {record['epoch']} of {most}"
@@ -183,7 +183,7 @@ def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
     (`tux.runs.watcher.Watcher`). UsageError for anything else.
     """
     if progress is None or isinstance(progress, bool):
-        watch = Quiet() if progress is False else _suited()
+        watch = WarningsOnly() if progress is False else _default_watcher()
         try:
             yield watch
         finally:
@@ -196,7 +196,7 @@ def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
         )
 
 
-def _suited() -> Quiet:
+def _default_watcher() -> WarningsOnly:
     """Return the watcher for a notebook, a terminal, or neither."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
@@ -204,4 +204,4 @@ def _suited() -> Quiet:
         return Notebook()
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         return OneLine()
-    return Lines()
+    return ProgressLines()

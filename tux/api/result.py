@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 
 from tux.api import predicting, topping
-from tux.api.curve import svg
-from tux.api.table import History, Named, Table, Vertices
+from tux.api.curve import draw_curve
+from tux.api.table import History, NamedItems, Table, Vertices
 from tux.api.topics import topics_of
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest, plural
+from tux.base.text import did_you_mean, plural
 from tux.engine.records import metrics
 from tux.program.program import Program
 from tux.program.report import Model
 from tux.program.returns import check_exports
 from tux.runs.export import formats_of
 from tux.runs.folder import RESULTS
-from tux.runs.folder import Run as Record
+from tux.runs.folder import RunRecord as Record
 from tux.runs.python_words import in_python
 from tux.runs.saving import save
-from tux.runs.sizes import edges_told
+from tux.runs.sizes import describe_edges
 
 TOPICS = "topics"
 """The format of `exports` that has the words of each topic."""
@@ -58,8 +58,11 @@ class Run:
     ) -> None:
         """Keep the parts of a run. `program`: or why it cannot be had."""
         self._record, self._program, self.history = record, program, history
-        self.vertices, self.context = Named(vertices, "vertex type"), Named(context, "field of tau")
-        self.tables = Named(tables, "table")
+        self.vertices, self.context = (
+            NamedItems(vertices, "vertex type"),
+            NamedItems(context, "field of tau"),
+        )
+        self.tables = NamedItems(tables, "table")
         self.folder = folder
 
     # ---- the program and its record
@@ -124,8 +127,8 @@ class Run:
         (columns=, form=, vocab=, stop=, on_bad_row=). Raises DataError, and ProgramError for a
         program that predicts nothing.
         """
-        found = predicting.predict(self._trained(), data, vertices, reading)
-        return Table(found) if ids else self._trained().stage.array(found)
+        found = predicting.predict(self._trained_model(), data, vertices, reading)
+        return Table(found) if ids else self._trained_model().stage.array(found)
 
     @in_python()
     def recommend(self, users: Any = None, n: int = 10, *, exclude: Any = None) -> Table:
@@ -136,7 +139,7 @@ class Run:
         ratings that the run was trained on: in memory or in a file. Raises DataError for a user
         that training has not seen, UsageError for a program whose scores are not inner products.
         """
-        model, fields = self._trained(), self._model().fields
+        model, fields = self._trained_model(), self._model().fields
         return topping.recommend(model, fields, self.vertices, users, n, exclude)
 
     @in_python()
@@ -161,7 +164,7 @@ class Run:
                 do="topics are of models of documents, such as those of tux.LDA",
             )
         found = self.export(TOPICS)
-        return topics_of(found["word"], found["n"], topping.whole(n))
+        return topics_of(found["word"], found["n"], topping.whole_number(n))
 
     @in_python()
     def export(self, form: str) -> dict[str, Any]:
@@ -173,7 +176,7 @@ class Run:
         if form not in formats:
             raise UsageError(
                 f"{type(self.program).__name__} has no format {form!r}",
-                do=f"{closest(form, formats)}formats of this model: {', '.join(formats)}",
+                do=f"{did_you_mean(form, formats)}formats of this model: {', '.join(formats)}",
             )
         return dict(formats[form](self.program, self._model()))
 
@@ -188,33 +191,35 @@ class Run:
         columns = {name: each.to_dict() for name, each in self.vertices.items()}
         tables = {name: each.to_dict() for name, each in self.tables.items()}
         model = columns | {"tau": self.context}
-        save(stores.output(folder), self._record, self.history.records, model, tables)
+        save(stores.output_path(folder), self._record, self.history.records, model, tables)
 
     # ---- how it looks
 
     def __repr__(self) -> str:
-        return "\n".join([f"Run of {self.app}: {self._sizes()}", *map("  ".__add__, self._told())])
+        return "\n".join(
+            [f"Run of {self.app}: {self._sizes()}", *map("  ".__add__, self._result_lines())]
+        )
 
     def _repr_html_(self) -> str:
         head = f"<b>{escape(self.app)}</b>: {escape(self._sizes())}"
-        lines = "".join(f"<br>{escape(line)}" for line in self._told())
+        lines = "".join(f"<br>{escape(line)}" for line in self._result_lines())
         curve = ""
         if name := self._metric():
-            curve = svg(name, self.history["epoch"], self.history[name])
+            curve = draw_curve(name, self.history["epoch"], self.history[name])
         return f"<div><div>{head}{lines}</div>{curve}</div>"
 
     def _sizes(self) -> str:
         """Write the numbers of vertices and edges."""
         counts = {name: len(each) for name, each in self.vertices.items()}
         told = [plural(count, name) for name, count in counts.items()]
-        if edges := edges_told(self._record.sizes, self._program):
+        if edges := describe_edges(self._record.sizes, self._program):
             told.append(edges)
         held_out = self._record.sizes.get("test", {})
         if count := held_out.get("repeated", held_out.get("edges")):
             told.append(f"{count:,} held out")
         return ", ".join(told)
 
-    def _told(self) -> list[str]:
+    def _result_lines(self) -> list[str]:
         """List the results of the run, a line each."""
         results = self.results
         lines = []
@@ -223,12 +228,12 @@ class Run:
             epochs, seconds = results.get("epochs", 0), results.get("seconds", 0.0)
             lines.append(f"{plural(epochs, 'epoch')}{after}, {seconds:.2f} s")
             model, best = results.get("model_epoch"), results.get("best", {})
-            last = _listed(results.get("last", {}))
+            last = _list_numbers(results.get("last", {}))
             if best and model == best.get("epoch") != epochs:
-                lines.append(f"the model is that of epoch {model}, the best: {_listed(best)}")
+                lines.append(f"the model is that of epoch {model}, the best: {_list_numbers(best)}")
                 last = last and f"the last epoch: {last}"
             lines.append(last)
-            lines.append(_listed({k: v for k, v in results.items() if k not in RESULTS}))
+            lines.append(_list_numbers({k: v for k, v in results.items() if k not in RESULTS}))
         if self.folder is not None:
             lines.append(f"in {self.folder}")
         return [line for line in lines if line]
@@ -244,11 +249,11 @@ class Run:
     # ---- the model in other forms
 
     def _score_name(self) -> str:
-        return str(self._trained().stage.name)
+        return str(self._trained_model().stage.name)
 
-    def _trained(self) -> Any:
+    def _trained_model(self) -> Any:
         """Return the model in the form that `tux.runs.predict` takes."""
-        return predicting.trained(self._record, self.program, self.vertices, self.context)
+        return predicting.memory_model(self._record, self.program, self.vertices, self.context)
 
     def _model(self) -> Model:
         """Return the model in the form that the program's report takes."""
@@ -261,7 +266,7 @@ class Run:
         return Model(fields, ids, categories=self._record.categories)
 
 
-def _listed(values: Mapping[str, Any]) -> str:
+def _list_numbers(values: Mapping[str, Any]) -> str:
     """Write numbers by name, without that of the epoch."""
     return ", ".join(
         f"{name} {value:.5g}" if isinstance(value, float) else f"{name} {value}"

@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.base.errors import UsageError
-from tux.base.signals import termination_passed_on
+from tux.base.signals import pass_on_termination
 from tux.program import sources
 from tux.program.program import Program
 from tux.runs import session
@@ -24,7 +24,7 @@ from tux.runs.python_words import in_python
 from tux.runs.watcher import Watcher
 
 
-@termination_passed_on()
+@pass_on_termination()
 @in_python()
 def run(
     program: Program,
@@ -68,10 +68,10 @@ def run(
         raise UsageError(f"{machines} machines, and no engine that places them", do=do)
     _check_file(program, chosen)
     with watching(progress) as watch:
-        return of_result(session.run(program, data, test, chosen, watch), chosen.out)
+        return run_from_result(session.run(program, data, test, chosen, watch), chosen.out)
 
 
-@termination_passed_on()
+@pass_on_termination()
 @in_python()
 def resume(
     folder: str | os.PathLike[str],
@@ -88,7 +88,7 @@ def resume(
     has moved. Raises the errors of `tux.run`, and Refused where program, data or parameters have
     changed.
     """
-    folder = stores.local(folder)
+    folder = stores.local_path(folder)
     with watching(progress) as watch:
         result = session.resume(
             folder,
@@ -100,10 +100,10 @@ def resume(
             keeps_interrupted=True,
             watch=watch,
         )
-        return of_result(result, folder)
+        return run_from_result(result, folder)
 
 
-def of_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
+def run_from_result(result: session.Result, out: str | os.PathLike[str] | None = None) -> Run:
     """Return a result as a run, with its folder if it has one. The worker of the result is given
     up.
     """
@@ -127,7 +127,7 @@ def _check_file(program: Program, options: RunOptions) -> None:
     """Raise UsageError for a program without a file that several workers are to run: other
     processes import it.
     """
-    if (options.workers or 1) > 1 and sources.of(program).path == os.devnull:
+    if (options.workers or 1) > 1 and sources.source_of(program).path == os.devnull:
         name = type(program).__name__
         raise UsageError(
             f"{name} is defined in a notebook or a shell, and {options.workers} workers import it",

@@ -16,7 +16,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError, UsageError
-from tux.base.text import closest, plural
+from tux.base.text import did_you_mean, plural
 
 ROWS = 10  # that are shown of a longer table
 WIDTH = 100  # characters of a line that shows a row
@@ -24,7 +24,7 @@ EXACT = 2**53  # up to which floats are the whole numbers that they stand for
 SHOWN_NUMBERS = 3  # numbers that are shown of a longer vector
 
 
-class Named(dict[str, Any]):
+class NamedItems(dict[str, Any]):
     """A dict of things by name. The error for a name that is not there proposes the closest one."""
 
     def __init__(self, things: Mapping[str, Any], what: str) -> None:
@@ -33,11 +33,11 @@ class Named(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         known = ", ".join(self) or "none"
-        do = f"{closest(str(name), self)}there are: {known}"
+        do = f"{did_you_mean(str(name), self)}there are: {known}"
         raise UsageError(f"no {self._what} {name!r}", do=do)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Named, (dict(self), self._what)
+        return NamedItems, (dict(self), self._what)
 
 
 class Table:
@@ -71,7 +71,7 @@ class Table:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._columns:
-            do = f"{closest(str(name), self._columns)}there are: {', '.join(self._columns)}"
+            do = f"{did_you_mean(str(name), self._columns)}there are: {', '.join(self._columns)}"
             raise UsageError(f"no column {name!r}", do=do)
         return self._columns[name]
 
@@ -80,7 +80,7 @@ class Table:
         return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return arrow.stream(self._columns, requested_schema)
+        return arrow.to_c_stream(self._columns, requested_schema)
 
     def to_pandas(self) -> Any:
         """Make a pandas.DataFrame. A column of vectors or lists becomes one of objects. UsageError
@@ -162,7 +162,7 @@ class Vertices(Table):
             if (many := int((rows < 0).sum())) > 1:
                 what = f"{many:,} of these ids are of no vertex; the first is {first!s}"
             raise DataError(what, do="ids has those of all vertices")
-        taken = {name: _taken(column, rows) for name, column in self._columns.items()}
+        taken = {name: _take_rows(column, rows) for name, column in self._columns.items()}
         return {name: column[0] for name, column in taken.items()} if one else Vertices(taken)
 
 
@@ -206,7 +206,7 @@ def positions(among: np.ndarray, ids: Any) -> np.ndarray:
 def html_table(columns: Mapping[str, Any], rows: int) -> str:
     """Write columns as a table of HTML: the first and the last rows if there are many."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    cells = [[_cell(column[k]) for column in columns.values()] for k in _shown(rows)]
+    cells = [[_cell(column[k]) for column in columns.values()] for k in _visible_rows(rows)]
     if rows > ROWS:
         cells.insert(ROWS // 2, ["..."] * len(columns))
     body = "".join(
@@ -238,7 +238,7 @@ def _series(column: Any) -> Any:
     return np.array(column.tolist(), object) if column.dtype == STRING else column
 
 
-def _taken(column: Any, rows: np.ndarray) -> Any:
+def _take_rows(column: Any, rows: np.ndarray) -> Any:
     """Take some rows of a column."""
     if not isinstance(column, Lists):
         return column[rows]
@@ -247,7 +247,7 @@ def _taken(column: Any, rows: np.ndarray) -> Any:
     return Lists(bounds, np.concatenate([column.values[:0], *lists]))
 
 
-def _shown(rows: int) -> list[int]:
+def _visible_rows(rows: int) -> list[int]:
     """Return the numbers of the rows of a table that are shown."""
     if rows <= ROWS:
         return [*range(rows)]
@@ -271,7 +271,8 @@ def _cell(value: Any) -> str:
 def _text(columns: Mapping[str, Any], rows: int) -> Iterator[str]:
     """Yield lines that show the first and the last rows; columns that do not fit are only named."""
     grid = {
-        name: [name, *(_cell(column[k]) for k in _shown(rows))] for name, column in columns.items()
+        name: [name, *(_cell(column[k]) for k in _visible_rows(rows))]
+        for name, column in columns.items()
     }
     widths = {name: max(map(len, cells)) for name, cells in grid.items()}
     fitting: list[str] = []
@@ -281,7 +282,7 @@ def _text(columns: Mapping[str, Any], rows: int) -> Iterator[str]:
         if used > WIDTH and fitting:
             break
         fitting.append(name)
-    for k in range(len(_shown(rows)) + 1):
+    for k in range(len(_visible_rows(rows)) + 1):
         if rows > ROWS and k == ROWS // 2 + 1:
             yield "  ..."
         yield "  ".join(["", *(f"{grid[name][k]:>{widths[name]}}" for name in fitting)]).rstrip()

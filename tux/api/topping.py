@@ -12,11 +12,11 @@ import numpy as np
 from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.base.errors import DataError, UsageError
-from tux.base.text import closest, plural
+from tux.base.text import did_you_mean, plural
 from tux.runs.factors import factors_of
 from tux.runs.nearest import vectors_of
-from tux.runs.predict import Trained
-from tux.runs.recommend import Excluded, excluded
+from tux.runs.predict import TrainedModel
+from tux.runs.recommend import Excluded, group_by_query
 from tux.runs.recommend import similar as nearest_rows
 
 Fields = Mapping[str, Mapping[str, Any]]
@@ -26,7 +26,7 @@ KNOWN = 3  # ids that an error about an unknown one names
 
 
 def recommend(
-    model: Trained,
+    model: TrainedModel,
     fields: Fields,
     vertices: Mapping[str, Vertices],
     users: Any,
@@ -38,9 +38,11 @@ def recommend(
     factors, (user, item) = factors_of(program, fields), program.edge.roles
     first, second = (vertices[kind] for kind in program.edge.ends)
     rows = _rows(first, users, program.edge.ends[0])
-    seen = None if exclude is None else _seen(exclude, model, len(first), len(second))
-    places, scores = factors.best(rows, whole(n), seen)
-    return _ranked(user, first.ids[rows], item, second.ids, places, {model.stage.name: scores})
+    seen = None if exclude is None else _group_excluded(exclude, model, len(first), len(second))
+    places, scores = factors.best(rows, whole_number(n), seen)
+    return _ranking_table(
+        user, first.ids[rows], item, second.ids, places, {model.stage.name: scores}
+    )
 
 
 def similar(
@@ -55,16 +57,16 @@ def similar(
     last = [kind for kind, _ in vectors.values()][-1]
     field = field or next(name for name, (kind, _) in vectors.items() if kind == last)
     if field not in vectors:
-        do = f"{closest(field, vectors)}there are: {', '.join(vectors)}"
+        do = f"{did_you_mean(field, vectors)}there are: {', '.join(vectors)}"
         raise UsageError(f"the model has no vectors {field!r}", do=do)
     kind, name = vectors[field]
     rows = _rows(vertices[kind], ids, kind)
-    places, cosines = nearest_rows(fields[kind][name], rows, whole(n))
+    places, cosines = nearest_rows(fields[kind][name], rows, whole_number(n))
     known = vertices[kind].ids
-    return _ranked(kind, known[rows], "similar", known, places, {"cosine": cosines})
+    return _ranking_table(kind, known[rows], "similar", known, places, {"cosine": cosines})
 
 
-def whole(n: Any) -> int:
+def whole_number(n: Any) -> int:
     """Return the number of items asked for. UsageError for anything but a whole number."""
     try:
         return index(n)
@@ -91,7 +93,7 @@ def _rows(vertices: Vertices, ids: Any, kind: str) -> np.ndarray:
     return rows
 
 
-def _seen(pairs: Any, model: Trained, users: int, items: int) -> Excluded:
+def _group_excluded(pairs: Any, model: TrainedModel, users: int, items: int) -> Excluded:
     """Group pairs as the items that are excluded for each user; pairs of ids that training has not
     seen are left out.
     """
@@ -99,10 +101,10 @@ def _seen(pairs: Any, model: Trained, users: int, items: int) -> Excluded:
     known = (edges.src < users) & (edges.dst < items)
     if not known.any():
         warnings.warn("exclude has no pair that the model knows: nothing is excluded", stacklevel=4)
-    return excluded(edges.src[known], edges.dst[known], users)
+    return group_by_query(edges.src[known], edges.dst[known], users)
 
 
-def _ranked(
+def _ranking_table(
     query: str,
     queries: np.ndarray,
     found: str,

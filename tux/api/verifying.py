@@ -6,7 +6,7 @@ from typing import Any
 
 from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
-from tux.base.signals import termination_passed_on
+from tux.base.signals import pass_on_termination
 from tux.program.program import Program
 from tux.runs import verify as runs
 from tux.runs.python_words import in_python
@@ -14,7 +14,7 @@ from tux.runs.verify import Verified
 from tux.runs.watcher import Watcher
 
 
-@termination_passed_on()
+@pass_on_termination()
 @in_python()
 def verify(
     program: Program,

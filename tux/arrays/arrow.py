@@ -3,7 +3,7 @@ pyarrow.
 
 pyarrow is imported inside the functions, since its 0.15 s would be most of the time that a command
 like ``tux info`` takes. What leaves this file is numpy: numbers as they are, strings as
-`numpy.dtypes.StringDType`, long columns of strings as `Coded`.
+`numpy.dtypes.StringDType`, long columns of strings as `CodedColumn`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.integers import joined, narrow
-from tux.arrays.packed import Limited, head_of, packing, unpacked
-from tux.arrays.pieced import Pieced, drained
-from tux.arrays.piped import openable
+from tux.arrays.integers import join_integers, narrow
+from tux.arrays.packed import LimitedStream, head_of, open_unpacked, packing
+from tux.arrays.pieced import ArrayPieces, pop_pieces
+from tux.arrays.piped import path_or_file
 from tux.arrays.ragged import Lists
 from tux.base.disk import replacing
 from tux.base.errors import DataError, out_of_memory
@@ -35,18 +35,18 @@ BREAK = b"\x1e"
 WRITTEN = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column of few distinct values: row i is ``values[codes[i]]``."""
 
     codes: np.ndarray  # (m,) int32
     values: np.ndarray  # (k,) int64, uint64 or StringDType
 
 
-Column = np.ndarray | Coded
+Column = np.ndarray | CodedColumn
 Write = Callable[[Mapping[str, np.ndarray]], None]
 
 
-class Unreadable(ValueError):
+class UnreadableText(ValueError):
     """A block of text in which at least one line is not what it should be."""
 
 
@@ -55,20 +55,20 @@ def open_stream(path: str | os.PathLike[str]) -> Any:
     unpacked bytes, with ``read(n)`` and ``close``.
 
     Raises `DataError` if there is no such file, or it is packed in another way; reading raises it
-    if the file holds more than `Limited` says.
+    if the file holds more than `LimitedStream` says.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
     head = head_of(path, 8)
     kind = packing(head)
-    if (own := unpacked(path, head)) is not None:
-        return Limited(own, path)
-    file = openable(path)
+    if (own := open_unpacked(path, head)) is not None:
+        return LimitedStream(own, path)
+    file = path_or_file(path)
     if isinstance(file, str):
         stream = pa.input_stream(file, compression=kind)
     else:
         stream = pa.CompressedInputStream(file, kind) if kind else file
-    return Limited(stream, path) if kind else stream
+    return LimitedStream(stream, path) if kind else stream
 
 
 class ColumnPieces:
@@ -95,12 +95,14 @@ class ColumnPieces:
                 self._merge()
 
     def whole(self) -> Column:
-        """Return the column as one array or `Coded`. The pieces are given up, so call it once."""
+        """Return the column as one array or `CodedColumn`. The pieces are given up, so call it
+        once.
+        """
         if self.kind is not None:
-            return self.pieced().whole()
+            return self.stream_pieces().whole()
         numbers = None
         if all(isinstance(piece, np.ndarray) for piece in self._pieces):
-            numbers = joined(self._pieces)
+            numbers = join_integers(self._pieces)
         column = self._as_strings() if numbers is None else numbers
         self._pieces = []
         return column
@@ -117,16 +119,16 @@ class ColumnPieces:
             else None
         )
 
-    def taken(self) -> list[np.ndarray]:
+    def take_pieces(self) -> list[np.ndarray]:
         """Return the pieces, which are arrays, and give them up."""
         pieces, self._pieces = self._pieces, []
         return pieces
 
-    def pieced(self) -> Pieced:
-        """Return a column of numbers as a `Pieced`. Each piece is given up when the reader has
+    def stream_pieces(self) -> ArrayPieces:
+        """Return a column of numbers as a `ArrayPieces`. Each piece is given up when the reader has
         taken it.
         """
-        return Pieced(np.dtype(self.kind), self.rows, drained(self.taken()))
+        return ArrayPieces(np.dtype(self.kind), self.rows, pop_pieces(self.take_pieces()))
 
     def _wait(self, at: int) -> None:
         self._waiting.append(at)
@@ -145,7 +147,7 @@ class ColumnPieces:
             self._pieces[at] = _Places(chunk.indices.to_numpy())
         self._waiting, self._strings = [], 0
 
-    def _as_strings(self) -> Coded:
+    def _as_strings(self) -> CodedColumn:
         """Return the column as strings. Pieces that looked like integers are converted back."""
         import pyarrow as pa
 
@@ -154,8 +156,8 @@ class ColumnPieces:
                 self._pieces[at] = _coded_strings(pa.array(piece).dictionary_encode())
                 self._wait(at)
         self._merge()
-        codes = Pieced(np.dtype(np.int32), self.rows, (piece.codes for piece in self._pieces))
-        return Coded(codes.whole(), np.array(self._texts.to_pylist(), STRING))
+        codes = ArrayPieces(np.dtype(np.int32), self.rows, (piece.codes for piece in self._pieces))
+        return CodedColumn(codes.whole(), np.array(self._texts.to_pylist(), STRING))
 
 
 class _Places(NamedTuple):
@@ -179,7 +181,7 @@ class Pieces:
         self.each = [ColumnPieces(kind) for kind in kinds]
 
     def add(self, table: Any) -> None:
-        """Append the rows of an Arrow table. Raises `Unreadable`, appending nothing, for an
+        """Append the rows of an Arrow table. Raises `UnreadableText`, appending nothing, for an
         empty id or a number that is not finite.
         """
         new: list[list[Any]] = []
@@ -227,7 +229,7 @@ def _count_padded(chunk: Any) -> int:
 def _numbers(chunk: Any, kind: np.dtype) -> np.ndarray:
     values = np.asarray(chunk.to_numpy(zero_copy_only=False), kind)
     if kind.kind == "f" and not np.isfinite(values).all():
-        raise Unreadable("a number is not finite")
+        raise UnreadableText("a number is not finite")
     return values
 
 
@@ -244,7 +246,7 @@ def _ids(chunk: Any) -> Any:
         return _coded_strings(chunk.cast(pa.large_string()).dictionary_encode())
     strings = pc.utf8_trim_whitespace(chunk.dictionary)
     if pc.any(pc.equal(strings, "")).as_py():
-        raise Unreadable("an id is empty")
+        raise UnreadableText("an id is empty")
     for kind in (pa.int64(), pa.uint64()):
         try:
             numbers = pc.cast(strings, kind)
@@ -264,12 +266,12 @@ def _coded_strings(chunk: Any) -> Any:
     )
 
 
-def encode(column: np.ndarray) -> Coded:
+def encode(column: np.ndarray) -> CodedColumn:
     """Return the distinct values of a column of integers or strings, in any order, and the place of
     each row among them.
     """
-    coded = _arrow(column).dictionary_encode()
-    return Coded(coded.indices.to_numpy(), _array(coded.dictionary))
+    coded = _to_arrow(column).dictionary_encode()
+    return CodedColumn(coded.indices.to_numpy(), _to_numpy(coded.dictionary))
 
 
 def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
@@ -282,15 +284,15 @@ def places_of(values: np.ndarray, among: np.ndarray) -> np.ndarray:
     import pyarrow.compute as pc
 
     return np.array(
-        pc.fill_null(pc.index_in(_arrow(values), value_set=_arrow(among)), -1).to_numpy()
+        pc.fill_null(pc.index_in(_to_arrow(values), value_set=_to_arrow(among)), -1).to_numpy()
     )
 
 
-def _arrow(column: Column) -> Any:
+def _to_arrow(column: Column) -> Any:
     import pyarrow as pa
 
-    if isinstance(column, Coded):
-        return _arrow(column.values).take(pa.array(column.codes))
+    if isinstance(column, CodedColumn):
+        return _to_arrow(column.values).take(pa.array(column.codes))
     return (
         pa.array(column)
         if column.dtype.kind in "iufbMm"
@@ -310,7 +312,7 @@ def parse_text(
     """Parse the picked columns of lines of text to an Arrow table for `Pieces.add`.
 
     `width` is the number of columns of every line, `picks` the 0-based places of those wanted,
-    `kinds` as in `Pieces`. Raises `Unreadable` if any line has another width or holds no number
+    `kinds` as in `Pieces`. Raises `UnreadableText` if any line has another width or holds no number
     where one should be.
     """
     import pyarrow as pa
@@ -334,7 +336,7 @@ def parse_text(
             ),
         )
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        raise Unreadable(str(error)) from None
+        raise UnreadableText(str(error)) from None
     return _with_breaks(table) if BREAK in text else table
 
 
@@ -363,7 +365,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
 
     head_of(path, 4)
     try:
-        with pq.ParquetFile(openable(path), page_checksum_verification=True) as file:
+        with pq.ParquetFile(path_or_file(path), page_checksum_verification=True) as file:
             yield file
     except MemoryError as error:  # pyarrow's is also an ArrowException
         raise out_of_memory(f"{path} ({error})") from None
@@ -377,7 +379,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Iterator[Any]:
         ) from None
 
 
-def whole(piece: Any) -> Any:
+def validate_piece(piece: Any) -> Any:
     """Validate a batch or table of a Parquet file, and return it. Raises ArrowInvalid for strings
     that are not UTF-8 and for dictionary indices that are out of range, since reading does not
     check them.
@@ -450,7 +452,7 @@ def parquet_edges(
         ]
         done = 0
         groups = list(range(file.metadata.num_row_groups))[begin:end]
-        for batch in map(whole, file.iter_batches(ROWS, groups, columns=list(names))):
+        for batch in map(validate_piece, file.iter_batches(ROWS, groups, columns=list(names))):
             try:
                 columns = [
                     _without_decimals(batch.column(name)).cast(type_)
@@ -460,7 +462,7 @@ def parquet_edges(
                 raise DataError(
                     f"a number does not fit its column's type ({error})", where=str(path)
                 ) from None
-            good = np.logical_and.reduce([_good(column) for column in columns])
+            good = np.logical_and.reduce([_good_rows_mask(column) for column in columns])
             table = pa.table(columns, names=[str(at) for at in range(len(columns))])
             yield (
                 (table if good.all() else table.filter(pa.array(good))),
@@ -499,7 +501,7 @@ def _without_decimals(column: Any) -> Any:
     return plain.cast(pa.float64()) if pa.types.is_decimal(plain.type) else column
 
 
-def _good(column: Any) -> np.ndarray:
+def _good_rows_mask(column: Any) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -526,17 +528,17 @@ def read_parquet(
                 where=str(path),
                 do=f"It has {', '.join(file.schema_arrow.names)}.",
             )
-        table = whole(file.read(columns=None if columns is None else list(columns)))
-        return {name: _array(table.column(name)) for name in table.column_names}
+        table = validate_piece(file.read(columns=None if columns is None else list(columns)))
+        return {name: _to_numpy(table.column(name)) for name in table.column_names}
 
 
 def parquet_table(path: str | os.PathLike[str]) -> Any:
     """Read a whole file as a table of pyarrow. Raises `DataError` if it cannot be read."""
     with parquet_file(path) as file:
-        return whole(file.read())
+        return validate_piece(file.read())
 
 
-def _array(column: Any) -> Any:
+def _to_numpy(column: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_large_list(column.type):
@@ -561,9 +563,9 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
     """Convert a column of an Arrow table of n rows. Returns its values, and a mask (n,) of the rows
     without one.
 
-    Numbers and booleans are (n,), with 0 or NaN for missing ones; strings are `Coded`, without the
-    blanks around them, and an empty one is no value; lists of numbers are `Lists`. Raises
-    `DataError` for a column of another type.
+    Numbers and booleans are (n,), with 0 or NaN for missing ones; strings are `CodedColumn`,
+    without the blanks around them, and an empty one is no value; lists of numbers are `Lists`.
+    Raises `DataError` for a column of another type.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -578,7 +580,7 @@ def table_column(column: Any) -> tuple[Column | Lists, np.ndarray]:
         coded = strings.dictionary_encode()
         words = np.array(coded.dictionary.to_pylist(), STRING)
         codes = coded.indices.to_numpy().astype(np.int32, copy=False)
-        return Coded(codes, words), (words == "")[codes]
+        return CodedColumn(codes, words), (words == "")[codes]
     if inner is not None and (pa.types.is_integer(inner) or pa.types.is_floating(inner)):
         lists = whole.cast(pa.large_list(inner))
         bounds = lists.offsets.to_numpy()
@@ -603,10 +605,10 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
     for name, array in columns.items():
         if isinstance(array, Lists):
             table_columns[name] = pa.LargeListArray.from_arrays(
-                pa.array(array.bounds), _arrow(array.values)
+                pa.array(array.bounds), _to_arrow(array.values)
             )
         elif array.ndim == 1:
-            table_columns[name] = _arrow(array)
+            table_columns[name] = _to_arrow(array)
         elif flat:
             table_columns |= {
                 f"{name}_{k}": pa.array(np.ascontiguousarray(array[:, k]))
@@ -614,12 +616,12 @@ def _table(columns: Mapping[str, np.ndarray], *, flat: bool) -> Any:
             }
         else:
             table_columns[name] = pa.FixedSizeListArray.from_arrays(
-                _arrow(array.reshape(-1)), array.shape[1]
+                _to_arrow(array.reshape(-1)), array.shape[1]
             )
     return pa.table(table_columns)
 
 
-def stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
+def to_c_stream(columns: Mapping[str, Any], schema: Any = None) -> Any:
     """Return columns as a stream of the Arrow C data interface, like `__arrow_c_stream__`: arrays
     (n,), arrays (n, k) as lists of fixed size, and `Lists`.
     """
@@ -680,7 +682,7 @@ def text_writer(
             nonlocal begun
             table = _table(columns, flat=True)
             if not begun:
-                names = [_quoted(name, separator) for name in table.column_names]
+                names = [_quote_name(name, separator) for name in table.column_names]
                 stream.write(separator.join(names).encode() + b"\n")
                 begun = True
             csv.write_csv(
@@ -690,7 +692,7 @@ def text_writer(
         yield write
 
 
-def _quoted(name: str, separator: str) -> str:
+def _quote_name(name: str, separator: str) -> str:
     """Return the name of a column for the first line of a text file, in double quotes if it has to
     be.
     """
@@ -700,7 +702,7 @@ def _quoted(name: str, separator: str) -> str:
 
 def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
     """Write one Parquet file of 1-D arrays, 2-D arrays (as fixed-size lists) and `Lists`, also
-    those of `Coded` values. Raises `DiskError`.
+    those of `CodedColumn` values. Raises `DiskError`.
     """
     with parquet_writer(path) as write:
         write(columns)

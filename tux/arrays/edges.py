@@ -110,7 +110,7 @@ class EdgeData:
                     f"{name} has shape {values.shape}, but there are {len(self.src)} edges"
                 )
         for name, values in self.fields.items():
-            _finite(name, "edge", values)
+            _check_finite(name, "edge", values)
         for kind, fields in self.vertex_fields.items():
             for name, values in fields.items():
                 if len(values) != len(self.ids[kind]):
@@ -118,7 +118,7 @@ class EdgeData:
                         f"{kind}.{name} has {len(values)} rows, but there are "
                         f"{len(self.ids[kind])} vertices of that type"
                     )
-                _finite(name, kind, values)
+                _check_finite(name, kind, values)
 
     def bare(self) -> EdgeData:
         """Return these data without the edges: only what is known of the vertices, and of the
@@ -237,7 +237,7 @@ def digest_column(state: blake2b, name: str, count: int, pieces: Iterable[np.nda
         state.update(np.ascontiguousarray(piece).data)
 
 
-def _finite(name: str, what: str, values: np.ndarray) -> None:
+def _check_finite(name: str, what: str, values: np.ndarray) -> None:
     """Raise DataError unless `values`, one of each `what`, are finite numbers."""
     if values.dtype.kind not in "iufb":
         raise DataError(f"{name} holds {values.dtype}, not numbers")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.arrow import Pieces
-from tux.arrays.frames import Frame, about
+from tux.arrays.frames import Frame, data_errors_about
 from tux.arrays.given import PLAIN, nanoseconds
 from tux.arrays.integers import narrow
 from tux.base.errors import DataError
@@ -26,7 +26,7 @@ DATES = {"date32[day]": "datetime64[D]", "date64[ms]": "datetime64[ms]"}
 TIMES = re.compile(r"timestamp\[(s|ms|us|ns)\b")
 
 
-class Part(NamedTuple):
+class CheckedPiece(NamedTuple):
     """A piece of a column. `values`: numbers, or strings as an Arrow dictionary array. `bad`: a
     mask of its bad rows, None if there are none. ``why(row)``: the fault of a bad row, in words.
     """
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     why: Callable[[int], str]
 
 
-def gathered(
+def gather_columns(
     frame: Frame,
     picks: Sequence[int],
     labels: Sequence[str],
@@ -56,7 +56,7 @@ def gathered(
     for batch in frame.batches(picks):
         parts = []
         for at, (column, kind) in enumerate(zip(batch, kinds, strict=True)):
-            with about(frame.what, frame.names[picks[at]]):
+            with data_errors_about(frame.what, frame.names[picks[at]]):
                 if kind is None:
                     types[at] = _id_type(column.type)
                     parts.append(_ids(column, labels[at]))
@@ -72,7 +72,7 @@ def gathered(
     return pieces, types
 
 
-def _good(parts: list[Part], done: int, note: Callable[[int, str], None]) -> list[Any]:
+def _good(parts: list[CheckedPiece], done: int, note: Callable[[int, str], None]) -> list[Any]:
     """Return the values of the good rows. The bad ones are reported to `note`; the first row of all
     has the number `done`.
     """
@@ -85,7 +85,9 @@ def _good(parts: list[Part], done: int, note: Callable[[int, str], None]) -> lis
         note(done + row, part.why(row))
     keep = ~bad
     return [
-        part.values[keep] if isinstance(part.values, np.ndarray) else _used(part.values, keep)
+        part.values[keep]
+        if isinstance(part.values, np.ndarray)
+        else _drop_unused_words(part.values, keep)
         for part in parts
     ]
 
@@ -101,7 +103,7 @@ def _compact(values: Any) -> Any:
 # ---- numbers
 
 
-def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+def cast_numbers(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
     """Cast numbers to `kind`. Returns them, and a mask (m,) of those that do not fit it, None if
     all do.
     """
@@ -122,7 +124,7 @@ def fitting(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
     return clean.astype(kind), bad if bad.any() else None
 
 
-def unfit(value: Any, kind: np.dtype) -> str:
+def unfit_reason(value: Any, kind: np.dtype) -> str:
     """Return the words of a message about a number that does not fit `kind`."""
     least, most = _limits(kind)
     value = value.item() if isinstance(value, np.generic) else value  # compared exactly
@@ -137,7 +139,7 @@ def _limits(kind: np.dtype) -> tuple[float | int, float | int]:
     return (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
 
 
-def _numbers(column: Any, kind: np.dtype, label: str) -> Part:
+def _numbers(column: Any, kind: np.dtype, label: str) -> CheckedPiece:
     column = column.dictionary_decode() if _categories(column.type) else column
     type_ = str(column.type)
     if type_ in ("bool", "null"):
@@ -149,20 +151,20 @@ def _numbers(column: Any, kind: np.dtype, label: str) -> Part:
     missing = _missing(column)
     given = (column if missing is None else column.fill_null(0)).to_numpy(zero_copy_only=False)
     given = given.astype(np.float32) if given.dtype == np.float16 else given
-    values, bad = fitting(given, kind)
+    values, bad = cast_numbers(given, kind)
 
     def why(row: int) -> str:
         if missing is not None and missing[row]:
             return f"{label} is missing"
-        return f"{label} is {unfit(given[row], kind)}"
+        return f"{label} is {unfit_reason(given[row], kind)}"
 
-    return Part(values, _either(missing, bad), why)
+    return CheckedPiece(values, _either(missing, bad), why)
 
 
 # ---- ids
 
 
-def _ids(column: Any, label: str) -> Part:
+def _ids(column: Any, label: str) -> CheckedPiece:
     kind, missing = str(column.type), _missing(column)
 
     def why(row: int) -> str:
@@ -171,16 +173,16 @@ def _ids(column: Any, label: str) -> Part:
     if _categories(column.type) and str(column.type.value_type) not in STRINGS:
         return _ids(column.dictionary_decode(), label)
     if _categories(column.type) or kind in STRINGS:
-        coded = _coded(column)
-        return Part(coded, _either(missing, _empty(coded)), why)
+        coded = _encode_strings(column)
+        return CheckedPiece(coded, _either(missing, _empty(coded)), why)
     if kind == "null":
-        return Part(np.zeros(len(column), np.int64), np.ones(len(column), np.bool_), why)
+        return CheckedPiece(np.zeros(len(column), np.int64), np.ones(len(column), np.bool_), why)
     if INTEGER.fullmatch(kind):
         filled = column if missing is None else column.fill_null(0)
         values = filled.to_numpy(zero_copy_only=False)
-        return Part(values if kind in ("int32", "int64") else narrow(values), missing, why)
+        return CheckedPiece(values if kind in ("int32", "int64") else narrow(values), missing, why)
     if kind in DATES or TIMES.match(kind):
-        return Part(nanoseconds(column.to_numpy(zero_copy_only=False)), missing, why)
+        return CheckedPiece(nanoseconds(column.to_numpy(zero_copy_only=False)), missing, why)
     if kind not in FLOATS:
         raise DataError(f"holds {kind}, which is no type of ids", do=IDS)
     given = column.to_numpy(zero_copy_only=False)  # NaN where there is none
@@ -191,7 +193,7 @@ def _ids(column: Any, label: str) -> Part:
     if len(known) and np.abs(known).max() > 2.0 ** (np.finfo(given.dtype).nmant + 1):
         raise DataError(f"holds numbers beyond what {kind} tells apart", do=IDS)
     values = np.where(none, given.dtype.type(0), given).astype(np.int64)
-    return Part(values, none if none.any() else None, why)
+    return CheckedPiece(values, none if none.any() else None, why)
 
 
 def _categories(kind: Any) -> bool:
@@ -209,7 +211,7 @@ def _id_type(kind: Any) -> str:
     return "" if name in PLAIN or name == "null" else name
 
 
-def _coded(column: Any) -> Any:
+def _encode_strings(column: Any) -> Any:
     """Encode a column of strings as a dictionary array in the one type in which pieces are joined.
     Nulls get index 0.
     """
@@ -222,11 +224,11 @@ def _coded(column: Any) -> Any:
     if indices.null_count:
         indices = indices.fill_null(0)
         if not len(words):
-            return _coded(column.dictionary_decode().fill_null(""))
-    return _used(type(column).from_arrays(indices, words))
+            return _encode_strings(column.dictionary_decode().fill_null(""))
+    return _drop_unused_words(type(column).from_arrays(indices, words))
 
 
-def _used(coded: Any, keep: np.ndarray | None = None) -> Any:
+def _drop_unused_words(coded: Any, keep: np.ndarray | None = None) -> Any:
     """Return the rows `keep` (all, if None) of a dictionary array, and of its dictionary only the
     values that occur there.
     """

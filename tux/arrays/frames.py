@@ -64,8 +64,8 @@ def frame_of(data: Any, *, index: bool = True) -> Frame | None:
     if hasattr(data, "__arrow_c_array__"):
         import pyarrow as pa
 
-        with about(called(data)):
-            return _of_stream(pa.Table.from_batches([pa.record_batch(data)]), called(data))
+        with data_errors_about(object_name(data)):
+            return _of_stream(pa.Table.from_batches([pa.record_batch(data)]), object_name(data))
     if isinstance(data, np.ndarray):
         if data.dtype.names is not None and data.ndim == 1:
             return _of_columns({name: data[name] for name in data.dtype.names}, "the numpy array")
@@ -89,7 +89,7 @@ def levels_of(data: Any) -> list[Any]:
     return [name for name in data.index.names if name is not None] if _is_pandas(data) else []
 
 
-def called(data: Any) -> str:
+def object_name(data: Any) -> str:
     """Return the name of an object in messages: its class, and the library of the class."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
     name = type(data).__name__
@@ -107,7 +107,7 @@ def arrow_table(frame: Frame) -> Any:
     return pa.Table.from_batches(batches) if batches else pa.table({n: [] for n in frame.names})
 
 
-def held_dates(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
+def dates_as_integers(column: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a column of dates or times as integers (`tux.arrays.given`), and a mask of the rows
     without a value; None for any other column.
     """
@@ -143,7 +143,7 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
     """
     import pyarrow as pa
 
-    what = called(data)
+    what = object_name(data)
     levels = levels_of(data) if index else []
     nameless = None in data.index.names and type(data.index).__name__ != "RangeIndex"
     names = [*map(str, levels), *map(str, data.columns)]
@@ -157,11 +157,11 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
         )
         if type(values.dtype).__name__ == "SparseDtype":
             values = np.asarray(values)
-        with about(what, names[place]):
+        with data_errors_about(what, names[place]):
             return pa.array(values, from_pandas=True)
 
     def batches(places: Sequence[int]) -> Iterator[list[Any]]:
-        yield from _aligned([column(place) for place in places])
+        yield from _align_pieces([column(place) for place in places])
 
     def has_numbers(place: int) -> bool:
         kinds = data.index if place < len(levels) else data.iloc[:, place - len(levels)]
@@ -175,12 +175,12 @@ def _of_pandas(data: Any, *, index: bool) -> Frame:
 def _of_stream(data: Any, what: str = "") -> Frame:
     import pyarrow as pa
 
-    what = what or called(data)
-    with about(what):
+    what = what or object_name(data)
+    with data_errors_about(what):
         reader = pa.RecordBatchReader.from_stream(data)
 
     def batches(places: Sequence[int]) -> Iterator[list[Any]]:
-        with about(what):
+        with data_errors_about(what):
             for batch in reader:
                 if batch.num_rows:
                     yield [_plain(batch.column(place)) for place in places]
@@ -199,13 +199,13 @@ def _of_columns(columns: Mapping[str, Any] | list[Any], what: str) -> Frame:
     def batches(places: Sequence[int]) -> Iterator[list[Any]]:
         arrays = []
         for place in places:
-            with about(what, names[place]):
+            with data_errors_about(what, names[place]):
                 arrays.append(_column(given[place]))
         lengths = {names[place]: len(each) for place, each in zip(places, arrays, strict=True)}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{name} {rows:,}" for name, rows in lengths.items())
             raise DataError(f"columns differ in length: {told}", where=what)
-        yield from _aligned(arrays)
+        yield from _align_pieces(arrays)
 
     return Frame(what, names, titled, batches, has_numbers=lambda at: _has_numbers(given[at]))
 
@@ -224,7 +224,7 @@ def _of_rows(rows: list[Any]) -> Frame | None:
     """Make a `Frame` of a list of tuples, each a row, or of dicts by the names of columns; None of
     anything else. Numbers of numpy and of Python may stand in one column.
     """
-    what = called(rows)
+    what = object_name(rows)
     if not rows:
         raise DataError(f"{what} holds no row", do="Give one row at least.")
     if all(isinstance(row, Mapping) for row in rows):
@@ -283,7 +283,7 @@ def _known_to_arrow(values: np.ndarray) -> np.ndarray:
     return values.astype(f"M8[{unit}]") if unit else values
 
 
-def _aligned(columns: list[Any]) -> Iterator[list[Any]]:
+def _align_pieces(columns: list[Any]) -> Iterator[list[Any]]:
     """Cut columns of one length, some of which may be in pieces, into pieces of the same rows, and
     yield the columns of each piece.
     """
@@ -313,7 +313,7 @@ def _plain(column: Any) -> Any:
 
 
 @contextmanager
-def about(what: str, name: str = "") -> Iterator[None]:
+def data_errors_about(what: str, name: str = "") -> Iterator[None]:
     """Turn the errors of another library or of pyarrow about a table that it cannot give into a
     `DataError` that names the table or the column.
     """

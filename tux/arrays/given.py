@@ -22,7 +22,7 @@ PLAIN = ("int64", "str")
 NANOSECONDS = np.dtype("M8[ns]")
 
 
-def as_given(values: np.ndarray, given: str = "") -> np.ndarray:
+def to_given_type(values: np.ndarray, given: str = "") -> np.ndarray:
     """Return ids in the type in which they were `given`, "" for one of `PLAIN`. They keep their
     type in memory where the given type cannot hold them: strings, or numbers from other data.
     """
@@ -38,7 +38,7 @@ def as_given(values: np.ndarray, given: str = "") -> np.ndarray:
     return values.astype(dtype)
 
 
-def as_held(column: Any) -> Any:
+def to_id_type(column: Any) -> Any:
     """Convert a column of ids to a type that `tux.arrays.ids.Ids` holds: dates and times, and whole
     numbers of a floating-point type, become integers. Raises `DataError` for a number with a
     fraction, and for a missing value.
@@ -75,7 +75,7 @@ def nanoseconds(times: np.ndarray) -> np.ndarray:
     return held.view(np.int64)
 
 
-def common(first: str, second: str) -> str:
+def common_type(first: str, second: str) -> str:
     """Return the type for the ids of one vertex type that stand in two columns of these types; ""
     if there is none.
     """

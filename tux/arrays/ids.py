@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING, Coded, Column, ColumnPieces
-from tux.arrays.integers import LAST, distinct, of_python
-from tux.arrays.lookup import looked_up
+from tux.arrays.arrow import STRING, CodedColumn, Column, ColumnPieces
+from tux.arrays.integers import LAST, distinct_integers, from_python_integers
+from tux.arrays.lookup import look_up
 from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 
@@ -25,26 +25,26 @@ COMPILED_ROWS = 1 << 20  # rows that are worth compiled code
 CHUNK = 1 << 20  # strings encoded at a time
 
 
-def believed(vertices: int, entries: int) -> bool:
+def is_plausible_size(vertices: int, entries: int) -> bool:
     """Return whether a header may be true that states so many vertices for so many entries. The
     check keeps a false header from taking memory.
     """
     return vertices <= MANY_VERTICES + VERTICES_PER_ENTRY * entries
 
 
-def believed_sizes(
+def are_plausible_sizes(
     sizes: Sequence[int],
     ends: Sequence[str],
     entries: int,
     against: Mapping[str, Ids] | None,
 ) -> bool:
     """Return whether the header of a matrix of edges may state these numbers of rows and columns
-    (see `believed`). A vertex type may always have as many as `against` has, as in a matrix of
-    held-out entries.
+    (see `is_plausible_size`). A vertex type may always have as many as `against` has, as in a
+    matrix of held-out entries.
     """
     known = against or {}
     return all(
-        size <= len(known.get(end, ())) or believed(size, entries)
+        size <= len(known.get(end, ())) or is_plausible_size(size, entries)
         for end, size in zip(ends, sizes, strict=True)
     )
 
@@ -66,8 +66,8 @@ class Ids:
     def of(cls, column: Any) -> tuple[Ids, np.ndarray]:
         """Return the ids of a column in ascending order, and the index of each row, (m,) int32.
 
-        `column` is an array or list of integers or of strings, `Coded`, or a `ColumnPieces`, whose
-        pieces are given up. Raises `DataError` for anything else.
+        `column` is an array or list of integers or of strings, `CodedColumn`, or a `ColumnPieces`,
+        whose pieces are given up. Raises `DataError` for anything else.
         """
         ids, (codes,) = cls.over([column])
         return ids, codes
@@ -89,15 +89,15 @@ class Ids:
                 f"{MAX_VERTICES:,} can be held"
             )
         index[index < 0] = np.arange(len(base), len(base) + len(new), dtype=np.int32)
-        ids = cls(np.concatenate(_alike(base.values, new))) if len(new) else base
+        ids = cls(np.concatenate(_to_one_type(base.values, new))) if len(new) else base
         if len(base) == 0 and len(parts) == 1:  # each value's index is its place
             return ids, [parts[0][1]]
-        return ids, [looked_up(index[_places(values, part)], at, at) for part, at in parts]
+        return ids, [look_up(index[_places(values, part)], at, at) for part, at in parts]
 
     def encode(self, column: Any) -> np.ndarray:
         """Return the index of each row, (m,) int32, -1 if the id is unknown."""
         values, codes = _distinct(column)
-        return looked_up(self._find(values), codes, codes)
+        return look_up(self._find(values), codes, codes)
 
     def index_of(self, text: str) -> int:
         """Return the index of the id that is written as `text`, -1 if there is none."""
@@ -116,7 +116,7 @@ class Ids:
         """Return whether the `known` ids have the same indices here."""
         if self is known:
             return True
-        mine, theirs = _alike(self.values[: len(known)], known.values)
+        mine, theirs = _to_one_type(self.values[: len(known)], known.values)
         return np.array_equal(mine, theirs)
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ class Ids:
         """Return the index of each value, (k,) int32, -1 if it is unknown."""
         if len(self) == 0:
             return np.full(len(values), -1, np.int32)
-        mine, values = _alike(self.values, values)
+        mine, values = _to_one_type(self.values, values)
         return arrow.places_of(values, mine)
 
 
@@ -169,16 +169,16 @@ def _distinct(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(column, ColumnPieces):
         return _distinct_of_pieces(column)
-    if isinstance(column, Coded):
-        values, rank = distinct_values(_whole(_checked(column.values)))
-        return values, looked_up(rank.astype(np.int32), column.codes)
-    array = _checked(column)
+    if isinstance(column, CodedColumn):
+        values, rank = distinct_values(_to_int64(_check_column(column.values)))
+        return values, look_up(rank.astype(np.int32), column.codes)
+    array = _check_column(column)
     if len(array) == 0:
-        return _whole(array), np.empty(0, np.int32)
+        return _to_int64(array), np.empty(0, np.int32)
     if array.dtype.kind == "i":
         low, high = int(array.min()), int(array.max())
         if high - low <= max(len(array), COMPILED_ROWS):
-            return _counted(array, low, high)
+            return _rank_by_table(array, low, high)
     return _distinct(arrow.encode(array))
 
 
@@ -189,20 +189,20 @@ def _distinct_of_pieces(column: ColumnPieces) -> tuple[np.ndarray, np.ndarray]:
     if column.rows >= COMPILED_ROWS and (bounds := column.integer_bounds()):
         low, high = bounds
         if high - low <= column.rows:
-            from tux.arrays.ranks import ranked  # needs the compiler
+            from tux.arrays.ranks import rank_integers  # needs the compiler
 
-            return ranked(column.taken(), low, high)
+            return rank_integers(column.take_pieces(), low, high)
     return _distinct(column.whole())
 
 
-def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+def _rank_by_table(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Do `_distinct` for integers of a narrow range from a table of the values that occur, without
     sorting.
     """
     if len(array) >= COMPILED_ROWS:
-        from tux.arrays.ranks import ranked  # needs the compiler
+        from tux.arrays.ranks import rank_integers  # needs the compiler
 
-        return ranked([array], low, high)
+        return rank_integers([array], low, high)
     present = np.zeros(high - low + 1, np.bool_)
     places = array.astype(np.int64) - low
     present[places] = True
@@ -211,7 +211,7 @@ def _counted(array: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.nda
     return np.flatnonzero(present) + low, rank[places]
 
 
-def _checked(column: Column | Sequence[Any]) -> np.ndarray:
+def _check_column(column: Column | Sequence[Any]) -> np.ndarray:
     """Return a column as signed integers, as uint64 if some need it, or as StringDType. Integers
     beyond 64 bits become strings. Raises `DataError` for other columns.
     """
@@ -235,19 +235,19 @@ def _checked(column: Column | Sequence[Any]) -> np.ndarray:
             raise DataError(
                 "ids are integers or strings; a column holds other objects, or some of each"
             )
-        numbers = of_python(array) if integers else None
+        numbers = from_python_integers(array) if integers else None
         array = np.array([str(value) for value in array], STRING) if numbers is None else numbers
     return array.astype(STRING) if array.dtype.kind == "U" else array
 
 
-def _whole(values: np.ndarray) -> np.ndarray:
+def _to_int64(values: np.ndarray) -> np.ndarray:
     """Cast signed integers to int64. Columns may be narrower, but distinct values are kept in one
     type.
     """
     return values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
 
 
-def _alike(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _to_one_type(some: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return two arrays of ids in one type: as integers if both are and fit one type, else as
     strings.
     """
@@ -263,11 +263,11 @@ def _union(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the distinct values of several arrays, ascending."""
     values = parts[0]
     for part in parts[1:]:
-        both = np.concatenate(_alike(values, part))
-        values = distinct_values(both)[0] if both.dtype.kind == "T" else distinct(both)
+        both = np.concatenate(_to_one_type(values, part))
+        values = distinct_values(both)[0] if both.dtype.kind == "T" else distinct_integers(both)
     return values
 
 
 def _places(values: np.ndarray, part: np.ndarray) -> np.ndarray | slice:
     """Return the place of each member of `part` in `values`, which holds all of them."""
-    return slice(None) if part is values else arrow.places_of(_alike(part, values)[0], values)
+    return slice(None) if part is values else arrow.places_of(_to_one_type(part, values)[0], values)

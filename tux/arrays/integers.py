@@ -20,7 +20,7 @@ def narrow(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int32 if small else np.int64 if high <= LAST else np.uint64, copy=False)
 
 
-def distinct(values: np.ndarray) -> np.ndarray:
+def distinct_integers(values: np.ndarray) -> np.ndarray:
     """Return the distinct values of some integers, ascending.
 
     It sorts them, which is some forty times as fast as the hash table of numpy.unique (numpy 2.4).
@@ -31,7 +31,7 @@ def distinct(values: np.ndarray) -> np.ndarray:
     return ordered[first]
 
 
-def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
+def join_integers(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
     """Join several columns of integers into one; a single one is returned as it is. None if no type
     holds all, as some are negative and others beyond int64.
     """
@@ -45,7 +45,7 @@ def joined(pieces: Sequence[np.ndarray]) -> np.ndarray | None:
     return np.concatenate(pieces, dtype=np.uint64, casting="unsafe")
 
 
-def of_python(values: Sequence[int] | np.ndarray) -> np.ndarray | None:
+def from_python_integers(values: Sequence[int] | np.ndarray) -> np.ndarray | None:
     """Convert integers of Python, also in an array of objects, to int64 or uint64; None if neither
     holds all.
     """

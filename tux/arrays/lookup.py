@@ -10,7 +10,7 @@ CHUNK = 1 << 15
 """Entries looked up at a time, so that numpy's 64-bit copies of indices stay in the cache."""
 
 
-def looked_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def look_up(table: np.ndarray, index: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Compute ``table[index]``, (m,), on all threads. It is written to `out` if that is given,
     which may be `index` itself.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.frame_columns import fitting, unfit
+from tux.arrays.frame_columns import cast_numbers, unfit_reason
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 
@@ -140,10 +140,10 @@ def _numbers(name: str, column: list[Any], kind: np.dtype) -> np.ndarray:
         raise DataError(
             f"the attribute {name!r} of edges is not always a number", do="Give each edge a number."
         ) from None
-    values, bad = fitting(given, kind)
+    values, bad = cast_numbers(given, kind)
     if bad is not None:
         raise DataError(
-            f"the attribute {name!r} of an edge is {unfit(given[bad][0], kind)}",
+            f"the attribute {name!r} of an edge is {unfit_reason(given[bad][0], kind)}",
             do="Give numbers that the program's field can hold.",
         )
     return values

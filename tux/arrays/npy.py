@@ -17,8 +17,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from tux.arrays.packed import head_of
-from tux.arrays.pieced import Pieced
-from tux.arrays.piped import readable
+from tux.arrays.pieced import ArrayPieces
+from tux.arrays.piped import readable_path
 from tux.base.disk import writing
 from tux.base.errors import DataError
 
@@ -47,8 +47,8 @@ def read_npy(path: str | os.PathLike[str], most: int = 1) -> np.ndarray:
     has bytes), of at most `most` dimensions. Raises `DataError` for any other, such as objects.
     """
     head_of(path, 1)  # raises if there is no such file
-    with open(readable(path), "rb") as file:
-        return _array(file, os.path.getsize(readable(path)), str(path), most)
+    with open(readable_path(path), "rb") as file:
+        return _array(file, os.path.getsize(readable_path(path)), str(path), most)
 
 
 def read_npz(
@@ -60,12 +60,12 @@ def read_npz(
     """
     head_of(path, 1)
     try:
-        with zipfile.ZipFile(readable(path)) as archive:
+        with zipfile.ZipFile(readable_path(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             arrays = {}
             for name in members if names is None else sorted(members.keys() & set(names)):
                 info, where = members[name], f"{path}:{name}"
-                there = min(info.compress_size, os.path.getsize(readable(path))) * (
+                there = min(info.compress_size, os.path.getsize(readable_path(path))) * (
                     1 if info.compress_type == STORED else DENSEST
                 )
                 if info.compress_type not in (STORED, DEFLATED) or info.file_size > there:
@@ -103,7 +103,7 @@ def npy_bytes(array: np.ndarray) -> Iterator[bytes | memoryview]:
     yield whole.data
 
 
-def write_pieces(path: str | os.PathLike[str], row: Pieced) -> None:
+def write_pieces(path: str | os.PathLike[str], row: ArrayPieces) -> None:
     """Write a row of numbers as numpy.save does, piece by piece. Raises DiskError."""
     header = _npy_header(np.broadcast_to(np.zeros((), row.dtype), row.rows))
     with writing(path), open(path, "wb") as file:
@@ -112,7 +112,7 @@ def write_pieces(path: str | os.PathLike[str], row: Pieced) -> None:
             file.write(np.ascontiguousarray(piece, row.dtype).data)
 
 
-def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> Pieced:
+def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> ArrayPieces:
     """Read the row of numbers in a .npy file in pieces of at most `most` bytes; only one is in
     memory at a time. Raises `DataError` as `map_npy` does.
     """
@@ -121,7 +121,7 @@ def npy_pieces(path: str | os.PathLike[str], most: int = PIECE) -> Pieced:
     starts = range(0, max(len(whole), 1), step)
     # each piece is mapped alone, so that its memory is free before the next is looked at
     pieces = (np.array(map_npy(path)[lo : lo + step]) for lo in starts)
-    return Pieced(whole.dtype, len(whole), pieces)
+    return ArrayPieces(whole.dtype, len(whole), pieces)
 
 
 def _npy_header(array: np.ndarray) -> bytes:
@@ -224,10 +224,10 @@ def _array(file: IO[bytes], size: int, where: str, most: int) -> np.ndarray:
             f"{array.nbytes:,} bytes are announced, but there are {done:,}", where=where
         )
     array = np.ascontiguousarray(array.T) if fortran else array
-    return _text(array, where) if dtype.kind in "SU" else array
+    return _decode_strings(array, where) if dtype.kind in "SU" else array
 
 
-def _text(array: np.ndarray, where: str) -> np.ndarray:
+def _decode_strings(array: np.ndarray, where: str) -> np.ndarray:
     """Convert strings of fixed length to the type "U"; strings of bytes must be UTF-8. Raises
     DataError for bytes or code points that are no text.
     """

@@ -12,7 +12,7 @@ import os
 from itertools import islice
 from typing import IO, Any
 
-from tux.arrays.piped import STANDARD, openable, opened, readable
+from tux.arrays.piped import STANDARD, open_input, path_or_file, readable_path
 from tux.base.errors import DataError
 
 MAGIC = {
@@ -40,7 +40,7 @@ def head_of(path: str | os.PathLike[str], size: int) -> bytes:
     if os.path.isdir(path) and os.fspath(path) != STANDARD:
         raise DataError(f"{path} is a folder, not a file", do="Name the file inside it.")
     try:
-        with opened(path) as file:
+        with open_input(path) as file:
             return bytes(file.read(size))
     except FileNotFoundError:
         raise DataError(
@@ -95,14 +95,14 @@ def holds_arrays(path: str | os.PathLike[str], head: bytes) -> bool:
     if not head.startswith(ZIP):
         return False
     try:
-        with zipfile.ZipFile(readable(path)) as archive:
+        with zipfile.ZipFile(readable_path(path)) as archive:
             names = archive.namelist()
     except _zip_faults():
         return True  # damaged, which reading it will tell
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
+def open_unpacked(path: str | os.PathLike[str], head: bytes) -> UnpackedStream | None:
     """Open an xz file, or a zip file with one file in it, for reading its unpacked bytes; return
     None if `head` shows neither of them.
 
@@ -116,8 +116,8 @@ def unpacked(path: str | os.PathLike[str], head: bytes) -> Unpacked | None:
     if head.startswith(XZ):
         import lzma
 
-        return Unpacked(lzma.open(openable(path)), (lzma.LZMAError, EOFError))
-    return _member(path) if head.startswith(ZIP) else None
+        return UnpackedStream(lzma.open(path_or_file(path)), (lzma.LZMAError, EOFError))
+    return _open_member(path) if head.startswith(ZIP) else None
 
 
 def _zip_faults() -> tuple[type[Exception], ...]:
@@ -131,20 +131,20 @@ def _zip_faults() -> tuple[type[Exception], ...]:
     return (*own, NotImplementedError, RuntimeError, ValueError, IndexError, OSError)
 
 
-def _member(path: str | os.PathLike[str]) -> Unpacked:
+def _open_member(path: str | os.PathLike[str]) -> UnpackedStream:
     """Open the one file in a zip file. Folders, and the files that macOS adds, do not count."""
     import zipfile
 
     damaged = _zip_faults()
     try:
-        archive = zipfile.ZipFile(readable(path))
+        archive = zipfile.ZipFile(readable_path(path))
         members = [
             info
             for info in archive.infolist()
             if not (info.is_dir() or info.filename.startswith("__MACOSX/"))
         ]
         if len(members) == 1 and not members[0].flag_bits & ENCRYPTED:
-            return Unpacked(archive.open(members[0]), damaged, archive)
+            return UnpackedStream(archive.open(members[0]), damaged, archive)
         archive.close()
     except damaged as error:
         raise DataError(
@@ -158,7 +158,7 @@ def _member(path: str | os.PathLike[str]) -> Unpacked:
     )
 
 
-class Limited:
+class LimitedStream:
     """The unpacked bytes of a packed file, with a limit, as a file may be made to fill any memory
     or disk: reading raises `DataError` after more than `ROOM` bytes that are also more than `RATIO`
     times the size of the file.
@@ -166,10 +166,10 @@ class Limited:
 
     def __init__(self, stream: Any, path: str | os.PathLike[str]) -> None:
         self._stream, self._path, self._done = stream, path, 0
-        with opened(path) as file:
+        with open_input(path) as file:
             self._most = ROOM + RATIO * file.seek(0, os.SEEK_END)
 
-    def __enter__(self) -> Limited:
+    def __enter__(self) -> LimitedStream:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -192,7 +192,7 @@ class Limited:
         self._stream.close()
 
 
-class Unpacked:
+class UnpackedStream:
     """A binary file with ``read(n)`` and ``close``, also a context manager. Damage raises an
     OSError, as in Arrow's files.
     """
@@ -202,7 +202,7 @@ class Unpacked:
     ) -> None:
         self._file, self._damaged, self._archive = file, damaged, archive
 
-    def __enter__(self) -> Unpacked:
+    def __enter__(self) -> UnpackedStream:
         return self
 
     def __exit__(self, *_: object) -> None:

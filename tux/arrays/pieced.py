@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass
-class Pieced:
+class ArrayPieces:
     """`rows` numbers of one `dtype` in pieces, which are arrays (n,). `pieces` can be gone through
     once.
     """
@@ -19,10 +19,10 @@ class Pieced:
     pieces: Iterable[np.ndarray]
 
     @staticmethod
-    def joined(parts: Sequence[Pieced]) -> Pieced:
+    def concatenate(parts: Sequence[ArrayPieces]) -> ArrayPieces:
         """Concatenate several objects of one dtype into one."""
         rows = sum(part.rows for part in parts)
-        return Pieced(parts[0].dtype, rows, (piece for part in parts for piece in part.pieces))
+        return ArrayPieces(parts[0].dtype, rows, (piece for part in parts for piece in part.pieces))
 
     def whole(self) -> np.ndarray:
         """Return all numbers as one array (rows,). A piece is given up when it is copied. A single
@@ -39,7 +39,7 @@ class Pieced:
         return np.empty(self.rows, self.dtype) if out is None else out
 
 
-def drained(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:
+def pop_pieces(pieces: list[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the arrays of a list in order, and remove each from the list as it is yielded, so that
     its memory can be freed.
     """

@@ -2,8 +2,8 @@
 need a file of this machine.
 
 Readers look at the beginning of a file before they read it, and some read it twice. So such input
-is copied to a temporary file when it is first asked for, and the copy stands for it until `forget`
-is called. `opened` needs no copy of what a URI names.
+is copied to a temporary file when it is first asked for, and the copy stands for it until
+`remove_copies` is called. `open_input` needs no copy of what a URI names.
 
 A copy takes at most nine tenths of the space that is free when it begins. It is locked by its
 process, so that a later run finds the copies of processes that were killed, and removes them.
@@ -36,7 +36,7 @@ COPY = "tux-input-"
 _copies: dict[str, IO[bytes]] = {}  # the copy, whose lock this process holds, by path
 
 
-def readable(path: str | os.PathLike[str]) -> str:
+def readable_path(path: str | os.PathLike[str]) -> str:
     """Return the path of a file with the same bytes that can be read any number of times: `path`
     itself, or the path of a copy.
 
@@ -44,26 +44,26 @@ def readable(path: str | os.PathLike[str]) -> str:
     """
     name = os.fspath(path)
     if name not in _copies:
-        if not _passes_by(name):
+        if not _is_read_once(name):
             return name
         _copies[name] = _copy(name)
     return _copies[name].name
 
 
-def opened(path: str | os.PathLike[str]) -> Any:
-    """Open a file for reading and seeking. Raises the errors of `readable`, and OSError."""
+def open_input(path: str | os.PathLike[str]) -> Any:
+    """Open a file for reading and seeking. Raises the errors of `readable_path`, and OSError."""
     name = os.fspath(path)
-    return stores.open_store(name) if stores.is_uri(name) else open(readable(name), "rb")
+    return stores.open_uri(name) if stores.is_uri(name) else open(readable_path(name), "rb")
 
 
-def openable(path: str | os.PathLike[str]) -> Any:
-    """Return an argument for libraries that open files themselves: the path as `readable` gives it,
-    or the opened file of a URI.
+def path_or_file(path: str | os.PathLike[str]) -> Any:
+    """Return an argument for libraries that open files themselves: the path as `readable_path`
+    gives it, or the opened file of a URI.
     """
-    return opened(path) if stores.is_uri(path) else readable(path)
+    return open_input(path) if stores.is_uri(path) else readable_path(path)
 
 
-def forget() -> None:
+def remove_copies() -> None:
     """Remove all copies, as the input of these names may be another one the next time."""
     while _copies:
         _, copy = _copies.popitem()
@@ -72,15 +72,15 @@ def forget() -> None:
             os.unlink(copy.name)
 
 
-atexit.register(forget)
+atexit.register(remove_copies)
 
 
-def shown(path: str | os.PathLike[str]) -> str:
+def input_name(path: str | os.PathLike[str]) -> str:
     """Return the name of an input in messages: the name of its file, or standard input."""
     return "standard input" if os.fspath(path) == STANDARD else os.path.basename(os.fspath(path))
 
 
-def _passes_by(name: str) -> bool:
+def _is_read_once(name: str) -> bool:
     """Return whether the input can be read only once."""
     if name == STANDARD or stores.is_uri(name):
         return True
@@ -94,7 +94,7 @@ def _passes_by(name: str) -> bool:
 def _source(name: str) -> Any:
     """Open the input itself."""
     if stores.is_uri(name):
-        return stores.open_store(name)
+        return stores.open_uri(name)
     standard = name == STANDARD
     return open(sys.stdin.fileno() if standard else name, "rb", closefd=not standard)
 
@@ -115,7 +115,8 @@ def _copy(name: str) -> IO[bytes]:
         if not isinstance(error, OSError):
             raise
         what = (
-            f"{shown(name)} cannot be copied to {tempfile.gettempdir()}: {error.strerror or error}"
+            f"{input_name(name)} cannot be copied to {tempfile.gettempdir()}: "
+            f"{error.strerror or error}"
         )
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskError(what, do=ELSEWHERE) from None
@@ -132,7 +133,8 @@ def _fill(file: IO[bytes], pipe: Any, name: str) -> None:
         done += len(piece)
         if done > most:
             raise DiskError(
-                f"{shown(name)} is over {most:,} bytes, nine tenths of what was free in {folder}, "
+                f"{input_name(name)} is over {most:,} bytes, nine tenths of what was free "
+                f"in {folder}, "
                 "where it is copied to",
                 do=ELSEWHERE,
             )

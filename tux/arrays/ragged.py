@@ -35,7 +35,7 @@ class Lists:
         return self.values[self.bounds[i] : self.bounds[i + 1]]
 
     @staticmethod
-    def gathered(pieces: Iterable[Piece], n: int, dtype: np.dtype) -> Lists:
+    def from_pieces(pieces: Iterable[Piece], n: int, dtype: np.dtype) -> Lists:
         """Put n lists together from pieces in any order. Lists of which there is no piece are
         empty.
         """
@@ -50,10 +50,10 @@ class Lists:
         at, lengths, joined = (np.concatenate(parts) for parts in (numbers, counts, values))
         first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
         first[at], count[at] = np.cumsum(lengths) - lengths, lengths
-        return taken(joined, first, count)
+        return take_lists(joined, first, count)
 
 
-def taken(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Lists:
+def take_lists(values: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Lists:
     """Take the lists that begin in `values` at `starts` (n,) and have `counts` entries (n,)."""
     bounds = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     at = np.arange(bounds[-1])

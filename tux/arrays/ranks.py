@@ -8,25 +8,25 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tux.arrays.pieced import drained
+from tux.arrays.pieced import pop_pieces
 from tux.base.parallel import slices, spread
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 
-@compiled
+@cached_njit
 def _mark(column, low, present):  # type: ignore[no-untyped-def]
     """Set present[i - low] for each i of `column`; threads that set the same one do no harm."""
     for value in column:
         present[value - low] = True
 
 
-@compiled
+@cached_njit
 def _look_up(column, low, rank, out):  # type: ignore[no-untyped-def]
     for i in range(len(column)):
         out[i] = rank[column[i] - low]
 
 
-def ranked(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+def rank_integers(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of a column (m,) of integers from `low` to `high`, ascending, and
     the place of each row among them, (m,) int32. The column comes as a list of pieces. The list is
     emptied, so that the memory of a piece can be freed when its places are known. A table of the
@@ -34,17 +34,17 @@ def ranked(pieces: list[np.ndarray], low: int, high: int) -> tuple[np.ndarray, n
     """
     present, codes = np.zeros(high - low + 1, np.bool_), np.empty(sum(map(len, pieces)), np.int32)
     for each in pieces:
-        _spread(_mark, _plain(each), low, present)
+        _run_on_slices(_mark, _plain(each), low, present)
     rank = np.cumsum(present, dtype=np.int32)
     rank -= 1
     done = 0
-    for each in drained(pieces):
-        _spread(_look_up, _plain(each), low, rank, codes[done : done + len(each)])
+    for each in pop_pieces(pieces):
+        _run_on_slices(_look_up, _plain(each), low, rank, codes[done : done + len(each)])
         done += len(each)
     return np.flatnonzero(present) + low, codes
 
 
-def _spread(
+def _run_on_slices(
     work: Callable[..., None],
     column: np.ndarray,
     low: int,

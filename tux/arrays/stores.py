@@ -20,7 +20,7 @@ HERE = "file"
 SECRET = re.compile(r"[^/@]*:[^/@]+@")  # a password before the name of a host
 
 
-class Entry(NamedTuple):
+class StoreEntry(NamedTuple):
     """A file in a folder of a store, or a folder in it."""
 
     path: str
@@ -35,7 +35,7 @@ def is_uri(path: str | os.PathLike[str]) -> bool:
     return found is not None and found[1].lower() != HERE
 
 
-def local(path: str | os.PathLike[str]) -> str:
+def local_path(path: str | os.PathLike[str]) -> str:
     """Return the plain path of a file:// URI; of a plain path, itself, with a leading ~ or ~name
     replaced by the home folder. Other URIs are not changed. Raises UsageError for a file:// URI on
     another host.
@@ -52,12 +52,12 @@ def local(path: str | os.PathLike[str]) -> str:
     return "/" + unquote(rest)
 
 
-def output(path: str | os.PathLike[str]) -> str:
-    """Return the path under which a file or folder is written, as `local` gives it. Raises
+def output_path(path: str | os.PathLike[str]) -> str:
+    """Return the path under which a file or folder is written, as `local_path` gives it. Raises
     UsageError for a name that is none of this machine, so that no work is done whose results cannot
     be kept.
     """
-    name = local(path)
+    name = local_path(path)
     if is_uri(name):
         raise UsageError(
             f"{without_secrets(name)} is not on this machine, where all output is written",
@@ -88,7 +88,7 @@ def without_secrets(path: str) -> str:
 
 
 @contextmanager
-def of_store(path: str) -> Iterator[tuple[Any, str]]:
+def file_system_at(path: str) -> Iterator[tuple[Any, str]]:
     """Give the file system of pyarrow that a URI names, and the path there. Errors inside the block
     become a `DataError` that names the URI.
     """
@@ -110,9 +110,9 @@ def file_system(path: str) -> tuple[Any, str]:
     return fs.FileSystem.from_uri(path)  # type: ignore[no-any-return]
 
 
-def open_store(path: str) -> Any:
+def open_uri(path: str) -> Any:
     """Open the file that a URI names, for reading and seeking. Raises `DataError`."""
-    with of_store(path) as (store, name):
+    with file_system_at(path) as (store, name):
         return store.open_input_file(name)
 
 
@@ -122,18 +122,18 @@ def split_options(uri: str) -> tuple[str, str]:
     return base, mark + options
 
 
-def entry(path: str) -> Entry:
+def uri_entry(path: str) -> StoreEntry:
     """Look up the file or folder that a URI names. Raises `DataError` if there is none."""
     from pyarrow import fs
 
-    with of_store(path) as (store, name):
+    with file_system_at(path) as (store, name):
         info = store.get_file_info(name)
     if info.type == fs.FileType.NotFound:
         raise DataError(f"no such file: {path}", do="Check the name.")
-    return Entry(path, info.size or 0, info.type == fs.FileType.Directory, info.base_name)
+    return StoreEntry(path, info.size or 0, info.type == fs.FileType.Directory, info.base_name)
 
 
-def entries(path: str, *, below: bool = False) -> list[Entry]:
+def list_folder(path: str, *, below: bool = False) -> list[StoreEntry]:
     """List the files and folders in the folder of a URI, in order of names; with `below`, also
     those in its folders. The list is empty if there is no such folder. Raises `DataError`.
     """
@@ -142,12 +142,12 @@ def entries(path: str, *, below: bool = False) -> list[Entry]:
     from pyarrow import fs
 
     base, options = split_options(path)
-    with of_store(path) as (store, name):
+    with file_system_at(path) as (store, name):
         root = name.rstrip("/")
         found = store.get_file_info(fs.FileSelector(root, allow_not_found=True, recursive=below))
     listed = []
     for info in found:
         inner = info.path[len(root) :].lstrip("/")
         uri = f"{base.rstrip('/')}/{quote(inner)}{options}"
-        listed.append(Entry(uri, info.size or 0, info.type == fs.FileType.Directory, inner))
+        listed.append(StoreEntry(uri, info.size or 0, info.type == fs.FileType.Directory, inner))
     return sorted(listed, key=lambda each: each.name)

@@ -18,7 +18,7 @@ def bring_back(run: RemoteRun, machine: Machine, folder: str, *, ended_well: boo
     """
     if run.out is None:
         return
-    names = run.here(folder)
+    names = run.driver_paths(folder)
     if run.is_shared:
         return rename_in(run.out, names, run.command)
     files: list[list[Any]] = machine.ask("files", OUT)
@@ -28,11 +28,11 @@ def bring_back(run: RemoteRun, machine: Machine, folder: str, *, ended_well: boo
         return
     with new_folder(run.out) as part:
         for name, size in files:
-            _copy(machine, f"{OUT}/{name}", _below(part, name), size)
+            _copy(machine, f"{OUT}/{name}", _path_below(part, name), size)
         rename_in(part, names, run.command)
 
 
-def _below(folder: Path, name: str) -> Path:
+def _path_below(folder: Path, name: str) -> Path:
     """Return the path of a name below a folder. Refused for a name that leads out of it: it comes
     from another machine.
     """

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import msgspec
 
-from tux.backends.contract import LEASE, SILENCE, MachineLost, answered
+from tux.backends.contract import LEASE, SILENCE, MachineLost, answer_of
 from tux.backends.machine_command import MachineCommand
 from tux.base.errors import Refused
 from tux.cluster.wire import Sockets
@@ -50,7 +50,7 @@ DRIVER = 0
 """The member that the driver is to a machine."""
 
 
-class Hello(msgspec.Struct, tag=True, frozen=True):
+class MachineHello(msgspec.Struct, tag=True, frozen=True):
     """A machine is there, and listens at `endpoint`. `rows` is how many it has spooled so far;
     `ready`: it has them all, and serves.
     """
@@ -62,7 +62,7 @@ class Hello(msgspec.Struct, tag=True, frozen=True):
     ready: bool
 
 
-class Call(msgspec.Struct, tag=True, frozen=True):
+class MachineCall(msgspec.Struct, tag=True, frozen=True):
     """The driver calls a method of a machine's MachineCommand."""
 
     number: int
@@ -70,7 +70,7 @@ class Call(msgspec.Struct, tag=True, frozen=True):
     arguments: list[Any]
 
 
-class Reply(msgspec.Struct, tag=True, frozen=True):
+class MachineReply(msgspec.Struct, tag=True, frozen=True):
     """The return value of `MachineCommand.serve` for a call."""
 
     number: int
@@ -85,7 +85,7 @@ class Leave(msgspec.Struct, tag=True, frozen=True):
     """The driver needs the machine no more."""
 
 
-Said = Hello | Call | Reply | Stay | Leave
+Said = MachineHello | MachineCall | MachineReply | Stay | Leave
 _decoder = msgspec.msgpack.Decoder(Said)
 
 
@@ -99,7 +99,7 @@ class Calls:
         self.secret = secrets.token_bytes(32)
         self._sockets = _sockets(own or host, self.secret)
         self.address = f"tcp://{host}:{self._sockets.endpoint.rpartition(':')[2]}"
-        self.machines: dict[int, Hello] = {}
+        self.machines: dict[int, MachineHello] = {}
         self.moved = time.monotonic()  # when a machine was last further than before
         self._heard: dict[int, float] = {}  # when each machine last gave a sign of life
         self.lost: MachineLost | None = None  # why all machines are
@@ -120,7 +120,7 @@ class Calls:
             if self.lost is not None and (method != LAST or self._closing.is_set()):
                 raise MachineLost(self.lost.what)
             self._waiting[number] = method, answer
-        self._send(rank, Call(number, method, [*arguments]))
+        self._send(rank, MachineCall(number, method, [*arguments]))
         try:
             reply = self._await(rank, answer)
         finally:
@@ -128,7 +128,7 @@ class Calls:
                 self._waiting.pop(number, None)
         if isinstance(reply, MachineLost):
             raise MachineLost(reply.what)
-        return answered(reply)
+        return answer_of(reply)
 
     def _await(
         self, rank: int, answer: queue.Queue[list[Any] | MachineLost]
@@ -211,13 +211,13 @@ class Calls:
 
     def _take(self, what: Said) -> None:
         match what:
-            case Hello(rank, endpoint):
+            case MachineHello(rank, endpoint):
                 before, self._heard[rank] = self.machines.get(rank), time.monotonic()
                 if before and before.endpoint != endpoint:
                     return self.lose(f"machine {rank} was started twice")
                 if what != before:
                     self.machines[rank], self.moved = what, time.monotonic()
-            case Reply(number, reply):
+            case MachineReply(number, reply):
                 with self._lock:
                     _, answer = self._waiting.get(number, ("", None))
                     if answer is not None and answer.empty():
@@ -225,7 +225,7 @@ class Calls:
         return None
 
 
-class Line:
+class DriverLine:
     """A machine's end: tells the driver that it is there, and serves its calls. As a context."""
 
     def __init__(self, command: MachineCommand, driver: str, secret: bytes, rank: int) -> None:
@@ -235,7 +235,7 @@ class Line:
             f"tcp://{self.host}:*", MAX_MESSAGE_BYTES, secret, lambda what: None
         )
         self._sockets.dealers.connect(DRIVER, driver)
-        self._replies: deque[Reply] = deque()
+        self._replies: deque[MachineReply] = deque()
         self._told = float("-inf")
 
     def __enter__(self) -> Self:
@@ -249,7 +249,7 @@ class Line:
     ) -> None:
         self._sockets.close(1.0)
 
-    def spooled(self, rows: int) -> None:
+    def report_rows(self, rows: int) -> None:
         """Tell that so many more rows have been spooled; a sign of life, also to the guard."""
         self._rows += rows
         if time.monotonic() - self._told > SIGN:
@@ -267,7 +267,7 @@ class Line:
                 while (frames := self._sockets.receive()) is not None:
                     heard = time.monotonic()
                     match _decoder.decode(frames[0]):
-                        case Call() as call:
+                        case MachineCall() as call:
                             pool.submit(self._answer, call)
                         case Leave():
                             return
@@ -277,16 +277,16 @@ class Line:
                     self._tell(ready=True)
         raise MachineLost(f"nothing was heard of the driver for {LEASE:.0f} s")
 
-    def _answer(self, call: Call) -> None:
+    def _answer(self, call: MachineCall) -> None:
         reply = self._command.serve(call.method, *call.arguments)
-        self._replies.append(Reply(call.number, reply))
+        self._replies.append(MachineReply(call.number, reply))
         self._sockets.wake()
 
     def _tell(self, *, ready: bool) -> None:
         self._told = time.monotonic()
         if not ready:
             self._command.stay()
-        self._send(Hello(self._rank, self._sockets.endpoint, self.host, self._rows, ready))
+        self._send(MachineHello(self._rank, self._sockets.endpoint, self.host, self._rows, ready))
 
     def _send(self, what: Said) -> None:
         self._sockets.dealers.send(DRIVER, [msgspec.msgpack.encode(what)])

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from tux.base.errors import PeerLost, Refused, TuxError
-from tux.cluster.control import Failed, as_error, failed
+from tux.cluster.control import Failure, as_error, as_failure
 
 SILENCE = 20.0
 """Seconds after which a machine that does not answer is lost."""
@@ -35,17 +35,17 @@ class MachineLost(PeerLost):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MachineNeeds:
     """The needs of a run: so many `machines`, each with so many processor `cores`, within
-    `deadline` seconds. `say` takes a line for the user about the wait. `rows`: what `Backend.taken`
-    has given for this run, by the names of the files that they become.
+    `deadline` seconds. `say` takes a line for the user about the wait. `rows`: what
+    `Backend.rows_of` has given for this run, by the names of the files that they become.
     """
 
     machines: int
     cores: int
     deadline: float
     say: Callable[[str], None] = lambda text: None
-    rows: Mapping[str, Rows] = field(default_factory=dict)
+    rows: Mapping[str, EngineRows] = field(default_factory=dict)
 
 
 class Machine(ABC):
@@ -58,14 +58,14 @@ class Machine(ABC):
     def ask(self, method: str, *arguments: Any) -> Any:
         """Return the answer of `MachineCommand.method(*arguments)` on that machine: the back-end
         calls `MachineCommand.serve(method, *arguments)` there, and gives what comes back to
-        `answered`. So an error of the method is raised here. MachineLost where the machine is gone,
-        or has not answered within SILENCE seconds.
+        `answer_of`. So an error of the method is raised here. MachineLost where the machine is
+        gone, or has not answered within SILENCE seconds.
         """
 
     def take(self, data: Any, name: str, notes: Mapping[str, str]) -> None:
-        """Have the machine write data of the engine's own (of `Rows`) to a Parquet file of this
-        name in its folder, whose schema says `notes` beside the columns. Raises MachineLost. Only a
-        back-end whose `taken` takes data is asked.
+        """Have the machine write data of the engine's own (of `EngineRows`) to a Parquet file of
+        this name in its folder, whose schema says `notes` beside the columns. Raises MachineLost.
+        Only a back-end whose `rows_of` takes data is asked.
         """
         raise NotImplementedError
 
@@ -76,26 +76,26 @@ class Machine(ABC):
         """
 
 
-def served(method: Callable[..., Any], *arguments: Any) -> list[Any]:
+def serve_call(method: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Call a method, and return its answer, or its error, as a list of plain values."""
     try:
         return [method(*arguments)]
     except TuxError as error:
-        told = failed(error)
+        told = as_failure(error)
     except Exception as error:  # who has asked would wait for an answer in vain
-        told = failed(TuxError(f"{type(error).__name__}: {error}", where="a call to a machine"))
+        told = as_failure(TuxError(f"{type(error).__name__}: {error}", where="a call to a machine"))
     return [None, told.code, told.what, told.where, told.do]
 
 
-def answered(reply: Sequence[Any]) -> Any:
-    """Return the answer in a list that `served` has returned. Raises the error in it."""
+def answer_of(reply: Sequence[Any]) -> Any:
+    """Return the answer in a list that `serve_call` has returned. Raises the error in it."""
     value, *told = reply
     if told:
-        raise as_error(Failed(*told))
+        raise as_error(Failure(*told))
     return value
 
 
-class Rows(ABC):
+class EngineRows(ABC):
     """Rows that an engine holds, such as a data frame, in their order."""
 
     @property
@@ -118,14 +118,14 @@ class Rows(ABC):
 class Backend(ABC):
     """Places machines. Nothing of it is left after `close`."""
 
-    def taken(self, data: Any) -> Rows | None:
+    def rows_of(self, data: Any) -> EngineRows | None:
         """Return the rows of data that this engine holds, such as a data frame; None for other
         data. The back-end keeps nothing of it: `start` is given the rows of its run.
         """
         return None
 
     @abstractmethod
-    def start(self, wanted: Wanted) -> Sequence[Machine]:
+    def start(self, wanted: MachineNeeds) -> Sequence[Machine]:
         """Start all machines, and return them by rank. DeadlinePassed where they are not there in
         time: it names what there is and what is needed.
         """
@@ -145,7 +145,7 @@ class Backend(ABC):
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
-    """A command that a machine is to run. It travels as bytes (`packed`); FOLDER stands for the
+    """A command that a machine is to run. It travels as bytes (`to_bytes`); FOLDER stands for the
     machine's folder.
     """
 
@@ -160,7 +160,7 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
     def __repr__(self) -> str:
         return f"Order({' '.join(self.words)})"  # never the key
 
-    def packed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the order as bytes."""
         return msgspec.msgpack.encode(self)
 

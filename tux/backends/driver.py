@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tux.backends.bring_back import bring_back
-from tux.backends.contract import LEASE, Backend, Machine, MachineLost, Wanted
-from tux.backends.remote_run import RemoteRun, has_ended, rename_in, renamed
+from tux.backends.contract import LEASE, Backend, Machine, MachineLost, MachineNeeds
+from tux.backends.remote_run import RemoteRun, has_ended, rename_folders, rename_in
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
-from tux.base.signals import ending_deferred, ending_ignored
+from tux.base.signals import defer_ending, ignore_ending
 from tux.cluster.restarts import Restarts
-from tux.runs.checkpoints import are_in, latest
+from tux.runs.checkpoints import has_checkpoint, newest_number
 from tux.runs.claim import LOCK
 
 NEWS = 0.5
@@ -85,16 +85,16 @@ class Driver:
         try:
             self._place()
             self._start()
-            with ending_deferred() as wish:
+            with defer_ending() as wish:
                 code = self._follow(lambda: wish.moment is not None)
-                with self._named(0):
+                with self._name_machine(0):
                     folder = self._folders[0]
                     bring_back(self._run, self._machines[0], folder, ended_well=code == 0)
             return code
         finally:
             self._over.set()
             self._placings = [-1] * self._run.machines  # whoever still asks for news ends
-            with ending_ignored():
+            with ignore_ending():
                 self._backend.close()
 
     # ---- start
@@ -102,7 +102,7 @@ class Driver:
     def _place(self) -> None:
         """Place all machines."""
         run = self._run
-        wanted = Wanted(run.machines, run.cores, run.deadline, self._say, run.rows)
+        wanted = MachineNeeds(run.machines, run.cores, run.deadline, self._say, run.rows)
         self._machines = [*self._backend.start(wanted)]
         self._hosts = [machine.address for machine in self._machines]
         self._codes = [None] * run.machines
@@ -126,7 +126,7 @@ class Driver:
         abouts: list[list[Any]] = []
         resumes = self._has_begun and run.is_shared
         for rank, machine in enumerate(self._machines):
-            with self._named(rank):
+            with self._name_machine(rank):
                 abouts.append(machine.ask("about"))
                 self._hosts[rank] = abouts[rank][0]
         folders = [about[2] for about in abouts]
@@ -137,11 +137,11 @@ class Driver:
         self._check_shared(range(run.machines))
         self._give(range(run.machines))
         for rank in range(run.machines):
-            with self._named(rank):
+            with self._name_machine(rank):
                 self._begin(rank, resumes=resumes)
 
     @contextmanager
-    def _named(self, rank: int) -> Iterator[None]:
+    def _name_machine(self, rank: int) -> Iterator[None]:
         """Name the machine in the error if it is lost in the body. A context."""
         try:
             yield
@@ -163,8 +163,8 @@ class Driver:
 
         def give(rank: int, machine: Machine) -> None:
             try:
-                with self._named(rank):
-                    for name, data, notes in self._run.given(rank):
+                with self._name_machine(rank):
+                    for name, data, notes in self._run.data_for(rank):
                         machine.take(data, name, notes)
                 given.put(None)
             except Exception as error:
@@ -181,7 +181,7 @@ class Driver:
         """Start the command of a machine that has its rows, and follow it."""
         order = self._run.order(rank, self._meeting, self._key, resumes=resumes)
         self._has_begun = self._has_begun or rank == 0
-        self._machines[rank].ask("begin", order.packed())
+        self._machines[rank].ask("begin", order.to_bytes())
         self._last[rank].clear()
         self._codes[rank] = None
         self._placings[rank] += 1
@@ -219,7 +219,7 @@ class Driver:
             mark.touch()
         try:
             for rank in ranks:
-                with self._named(rank):
+                with self._name_machine(rank):
                     sees = self._machines[rank].ask("sees", str(mark))
                 if not sees:
                     raise UsageError(
@@ -261,21 +261,21 @@ class Driver:
         if event.placing != self._placings[rank]:
             return
         for stream, text in event.lines:
-            told = renamed(text, self._run.here(self._folders[rank]))
+            told = rename_folders(text, self._run.driver_paths(self._folders[rank]))
             if rank == 0:
                 (self._say if stream == "out" else self._warn)(told)
             elif stream == "err":
                 self._last[rank].append(told)
         if event.error is not None:
-            self._lost(rank, event.error)
+            self._replace_lost(rank, event.error)
         elif event.code is not None and event.code < 0:
             signal = -event.code
             error = MachineLost(f"machine {rank}'s command was killed by signal {signal}")
-            self._lost(rank, error, is_over=True)
+            self._replace_lost(rank, error, is_over=True)
         elif event.code is not None:
-            self._ended(rank, event.code)
+            self._handle_exit(rank, event.code)
 
-    def _ended(self, rank: int, code: int) -> None:
+    def _handle_exit(self, rank: int, code: int) -> None:
         """Start a command again that has ended by itself, if its exit code asks for that and the
         budget allows it; else note the code.
         """
@@ -290,13 +290,13 @@ class Driver:
             try:
                 return self._begin(rank)
             except MachineLost as lost:
-                return self._lost(rank, lost)
+                return self._replace_lost(rank, lost)
         self._codes[rank] = code
         if rank and code and not self._failing:
             self._failing = time.monotonic() + GRACE, error
         return None
 
-    def _lost(self, rank: int, error: TuxError, *, is_over: bool = False) -> None:
+    def _replace_lost(self, rank: int, error: TuxError, *, is_over: bool = False) -> None:
         """Replace a machine that is lost, if there are restarts left. `is_over`: its command is
         known to have ended.
         """
@@ -326,14 +326,14 @@ class Driver:
             self._give([rank])
             self._begin(rank)
         except MachineLost as again:
-            self._lost(rank, again)
+            self._replace_lost(rank, again)
 
     def _may_restart(self, error: TuxError) -> bool:
         """Return whether the budget of --restarts allows another start."""
         if self._interrupted or self._codes[0] is not None:
             return False
-        kept = latest(self._run.out) if self._run.is_shared and self._run.out else 0
-        return self._restarts.lost(MachineLost(error.what), kept)
+        kept = newest_number(self._run.out) if self._run.is_shared and self._run.out else 0
+        return self._restarts.allow_restart(MachineLost(error.what), kept)
 
     def _start_all_again(self, error: TuxError, *, is_over: bool) -> None:
         """Start all machines again, from the newest checkpoint or from the beginning; at once if
@@ -341,7 +341,7 @@ class Driver:
         """
         run = self._run
         is_kept = run.is_shared and self._has_begun
-        if is_kept and run.out is not None and not are_in(run.out):
+        if is_kept and run.out is not None and not has_checkpoint(run.out):
             error.do = "there is no checkpoint yet; start the run again, with another --out"
             raise error
         self._warn(f"warning: {error.what}; all machines are started again")

@@ -48,7 +48,7 @@ def main(folder: str, seconds: float, mark: str) -> None:
         if isinstance(wish, dict):
             lease[:] = [seconds]
             try:
-                process = _started(**wish)
+                process = _start_command(**wish)
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 _tell(f"error: the command cannot be started: {error}\n".encode(), 2)
                 _tell(f"\n{mark} {FAILED}\n".encode(), 1, 2)
@@ -74,7 +74,7 @@ def _lines(lease: list[float]) -> Iterator[bytes]:
         yield from lines
 
 
-def _started(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start_command(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start a command, and return its process."""
     return subprocess.Popen(
         command,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tux.backends.contract import Backend, Machine, MachineLost, Wanted, answered
+from tux.backends.contract import Backend, Machine, MachineLost, MachineNeeds, answer_of
 from tux.backends.machine_command import MachineCommand
 
 
-class Local(Backend):
+class LocalBackend(Backend):
     """Each machine is a MachineCommand in this process. Cores are not counted."""
 
     def __init__(self) -> None:
         self._machines: list[LocalMachine] = []
 
-    def start(self, wanted: Wanted) -> Sequence[Machine]:
+    def start(self, wanted: MachineNeeds) -> Sequence[Machine]:
         """See `Backend`."""
         for _ in range(wanted.machines):
             self._machines.append(LocalMachine())
@@ -44,7 +44,7 @@ class LocalMachine(Machine):
         """See `Machine`."""
         if (command := self._command) is None:
             raise MachineLost("a local machine was ended")
-        return answered(command.serve(method, *arguments))
+        return answer_of(command.serve(method, *arguments))
 
     def kill(self) -> None:
         """See `Machine`."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import tux
-from tux.backends.contract import FOLDER, LEASE, Order, order_of, served
+from tux.backends.contract import FOLDER, LEASE, Order, order_of, serve_call
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError
 from tux.program.source_files import digest_of
@@ -88,13 +88,13 @@ class MachineCommand:
 
     def serve(self, method: str, *arguments: Any) -> list[Any]:
         """Call a method, and return its answer, or its error, as plain values: see
-        `tux.backends.contract.answered`.
+        `tux.backends.contract.answer_of`.
         """
         self.stay()
         allowed: list[Callable[..., Any]] = [self.about, self.sees, self.begin]
         allowed += [self.news, self.interrupt, self.end, self.files, self.read]
         methods = {each.__name__: each for each in allowed}
-        return served(lambda: methods[method](*arguments))
+        return serve_call(lambda: methods[method](*arguments))
 
     def stay(self) -> None:
         """Give a sign of life to the guard, for a back-end that is busy here by itself."""

@@ -12,14 +12,14 @@ from typing import Any
 from tux.backends.contract import (
     SILENCE,
     Backend,
+    EngineRows,
     Machine,
     MachineLost,
-    Rows,
-    Wanted,
-    answered,
-    served,
+    MachineNeeds,
+    answer_of,
+    serve_call,
 )
-from tux.backends.ray_rows import DataSet, alike, cause
+from tux.backends.ray_rows import DataSet, cause_in_report, matching_tables
 from tux.base.errors import DeadlinePassed, UsageError
 from tux.base.text import plural
 
@@ -74,14 +74,14 @@ def _connect(ray: Any, address: str) -> None:
         ray.init(log_to_driver=False, logging_level="error", configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise UsageError(
-            f"Ray does not connect: {cause(error)}",
+            f"Ray does not connect: {cause_in_report(error)}",
             where=f"RAY_ADDRESS={address}" if address else "the cluster that Ray found here",
             do="see that it runs (ray status), with the same versions of Ray and Python; if it "
             "asks for a token, set RAY_AUTH_MODE=token",
         ) from None
 
 
-class Place:
+class RayPlace:
     """The actor on each machine: it holds a MachineCommand, and knows the address of its node."""
 
     def __init__(self) -> None:
@@ -99,19 +99,19 @@ class Place:
 
     def take(self, name: str, tables: list[Any], notes: dict[str, str]) -> list[Any]:
         """Write the rows of tables, which Ray holds, to a Parquet file in the machine's folder."""
-        return served(self._take, name, tables, notes)
+        return serve_call(self._take, name, tables, notes)
 
     def _take(self, name: str, tables: list[Any], notes: dict[str, str]) -> None:
         from tux.arrays.arrow import write_tables
 
-        def fetched() -> Iterator[Any]:
+        def fetch_tables() -> Iterator[Any]:
             for reference in tables:
                 self._command.stay()
                 yield library().get(reference)
 
         path = self._command.folder / name
         path.unlink(missing_ok=True)
-        write_tables(path, alike(fetched()), notes)
+        write_tables(path, matching_tables(fetch_tables()), notes)
 
     def close(self) -> None:
         """See `MachineCommand.close`."""
@@ -131,13 +131,13 @@ class Ray(Backend):
         self._connected = False  # by this back-end
         self._group: Any = None
         self._machines: list[RayMachine] = []
-        self._wanted = Wanted(0, 0, 0.0)
+        self._wanted = MachineNeeds(0, 0, 0.0)
 
-    def taken(self, data: Any) -> Rows | None:
+    def rows_of(self, data: Any) -> EngineRows | None:
         """Return the rows of a `ray.data.Dataset`, computed before the machines take the cores."""
         return DataSet(data) if type(data).__module__.startswith("ray.data") else None
 
-    def start(self, wanted: Wanted) -> Sequence[Machine]:
+    def start(self, wanted: MachineNeeds) -> Sequence[Machine]:
         """See `Backend`."""
         ray, self._wanted = self._ray, wanted
         if not ray.is_initialized():
@@ -195,7 +195,7 @@ class Ray(Backend):
             self._group, placement_group_bundle_index=rank
         )
         return (
-            self._ray.remote(Place)
+            self._ray.remote(RayPlace)
             .options(
                 num_cpus=self._wanted.cores,
                 max_concurrency=CALLS,
@@ -217,7 +217,7 @@ class Ray(Backend):
             raise self._too_late() from None
         except ray.exceptions.RayError as error:
             raise MachineLost(
-                f"its actor did not start: {cause(error)}",
+                f"its actor did not start: {cause_in_report(error)}",
                 do="see that tux is installed in the Python of each node",
             ) from None
 
@@ -267,11 +267,11 @@ class RayMachine(Machine):
     def _answer(self, reply: Any, seconds: float) -> Any:
         ray = self._ray
         try:
-            return answered(ray.get(reply, timeout=seconds))
+            return answer_of(ray.get(reply, timeout=seconds))
         except ray.exceptions.GetTimeoutError:
             raise MachineLost(f"its actor has not answered for {seconds:.0f} s") from None
         except ray.exceptions.RayError as error:
-            raise MachineLost(f"its actor is gone: {cause(error)}") from None
+            raise MachineLost(f"its actor is gone: {cause_in_report(error)}") from None
 
     def kill(self) -> None:
         """See `Machine`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tux.backends.contract import Rows
+from tux.backends.contract import EngineRows
 from tux.base.errors import DataError
 
 
-class DataSet(Rows):
+class DataSet(EngineRows):
     """The rows of a `ray.data.Dataset`: tables of Arrow, which Ray holds. DataError if there are
     none, or they cannot be computed.
     """
@@ -19,7 +19,7 @@ class DataSet(Rows):
             self._data = data.materialize()
         except Exception as error:  # of Ray, of the user's functions, of files
             raise DataError(
-                f"the data set cannot be computed: {cause(error)}",
+                f"the data set cannot be computed: {cause_in_report(error)}",
                 do="see that its own materialize() works",
             ) from None
         if not self._data.count():
@@ -27,22 +27,22 @@ class DataSet(Rows):
 
     @property
     def whole(self) -> Any:
-        """See `Rows`."""
+        """See `EngineRows`."""
         return self._data.to_arrow_refs()
 
     def size(self) -> int:
-        """See `Rows`: the bytes of the tables."""
+        """See `EngineRows`: the bytes of the tables."""
         return int(self._data.size_bytes() or 0)
 
     def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
+        """See `EngineRows`."""
         if (rows := self._data.count()) < machines:
             return ()
         cuts = [rows * rank // machines for rank in range(1, machines)]
         return [share.to_arrow_refs() for share in self._data.split_at_indices(cuts)]
 
 
-def alike(tables: Iterable[Any]) -> Iterator[Any]:
+def matching_tables(tables: Iterable[Any]) -> Iterator[Any]:
     """Yield the tables that have rows; one whose rows were filtered out may have no columns.
     DataError where a table has other columns than the first, whose columns they would become.
     """
@@ -52,7 +52,7 @@ def alike(tables: Iterable[Any]) -> Iterator[Any]:
             continue
         columns = [(field.name, str(field.type)) for field in table.schema]
         first = first or columns
-        known = [*map(_known, columns, first)] if len(columns) == len(first) else columns
+        known = [*map(_fill_type, columns, first)] if len(columns) == len(first) else columns
         if known != first:
             one, other = (", ".join(map(" ".join, each)) for each in (first, columns))
             raise DataError(
@@ -62,12 +62,12 @@ def alike(tables: Iterable[Any]) -> Iterator[Any]:
         yield table
 
 
-def _known(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
+def _fill_type(column: tuple[str, str], first: tuple[str, str]) -> tuple[str, str]:
     """Return the column; with the type of the first one if all its values are missing."""
     return first if column == (first[0], "null") else column
 
 
-def cause(error: Exception) -> str:
+def cause_in_report(error: Exception) -> str:
     """Return the last line of a report of Ray that says something."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 import tux
-from tux.backends.contract import FOLDER, Backend, Order, Rows
+from tux.backends.contract import FOLDER, Backend, EngineRows, Order
 from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
 from tux.base.disk import check_new, check_writable
@@ -22,10 +22,10 @@ from tux.io.detect import Format
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
-from tux.runs.folder import Run, read_run, write_run
+from tux.runs.folder import RunRecord, read_run, write_run
 from tux.runs.machine_share import MachineShare
 from tux.runs.options import MEMORY, RESTARTS, RunOptions
-from tux.runs.why_whole import Asked, Found, why_whole
+from tux.runs.why_whole import FileFacts, LoadRequest, why_whole
 
 COLUMNS = 120
 TRAIN, TEST = "data.parquet", "test.parquet"
@@ -53,7 +53,7 @@ class RemoteRun:
     is_shared: bool
     command: list[str] = field(default_factory=list)  # of the user, for run.json
     # of the engine: by the name of a file in a machine's folder, the rows that are written there
-    rows: Mapping[str, Rows] = field(default_factory=dict)
+    rows: Mapping[str, EngineRows] = field(default_factory=dict)
     # what `Machine.take` needs for them
     held: Mapping[str, Any] = field(default_factory=dict)
     # the same of TRAIN for each machine, by rank, where each gets a share of the rows
@@ -76,7 +76,7 @@ class RemoteRun:
         files = dict(self.files)
         return Order(tux.__version__, words, key, os.getcwd(), columns, files, digest_of(files))
 
-    def given(self, rank: int) -> Iterator[tuple[str, Any, Mapping[str, str]]]:
+    def data_for(self, rank: int) -> Iterator[tuple[str, Any, Mapping[str, str]]]:
         """Yield what machine `rank` is to write: for each file its name, and the two arguments of
         `Machine.take`.
         """
@@ -86,7 +86,7 @@ class RemoteRun:
             else:
                 yield name, data, {}
 
-    def here(self, folder: str) -> dict[str, str]:
+    def driver_paths(self, folder: str) -> dict[str, str]:
         """Return the driver's names for the folders and files below a machine's folder."""
         files = {f"{folder}/{name}": MEMORY for name in self.held}
         return {f"{folder}/{PROGRAM}": self.source, f"{folder}/{OUT}": str(self.out)} | files
@@ -106,14 +106,14 @@ def remote_run(
     nothing else is said, as the machines' cores are not known. Raises UsageError if it cannot run
     elsewhere, DiskError without a folder, and DataError for rows that cannot be computed.
     """
-    options.of(program)
+    options.plan_for(program)
     if options.place is not None:
         raise UsageError("a back-end gives each machine its place", do="leave place out")
     out = Path(options.out).absolute() if options.out is not None else None
     if out is not None:
         check_new(out)
         check_writable(out)  # it is brought back at the end, when it is too late to say so
-    threads, source = options.threads or 1, sources.of(program)
+    threads, source = options.threads or 1, sources.source_of(program)
     files: dict[str, bytes] = {}
     app, folder = source.name, ""
     if os.sep in source.name:
@@ -127,9 +127,9 @@ def remote_run(
         files = {path.name: contents.pop("")} | contents
         folder, app = str(path.parent), f"{FOLDER}/{PROGRAM}/{path.name}:{type(program).__name__}"
     given = {TRAIN: data, TEST: test}
-    taken = {name: _taken(backend, name, each) for name, each in given.items()}
+    taken = {name: _rows_of(backend, name, each) for name, each in given.items()}
     rows = {name: own for name, own in taken.items() if own is not None}
-    dealt = _dealt(program, options, machines, rows.get(TRAIN), has_test=test is not None)
+    dealt = _deal_rows(program, options, machines, rows.get(TRAIN), has_test=test is not None)
     held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
     restarts = options.restarts
@@ -154,18 +154,18 @@ def remote_run(
     )
 
 
-def _taken(backend: Backend, name: str, data: Any) -> Rows | None:
+def _rows_of(backend: Backend, name: str, data: Any) -> EngineRows | None:
     """Return the rows of data that the engine holds. An error says which data they are."""
     try:
-        return backend.taken(data)
+        return backend.rows_of(data)
     except DataError as error:
         which = {TRAIN: "the rows to train on", TEST: "the held-out rows"}[name]
         error.where = error.where or which
         raise
 
 
-def _dealt(
-    program: Program, options: RunOptions, machines: int, rows: Rows | None, *, has_test: bool
+def _deal_rows(
+    program: Program, options: RunOptions, machines: int, rows: EngineRows | None, *, has_test: bool
 ) -> Sequence[Any]:
     """Return each machine's share of the training rows; empty if all machines get all rows.
 
@@ -173,14 +173,14 @@ def _dealt(
     """
     if rows is None or machines < 2:
         return ()
-    plan = options.of(program)
-    asked = Asked(program, options, plan.workers * machines, plan.partitioner, has_test)
-    if why_whole(asked) or why_whole(asked, Found(Format.PARQUET, rows.size())):
+    plan = options.plan_for(program)
+    asked = LoadRequest(program, options, plan.workers * machines, plan.partitioner, has_test)
+    if why_whole(asked) or why_whole(asked, FileFacts(Format.PARQUET, rows.size())):
         return ()
     return rows.shares(machines)
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
+def rename_folders(text: str, names: Mapping[str, str]) -> str:
     """Return a text in which folders have other names."""
     for before, after in names.items():
         text = text.replace(before, after)
@@ -200,18 +200,20 @@ def rename_in(folder: Path, names: Mapping[str, str], command: Sequence[str] = (
     another command.
     """
     if (folder / "run.json").exists():
-        run = msgspec.convert(_renamed(msgspec.to_builtins(read_run(folder)), names), Run)
+        run = msgspec.convert(
+            _rename_in_value(msgspec.to_builtins(read_run(folder)), names), RunRecord
+        )
         if command:
             run.command = [*command]
         write_run(folder, run)
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_in_value(value: Any, names: Mapping[str, str]) -> Any:
     match value:
         case str():
-            return renamed(value, names)
+            return rename_folders(value, names)
         case dict():
-            return {name: _renamed(each, names) for name, each in value.items()}
+            return {name: _rename_in_value(each, names) for name, each in value.items()}
         case list():
-            return [_renamed(each, names) for each in value]
+            return [_rename_in_value(each, names) for each in value]
     return value

@@ -54,20 +54,20 @@ def run(
     Raises the errors of `tux.backends.driver.Driver.run`, and DataError for rows that cannot be
     computed.
     """
-    backend = named(on) if isinstance(on, str) else on
+    backend = find_backend(on) if isinstance(on, str) else on
     what = remote_run(program, data, test, options or RunOptions(), machines, backend, json=json)
     return Driver(backend, what, say, warn).run()
 
 
-def named(name: str) -> Backend:
+def find_backend(name: str) -> Backend:
     """Return the back-end of that name. UsageError if there is none, or its library is not
     installed.
     """
     match name:
         case "local":
-            from tux.backends.local import Local
+            from tux.backends.local import LocalBackend
 
-            return Local()
+            return LocalBackend()
         case "ray":
             from tux.backends.ray import Ray
 
@@ -91,7 +91,7 @@ KINDS: tuple[type[TuxError], ...] = (
 )
 
 
-def error_told(lines: Sequence[str], code: int) -> TuxError:
+def error_from_output(lines: Sequence[str], code: int) -> TuxError:
     """Return the error with which the command of machine 0 has ended, by its exit code and the
     lines of its standard error.
     """

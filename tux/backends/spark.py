@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tux.backends.calls import Calls, Line
-from tux.backends.contract import Backend, Machine, MachineLost, Rows, Wanted
+from tux.backends.calls import Calls, DriverLine
+from tux.backends.contract import Backend, EngineRows, Machine, MachineLost, MachineNeeds
 from tux.backends.machine_command import MachineCommand
 from tux.backends.remote_run import TEST, TRAIN
-from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, reason
-from tux.backends.spark_rows import DataFrame, check_alike, placed, spool
+from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, cause_of_failure
+from tux.backends.spark_rows import DataFrame, check_alike, place_rows, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.base.text import plural
 from tux.runs.machine_share import MachineShare
@@ -49,14 +49,14 @@ class Spark(Backend):
         self._stage: threading.Thread | None = None
         self._group = ""
 
-    def taken(self, data: Any) -> Rows | None:
+    def rows_of(self, data: Any) -> EngineRows | None:
         """Return the rows of a DataFrame. They come with the stage."""
         if not type(data).__module__.startswith("pyspark.sql"):
             return None
         _refuse_connect(data)
         return DataFrame(data)
 
-    def start(self, wanted: Wanted) -> Sequence[Machine]:
+    def start(self, wanted: MachineNeeds) -> Sequence[Machine]:
         """See `Backend`."""
         limit = time.monotonic() + wanted.deadline
         check_alike([each.whole for each in _frames(wanted)])
@@ -101,7 +101,7 @@ class Spark(Backend):
             finally:
                 calls.close()
 
-    def _await_slots(self, wanted: Wanted, limit: float) -> None:
+    def _await_slots(self, wanted: MachineNeeds, limit: float) -> None:
         """Wait until Spark has as many slots as there are machines, be they free or not. Spark
         itself would look every 15 s, for ten minutes.
         """
@@ -122,7 +122,7 @@ class Spark(Backend):
                 told = True
             time.sleep(PAUSE)
 
-    def _slots(self, wanted: Wanted) -> int:
+    def _slots(self, wanted: MachineNeeds) -> int:
         """Return how many tasks of so many cores can run at a time."""
         context = self._session.sparkContext._jsc.sc()
         profile = context.resourceProfileManager().defaultResourceProfile()
@@ -130,7 +130,7 @@ class Spark(Backend):
         slots = int(context.maxNumConcurrentTasks(profile))
         return slots if wanted.cores <= each else slots * each // wanted.cores
 
-    def _submit(self, wanted: Wanted) -> None:
+    def _submit(self, wanted: MachineNeeds) -> None:
         """Have the stage run, by a thread."""
         from pyspark.errors import AnalysisException
 
@@ -140,10 +140,10 @@ class Spark(Backend):
         first = rows[0].first if rows else []
         frames = [each.whole for each in rows]
         try:
-            frame = placed(self._session, wanted.machines, frames, first)
+            frame = place_rows(self._session, wanted.machines, frames, first)
         except AnalysisException as error:
             raise DataError(
-                f"the DataFrame cannot be dealt out: {reason(str(error))}",
+                f"the DataFrame cannot be dealt out: {cause_of_failure(str(error))}",
                 do="see that no two of its columns have the same name",
             ) from None
         self._calls, self._group = Calls(host, own), f"tux-{uuid4().hex}"
@@ -153,7 +153,7 @@ class Spark(Backend):
         self._stage = threading.Thread(target=_run, args=arguments, daemon=True)
         self._stage.start()
 
-    def _profile(self, wanted: Wanted) -> Any:
+    def _profile(self, wanted: MachineNeeds) -> Any:
         """Return the needs of a task, if they are more than Spark gives to any task; else None."""
         from pyspark.resource import ResourceProfileBuilder, TaskResourceRequests
 
@@ -162,7 +162,7 @@ class Spark(Backend):
         needs = TaskResourceRequests().cpus(wanted.cores)
         return ResourceProfileBuilder().require(needs).build
 
-    def _await_machines(self, wanted: Wanted) -> Sequence[Machine]:
+    def _await_machines(self, wanted: MachineNeeds) -> Sequence[Machine]:
         """Wait until all machines have their rows, and return them. DeadlinePassed if none gets any
         further.
         """
@@ -189,7 +189,7 @@ class Spark(Backend):
         return [SparkMachine(calls, rank, each.host) for rank, each in enumerate(there)]
 
 
-def _frames(wanted: Wanted) -> list[DataFrame]:
+def _frames(wanted: MachineNeeds) -> list[DataFrame]:
     """Return the DataFrames of a run: that to train on, then the one that is held out. UsageError
     for one without the other.
     """
@@ -225,7 +225,7 @@ def _run(context: Any, group: str, stage: Any, calls: Calls) -> None:
         stage.collect()
         calls.lose(ENDED)
     except Exception as error:
-        calls.lose(f"{ENDED}: {reason(str(error))}")
+        calls.lose(f"{ENDED}: {cause_of_failure(str(error))}")
 
 
 def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -239,8 +239,8 @@ def _task(driver: str, secret: bytes, dealt: int) -> Callable[[Iterator[Any]], I
         rank, command = BarrierTaskContext.get().partitionId(), MachineCommand()
         notes = MachineShare(rank, dealt).notes if dealt else {}
         try:
-            with Line(command, driver, secret, rank) as line:
-                spool(batches, command.folder, line.spooled, notes)
+            with DriverLine(command, driver, secret, rank) as line:
+                spool(batches, command.folder, line.report_rows, notes)
                 line.serve()
         finally:
             command.close()
@@ -266,7 +266,7 @@ def _session(given: Any) -> tuple[Any, bool]:
     except Exception as error:
         told = str(error)
         raise UsageError(
-            f"no Spark session: {reason(told)}",
+            f"no Spark session: {cause_of_failure(told)}",
             do="install Java 17 or newer, and put java on the PATH or its folder into JAVA_HOME"
             if NO_JAVA in told and not _has_java()
             else "start tux with spark-submit, or name spark.master in spark-defaults.conf",

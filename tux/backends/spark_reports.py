@@ -5,7 +5,7 @@ from __future__ import annotations
 ENDED, LOST_EXECUTOR = "Spark has ended the stage", "ExecutorLostFailure"
 
 
-def reason(text: str) -> str:
+def cause_of_failure(text: str) -> str:
     """Return the cause of a failure: the executor that was lost, else what stands last in the
     report.
     """

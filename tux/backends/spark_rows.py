@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tux.arrays.arrow import write_tables
-from tux.backends.contract import Rows
+from tux.backends.contract import EngineRows
 from tux.backends.remote_run import TEST, TRAIN
-from tux.backends.spark_reports import reason
+from tux.backends.spark_reports import cause_of_failure
 from tux.base.errors import DataError
 
 ROW, PLACE, HELD_OUT = "__tux_row", "__tux_place", "__tux_held_out"
@@ -30,7 +30,7 @@ number (`monotonically_increasing_id`).
 """
 
 
-class DataFrame(Rows):
+class DataFrame(EngineRows):
     """The rows of a DataFrame. `first`: of each machine but the first, the number of its first row,
     where each gets a share of them.
     """
@@ -40,23 +40,23 @@ class DataFrame(Rows):
 
     @property
     def whole(self) -> Any:
-        """See `Rows`."""
+        """See `EngineRows`."""
         return self._frame
 
     def size(self) -> int:
-        """See `Rows`: as Spark knows the size of a row by its types."""
+        """See `EngineRows`: as Spark knows the size of a row by its types."""
         try:
-            self._counts = counted(self._frame)
+            self._counts = count_rows(self._frame)
             return sum(self._counts.values()) * int(self._frame._jdf.schema().defaultSize())
         except Exception as error:
             raise DataError(
-                f"the DataFrame cannot be computed: {reason(str(error))}",
+                f"the DataFrame cannot be computed: {cause_of_failure(str(error))}",
                 do="see that its own count() works, and that tux is installed in the Python of "
                 "each node, which PYSPARK_PYTHON names",
             ) from None
 
     def shares(self, machines: int) -> Sequence[Any]:
-        """See `Rows`."""
+        """See `EngineRows`."""
         if sum(self._counts.values()) < machines:
             return ()
         self.first = cuts(self._counts, machines)
@@ -86,10 +86,10 @@ class DataFrame(Rows):
                 )
 
 
-def counted(frame: Any) -> dict[int, int]:
+def count_rows(frame: Any) -> dict[int, int]:
     """Return how many rows each partition of a DataFrame has. It is computed for that.
 
-    All columns are computed, as they are for `placed`: by the bytes of what it shuffles, Spark
+    All columns are computed, as they are for `place_rows`: by the bytes of what it shuffles, Spark
     decides how many partitions there are. It does not know that Python code looks at none of them.
     """
     from pyspark.sql import functions as f
@@ -132,7 +132,9 @@ def check_alike(frames: Sequence[Any]) -> None:
         )
 
 
-def placed(session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()) -> Any:
+def place_rows(
+    session: Any, machines: int, frames: Sequence[Any], first: Sequence[int] = ()
+) -> Any:
     """Return a DataFrame with a partition for each machine: all rows of the DataFrames, in their
     order; or one row of none. With the numbers of the `first` rows of all machines but one, each
     has a share of the first DataFrame.

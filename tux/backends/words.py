@@ -77,7 +77,7 @@ def _path(value: Any) -> str:
             do="write it to a file that each machine can read, and name the file; or give rows "
             "that the engine holds: a ray.data.Dataset, a DataFrame of Spark",
         )
-    text = stores.local(value)
+    text = stores.local_path(value)
     if text == STANDARD:
         raise UsageError(
             "standard input cannot be read on several machines", do="name a file that all can read"

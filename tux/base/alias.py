@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 
-@compiled
+@cached_njit
 def fill_aliases(phi, chance, alias):  # type: ignore[no-untyped-def]
     """Fill tables to draw a column of each row of `phi` (n, m) with one random number: column j
     with `chance` (n, m), else its `alias` (n, m).

@@ -16,7 +16,7 @@ ARENAS = 2
 """Pools of the C library, which else has eight for each processor core."""
 
 
-def give_back_early() -> None:
+def free_memory_early() -> None:
     """Make the memory of each large array go back to the system as soon as the array is freed, from
     now on. It is for processes that hold so many pieces of columns that the memory would lack
     elsewhere.

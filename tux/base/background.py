@@ -49,19 +49,19 @@ class _Work(Generic[Result]):
         self.result: Result | None = None
         self.error: BaseException | None = None
 
-    def is_of(self, who: str) -> bool:
+    def belongs_to(self, who: str) -> bool:
         """Return whether the work belongs to `who`; the first that asks gets it."""
         return self._whose.setdefault("", who) == who
 
-    def under_way(self) -> bool:
+    def is_under_way(self) -> bool:
         """Return whether the work is still to be done, or being done."""
-        return not self.ended and (self.given or not self.is_of(STARTER))
+        return not self.ended and (self.given or not self.belongs_to(STARTER))
 
     def run(self) -> None:
         """Run the work, unless it belongs to the starter, and note its result or error. The thread
         calls this.
         """
-        if self.is_of(THREAD):
+        if self.belongs_to(THREAD):
             try:
                 self.result = self._work()
             except BaseException as error:
@@ -77,7 +77,7 @@ _begun: set[_Work[Any]] = set()  # and not known to have ended
 @atexit.register
 def _wait_for_all() -> None:
     for work in list(_begun):
-        while work.under_way():
+        while work.is_under_way():
             with suppress(Empty):
                 work.changed.get(timeout=HEED)
 
@@ -98,7 +98,7 @@ class Background(Generic[Result]):
 
         Raises TuxError if the system gives no thread.
         """
-        if self.busy():
+        if self.is_busy():
             return False
         self.poll()
         self._last = made = _Work(work)
@@ -114,9 +114,9 @@ class Background(Generic[Result]):
         made.given = True
         return True
 
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Return whether work is under way."""
-        return self._last is not None and self._last.under_way()
+        return self._last is not None and self._last.is_under_way()
 
     def poll(self) -> Outcome[Result] | None:
         """Return the outcome of the last work, once; None as long as it is under way, and after
@@ -124,7 +124,7 @@ class Background(Generic[Result]):
 
         An error of the work other than a DiskError is raised here.
         """
-        if self.busy() or self._last is None:
+        if self.is_busy() or self._last is None:
             return None
         work, self._last = self._last, None
         if not work.ended:  # it never began
@@ -137,7 +137,7 @@ class Background(Generic[Result]):
         """Wait until no work is under way, or the moment `deadline` of `time.monotonic`; returns
         whether none is. Ctrl-C ends the wait, not the work.
         """
-        while (work := self._last) is not None and work.under_way():
+        while (work := self._last) is not None and work.is_under_way():
             left = deadline - time.monotonic()
             if left <= 0:
                 return False

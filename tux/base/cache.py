@@ -22,7 +22,7 @@ from tux.base.disk import disk_error
 
 
 @contextmanager
-def keeping() -> Iterator[None]:
+def cache_errors() -> Iterator[None]:
     """Turn an OSError of the body, which writes compiled kernels, into a DiskError."""
     try:
         yield
@@ -38,7 +38,7 @@ def _candidates() -> Iterator[Path]:
     yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "tux"
 
 
-def _own(folder: Path) -> str:
+def _make_private(folder: Path) -> str:
     """Make `folder` ours and private. Returns the reason why it cannot be, or ""."""
     if folder.parts[:1] == ("~",):  # no HOME, and no entry in passwd
         return "there is no home folder"
@@ -64,23 +64,23 @@ def cache_folder() -> Path:
     It never fails: if no folder can be kept, kernels are compiled anew, in a temporary folder,
     which is removed when this process ends. A warning names each folder that cannot be used.
     """
-    return _chosen(
+    return _choose_folder(
         os.environ.get("TUX_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     )
 
 
 @cache
-def _chosen(*environment: str | None) -> Path:
+def _choose_folder(*environment: str | None) -> Path:
     refused, found = [], None
     for folder in _candidates():
-        reason = _own(folder)
+        reason = _make_private(folder)
         if not reason:
             found = folder
             break
         refused.append(f"{folder}: {reason}")
     if found and not refused:
         return found
-    where = found or _temporary()
+    where = found or _temporary_folder()
     os.environ["TUX_CACHE_DIR"] = str(where)  # for worker processes, which do not warn again
     warnings.warn(
         f"compiled kernels are kept in {where}{'' if found else ', and removed at the end'} "
@@ -90,7 +90,7 @@ def _chosen(*environment: str | None) -> Path:
     return where
 
 
-def _temporary() -> Path:
+def _temporary_folder() -> Path:
     """Make a new temporary folder, which is removed when this process ends."""
     folder, owner = tempfile.mkdtemp(prefix="tux-"), os.getpid()
 

@@ -52,7 +52,7 @@ def sums_of(folder: Path) -> Mapping[str, str]:
     return {name: each for each, _, name in (line.partition("  ") for line in lines)}
 
 
-def check(folder: Path) -> int:
+def check_sums(folder: Path) -> int:
     """Compare all files of a folder with their checksums. Returns their number, 0 if the folder is
     not sealed. Raises DataError, which names the first file that is damaged or missing.
     """
@@ -78,7 +78,7 @@ def read_sealed(folder: Path, name: str) -> bytes:
     from its checksum, and OSError.
     """
     if is_changed(folder, name):
-        raise _damaged(folder / name)
+        raise _damage_error(folder / name)
     return (folder / name).read_bytes()
 
 
@@ -104,12 +104,12 @@ def _fault(folder: Path, name: str, expected: str) -> DataError | None:
     """Return the error about a file that differs from its checksum, None if it does not."""
     path = folder / name
     try:
-        return None if sum_of(path) == expected else _damaged(path)
+        return None if sum_of(path) == expected else _damage_error(path)
     except OSError as error:
         what = f"{path.name} cannot be read: {error.strerror}"
         return DataError(what, where=str(path), do=AGAIN)
 
 
-def _damaged(path: Path) -> DataError:
+def _damage_error(path: Path) -> DataError:
     what = f"{path.name} is damaged or was changed: its checksum is another"
     return DataError(what, where=str(path), do=AGAIN)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import cfunc, types
 from numba.core.ccallback import CFunc
 
-from tux.partition.compiled import kept
+from tux.partition.compiled import add_disk_cache
 
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 """Signals by which compiled code dies that reads or writes where it should not."""
@@ -39,7 +39,7 @@ def _last_words(number):  # type: ignore[no-untyped-def]
 _kept: list[Any] = []  # the handler, which numba would free
 
 
-def advise() -> None:
+def advise_on_crash() -> None:
     """Make a crash of this process end with advice on standard error, from now on, and with its
     signal as before.
 
@@ -48,7 +48,7 @@ def advise() -> None:
     """
     if faulthandler.is_enabled():
         return
-    handler = kept(CFunc(_last_words, ((types.int32,), types.void), {}, {}), _last_words)
+    handler = add_disk_cache(CFunc(_last_words, ((types.int32,), types.void), {}, {}), _last_words)
     try:
         handler.compile()
     except OSError:  # the disk of the cache is full

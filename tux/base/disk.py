@@ -73,7 +73,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     is on the disk before it is renamed. An OSError inside the block becomes a `DiskError`.
     """
     final = Path(path)
-    part = beside(final)
+    part = temporary_path(final)
     try:
         with writing(final):
             yield part
@@ -91,7 +91,7 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     folders above it are made.
     """
     final = Path(path)
-    part = beside(final)
+    part = temporary_path(final)
     try:
         with writing(final):
             make_folder(final.parent)
@@ -123,7 +123,9 @@ def remove_parts(folder: Path) -> None:
     killed. Another process may remove them at the same time. Raises DiskError.
     """
 
-    def failed(function: object, path: object, error: tuple[Any, BaseException, Any]) -> None:
+    def raise_unless_missing(
+        function: object, path: object, error: tuple[Any, BaseException, Any]
+    ) -> None:
         if not isinstance(error[1], FileNotFoundError):
             raise error[1]
 
@@ -132,12 +134,12 @@ def remove_parts(folder: Path) -> None:
             if not PART.fullmatch(path.name):
                 continue
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, onerror=failed)
+                shutil.rmtree(path, onerror=raise_unless_missing)
             else:
                 path.unlink(missing_ok=True)
 
 
-def beside(final: Path) -> Path:
+def temporary_path(final: Path) -> Path:
     """Return a temporary name beside `final`, which `PART` matches."""
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
 
@@ -176,7 +178,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 def check_writable(folder: Path) -> None:
     """Raise DiskError if a new folder cannot be made under that name; those above it are made."""
-    part = beside(folder)
+    part = temporary_path(folder)
     with writing(folder):
         make_folder(folder.parent)
         part.mkdir()

@@ -27,7 +27,7 @@ _TEXT = (
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def end_by_signals() -> Iterator[None]:
     """End the process, during the body, with code 130 and a message if the main thread has not
     handled a signal of ENDING after GRACE seconds.
 

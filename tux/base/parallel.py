@@ -45,11 +45,11 @@ def cores() -> int:
     no more than its control group has time for.
     """
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(here, _granted()))
+    return max(1, min(here, _own_core_limit()))
 
 
 @cache
-def _granted() -> int:
+def _own_core_limit() -> int:
     """Return the number of cores that the control group of this process has time for; `MANY` if it
     has no limit.
     """
@@ -57,10 +57,10 @@ def _granted() -> int:
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8")
     except OSError:
         return MANY
-    return granted(groups, Path("/sys/fs/cgroup"))
+    return core_limit(groups, Path("/sys/fs/cgroup"))
 
 
-def granted(groups: str, root: Path) -> int:
+def core_limit(groups: str, root: Path) -> int:
     """Return the number of cores that control groups have time for, rounded up; `MANY` if there is
     no limit.
 

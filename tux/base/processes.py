@@ -28,14 +28,14 @@ class Process(NamedTuple):
         return self.host == socket.gethostname() and len(known) < 2
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         """True if a process that `is_near` has not ended."""
-        if self.number <= 0 or not lives(self.number):
+        if self.number <= 0 or not is_alive(self.number):
             return False
         return not self.start or _start(self.number) in ("", self.start)
 
 
-def this() -> Process:
+def this_process() -> Process:
     """Return the process that calls this."""
     return Process(os.getpid(), socket.gethostname(), _space(), _start(os.getpid()))
 
@@ -45,7 +45,7 @@ def is_stopped(process: int) -> bool:
     return _state(process) in ("T", "t")
 
 
-def lives(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Return whether there is a process of this number that has not ended. One that has ended keeps
     its number until its parent asks for its exit code, which the first process of some containers
     never does.

@@ -2,7 +2,7 @@
 
 Ctrl-C, SIGTERM (from a scheduler or `kill`) and SIGHUP (the terminal was closed) all end a run in
 the same way: KeyboardInterrupt is raised, and the command ends with exit code 130. Training that
-can keep its results ends by itself at the first one (`ending_deferred`). A signal that was ignored
+can keep its results ends by itself at the first one (`defer_ending`). A signal that was ignored
 when the command started, as SIGHUP is under nohup, stays ignored.
 """
 
@@ -23,16 +23,16 @@ ENDING = [
 IMPATIENT = 0.5
 """Seconds in which a second signal to end is the same wish as the first, which is under way."""
 
-_deferred: list[Deferred] = []  # one entry for each body of `ending_deferred`
+_deferred: list[FirstSignal] = []  # one entry for each body of `defer_ending`
 _received: list[int] = []  # signals of ENDING that have come since `handle_ending` began
 _raised = [float("-inf")]  # time at which one of them last raised KeyboardInterrupt
 _handled = [float("-inf")]  # time at which one of them was last handled
 _terminated: list[int] = []  # signals that have come and ask the whole process to end
-_noting: list[None] = []  # the bodies of `ending_noted` that are under way
+_noting: list[None] = []  # the bodies of `note_ending` that are under way
 
 
-class Deferred:
-    """The time of the first signal to end within the body of `ending_deferred`; None as long as
+class FirstSignal:
+    """The time of the first signal to end within the body of `defer_ending`; None as long as
     none has come.
     """
 
@@ -45,11 +45,11 @@ class Deferred:
 
 
 @contextmanager
-def ending_deferred() -> Iterator[Deferred]:
+def defer_ending() -> Iterator[FirstSignal]:
     """Only note the first signal to end during the body, so that the body can come to an end that
     keeps its results. A second signal raises KeyboardInterrupt.
     """
-    restore, noted = handle_ending(), Deferred()
+    restore, noted = handle_ending(), FirstSignal()
     _deferred.append(noted)
     try:
         yield noted
@@ -59,7 +59,7 @@ def ending_deferred() -> Iterator[Deferred]:
 
 
 @contextmanager
-def termination_passed_on() -> Iterator[None]:
+def pass_on_termination() -> Iterator[None]:
     """End the process after the body if SIGTERM or SIGHUP came during it: by the handler that was
     there before, or, if there was none, by SystemExit with code 143 or 129. Unlike Ctrl-C, these
     signals are not meant for one run alone, after which a script might go on with incomplete
@@ -119,17 +119,17 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def send_again() -> None:
+def resend_signal() -> None:
     """Send the main thread the last signal once more, as the exception that it raised was
     dropped.
     """
     main = threading.main_thread().ident
     assert main is not None
     _raised[0] = float("-inf")
-    signal.pthread_kill(main, received() or signal.SIGINT)
+    signal.pthread_kill(main, last_signal() or signal.SIGINT)
 
 
-def received() -> int | None:
+def last_signal() -> int | None:
     """Return the last signal that asked to end; None if there is none.
 
     Python drops an exception that a handler raises in a destructor or in a callback of the
@@ -152,7 +152,7 @@ def check_ending() -> None:
 
 
 @contextmanager
-def ending_ignored() -> Iterator[None]:
+def ignore_ending() -> Iterator[None]:
     """Ignore the signals of ENDING during the body: a second Ctrl-C must not stop the clean-up
     after the first.
 
@@ -169,9 +169,9 @@ def ending_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def ending_noted() -> Iterator[None]:
+def note_ending() -> Iterator[None]:
     """Keep a signal to end during the body from interrupting it. The signal is not lost:
-    `check_ending` raises it afterwards, or `ending_deferred` notes it.
+    `check_ending` raises it afterwards, or `defer_ending` notes it.
     """
     _noting.append(None)
     try:
@@ -181,7 +181,7 @@ def ending_noted() -> Iterator[None]:
 
 
 @contextmanager
-def ctrl_c_held() -> Iterator[None]:
+def hold_ctrl_c() -> Iterator[None]:
     """Hold the first Ctrl-C during the body, and handle it afterwards. This is for imports, which
     leave large libraries half there when they are interrupted. Another Ctrl-C, after IMPATIENT
     seconds, is handled at once, as an import may hang.
@@ -212,7 +212,7 @@ def ctrl_c_held() -> Iterator[None]:
 
 
 @contextmanager
-def pausing(pause: Callable[[], None], resume: Callable[[], None]) -> Iterator[None]:
+def handle_pause(pause: Callable[[], None], resume: Callable[[], None]) -> Iterator[None]:
     """Handle Ctrl-Z (SIGTSTP) during the body: call `pause`, stop this process, and call `resume`
     when it is continued.
 

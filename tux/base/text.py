@@ -32,7 +32,7 @@ def one_line(text: str) -> str:
     return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
 
 
-def as_arguments(text: str) -> str:
+def flags_to_arguments(text: str) -> str:
     """Replace the flags that a message names by arguments of Python."""
 
     def argument(found: re.Match[str]) -> str:
@@ -42,12 +42,12 @@ def as_arguments(text: str) -> str:
     return _FLAG.sub(argument, text)
 
 
-def closest(word: str, among: Iterable[str], near: float = NEAR) -> str:
+def did_you_mean(word: str, among: Iterable[str], near: float = NEAR) -> str:
     """Return ``did you mean X?`` for the closest of the known words, or ""."""
-    return f"did you mean {found}? " if (found := nearest(word, among, near)) else ""
+    return f"did you mean {found}? " if (found := nearest_word(word, among, near)) else ""
 
 
-def nearest(word: str, among: Iterable[str], near: float = NEAR) -> str:
+def nearest_word(word: str, among: Iterable[str], near: float = NEAR) -> str:
     """Return the closest of the known words; "" if none is close. The dashes of flags do not make
     them alike.
     """
@@ -56,14 +56,14 @@ def nearest(word: str, among: Iterable[str], near: float = NEAR) -> str:
     return known[found[0]] if found else ""
 
 
-def named(data: object) -> str:
+def data_name(data: object) -> str:
     """Return the name of the data in messages: the name of their file, "standard input", or "the
     data" if they come from no file. For several files it is the name of the first and the number of
     others.
     """
     paths = isinstance(data, list | tuple) and all(isinstance(p, str | os.PathLike) for p in data)
     if isinstance(data, list | tuple) and data and paths:
-        first = named(data[0])
+        first = data_name(data[0])
         return first if len(data) == 1 else f"{first} and {plural(len(data) - 1, 'other')}"
     if not isinstance(data, str | os.PathLike):
         return "the data"
@@ -73,10 +73,10 @@ def named(data: object) -> str:
 
 def plural(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 user``, ``2,000 users``, ``3 categories``."""
-    return f"1 {noun}" if count == 1 else f"{count:,} {many(noun)}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural_noun(noun)}"
 
 
-def many(noun: str) -> str:
+def plural_noun(noun: str) -> str:
     """Return the plural of a noun. A noun that ends in s, as types of a program may be called, is a
     plural already if it is not like bus, class or axis: ``likes``, but ``classes``.
     """
@@ -91,6 +91,6 @@ def many(noun: str) -> str:
     return f"{noun}{'es' if noun.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"
 
 
-def numbers(values: Iterable[int]) -> str:
+def list_numbers(values: Iterable[int]) -> str:
     """Return numbers in ascending order as text, as in "0, 2, 5"."""
     return ", ".join(map(str, sorted(values)))

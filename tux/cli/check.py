@@ -31,7 +31,7 @@ def command(argv: list[str]) -> int:
         raise UsageError("tux check: name the file first", do=f"tux check {USAGE}")
     path, rest = input_path(argv[0]), argv[1:]
     named = rest[:1] if rest and not rest[0].startswith("-") else []
-    source = _found(named[0]) if named else None
+    source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])
     from tux.runs.examination import examine
     from tux.runs.options import Reading
@@ -48,7 +48,7 @@ def command(argv: list[str]) -> int:
     return 0
 
 
-def _found(name: str) -> Source:
+def _find_program(name: str) -> Source:
     from tux.program import sources
 
     return sources.find(name)

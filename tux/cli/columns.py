@@ -8,7 +8,7 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from tux.engine.records import metrics, split
+from tux.engine.records import metrics, time_and_traffic
 
 GAP = 2  # blanks between columns
 SPEED = "M edges/s"
@@ -20,14 +20,14 @@ def number(x: float, digits: int = DIGITS) -> str:
     """Write a number in about `digits` significant digits; whole ones in full, with thousands
     separators.
     """
-    return f"{x:,.0f}" if _whole(x) else _rounded(x, digits)
+    return f"{x:,.0f}" if _whole(x) else _round_number(x, digits)
 
 
 def _whole(x: float) -> bool:
     return abs(x) < 1e15 and x == int(x)
 
 
-def _rounded(x: float, digits: int) -> str:
+def _round_number(x: float, digits: int) -> str:
     """Write a number with so many digits. All digits before the point are shown; a number below 1
     has a digit less.
     """
@@ -51,7 +51,9 @@ class Precision:
         last, digits = self._last.get(name, x), self._digits.get(name, DIGITS)
         if x != last and not _whole(x):
             tell = (
-                d for d in range(digits, MOST_DIGITS + 1) if _rounded(x, d) != _rounded(last, d)
+                d
+                for d in range(digits, MOST_DIGITS + 1)
+                if _round_number(x, d) != _round_number(last, d)
             )
             digits = next(tell, digits)
         self._last[name], self._digits[name] = x, digits
@@ -64,7 +66,7 @@ def values(record: Mapping[str, Any], precision: Precision | None = None) -> dic
     """
     text = (precision or Precision()).text
     shown = {name: text(name, value) for name, value in metrics(dict(record)).items()}
-    shown |= {name: f"{value:.1f}" for name, value in split(dict(record)).items()}
+    shown |= {name: f"{value:.1f}" for name, value in time_and_traffic(dict(record)).items()}
     return {
         "seconds": f"{record['seconds']:.2f}",
         **shown,
@@ -72,7 +74,7 @@ def values(record: Mapping[str, Any], precision: Precision | None = None) -> dic
     }
 
 
-def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
+def rank_names(names: Iterable[str], costs: Iterable[str]) -> list[str]:
     """Sort the names, the most important first: epoch, seconds, metrics of held-out data, other
     metrics, speed, costs; else in their order.
     """
@@ -87,13 +89,13 @@ def ranked(names: Iterable[str], costs: Iterable[str]) -> list[str]:
     return sorted(names, key=rank)
 
 
-def fitting(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[str]:
+def columns_that_fit(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[str]:
     """Return the most important columns, as many as fit into `room` characters and at least one, in
     the order of `widths`.
     """
     taken: set[str] = set()
     left = room + GAP
-    for name in ranked(widths, costs):
+    for name in rank_names(widths, costs):
         left -= widths[name] + GAP
         if taken and left < 0:
             break
@@ -101,7 +103,7 @@ def fitting(widths: Mapping[str, int], costs: Iterable[str], room: int) -> list[
     return [name for name in widths if name in taken]
 
 
-class Lines:
+class RecordLines:
     """The lines of a table that grows by one record at a time, on a screen of changing width.
 
     Columns only get wider. The header is repeated when the columns change.
@@ -128,9 +130,9 @@ class Lines:
                 else 0
             )
             self._widths[name] = max(self._widths.get(name, 0), len(name), len(cell), least)
-        costs = [name for name in cells if name in split(dict(record))]
-        self._widths = {name: self._widths[name] for name in _ordered(self._widths, cells)}
-        names = fitting(self._widths, costs, room)
+        costs = [name for name in cells if name in time_and_traffic(dict(record))]
+        self._widths = {name: self._widths[name] for name in _order_names(self._widths, cells)}
+        names = columns_that_fit(self._widths, costs, room)
         header = _line(names, {name: name for name in names}, self._widths)
         first, self._header = header != self._header, header
         missing = [name for name in self._widths if name not in names and name not in self._told]
@@ -157,9 +159,9 @@ def sentence(
         for name, cell in cells.items()
         if name not in without
     }
-    names = fitting(
+    names = columns_that_fit(
         {name: len(text) for name, text in texts.items()},
-        split(dict(record)),
+        time_and_traffic(dict(record)),
         room - len(head) - GAP,
     )
     return "  ".join([head, *(texts[name] for name in names)]), [
@@ -167,7 +169,7 @@ def sentence(
     ]
 
 
-def _ordered(known: Mapping[str, int], cells: Mapping[str, str]) -> list[str]:
+def _order_names(known: Mapping[str, int], cells: Mapping[str, str]) -> list[str]:
     """Return all names so far: those of the record in its order, the others before the speed."""
     others = [name for name in known if name not in cells]
     at = list(cells).index(SPEED)

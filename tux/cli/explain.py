@@ -12,7 +12,7 @@ from tux.program.program import Program
 _TITLES = {"setup": "once", "stages": "each epoch", "evaluate": "after an epoch"}
 
 
-def explained(program: Program, *, racing: bool = False) -> int:
+def print_outline(program: Program, *, racing: bool = False) -> int:
     """Print the outline of a program, with or without --racing; return the exit code."""
     from tux.stages.outline import outline
 

@@ -91,14 +91,14 @@ def _flags() -> Flags:
 def _gantt(args: argparse.Namespace) -> int:
     """Write a Gantt chart of a run, which need not have a model yet."""
     from tux.runs.folder import read_run
-    from tux.runs.gantt import gantt
+    from tux.runs.gantt import read_gantt
     from tux.runs.gantt_files import writer
 
     if args.labels is not None:
         raise UsageError(f"--labels colour a picture, not {GANTT}", do="leave them out")
     run, write = read_run(args.dir), writer(args.out)
     show.phase("read what its workers did")
-    found = gantt(args.dir, args.low, args.high)
+    found = read_gantt(args.dir, args.low, args.high)
     show.phase(f"write {args.out}")
     write(found, run)
     shares = ", ".join(

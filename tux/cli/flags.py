@@ -17,13 +17,13 @@ from typing import Any, NoReturn
 
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.cli.foreign_flags import meant_flag
-from tux.cli.widths import joined, room, wrapped
+from tux.cli.widths import join_paragraphs, room, wrap_text
 from tux.program.naming import place_of_member
 from tux.program.params import Param, formers, renamed
 from tux.program.program import Program
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 
 HELP = 80  # columns of a help text where there is no terminal
 
@@ -69,17 +69,17 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 
 def interval(text: str) -> str:
     """Check a number of epochs or, with s after it, of seconds."""
-    if Every.read(text) is None:
+    if CheckpointInterval.parse(text) is None:
         raise argparse.ArgumentTypeError(
             f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
         )
     return text
 
 
-input_path = stores.local
+input_path = stores.local_path
 """The type of a flag that names a file or folder which is read."""
 
-output_path = stores.output
+output_path = stores.output_path
 """The type of a flag that names a file or folder which is written."""
 
 
@@ -99,7 +99,7 @@ class Flags(argparse.ArgumentParser):
         super().__init__(
             prog,
             f"{prog} {usage}",
-            wrapped(joined(about), room(HELP), hang=0),
+            wrap_text(join_paragraphs(about), room(HELP), hang=0),
             formatter_class=layout,
             allow_abbrev=False,
             add_help=False,
@@ -153,7 +153,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
             )
         if kind in tables:
             raise UsageError(
-                f"--vertices {text}: the {many(kind)} have a table already, {tables[kind]}",
+                f"--vertices {text}: the {plural_noun(kind)} have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
         tables[kind] = input_path(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 
 FLAGS = {
     "--out": "o output output-dir outdir outfile save save-to model model-dir",
@@ -55,4 +55,4 @@ def meant_flag(flag: str, known: Collection[str]) -> str:
     for why, others in NOT_NEEDED.items():
         if READS in known and name in others.split():
             return f"there is none, as {why}; "
-    return closest(flag, known, NEAR)
+    return did_you_mean(flag, known, NEAR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tux.base.errors import UsageError
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.cli import show
 from tux.cli.flags import Flags, at_least, output_path, real, whole
 
@@ -28,7 +28,7 @@ def generate(argv: list[str]) -> int:
             return 0
         raise UsageError(
             "tux generate: what?",
-            do=f"{closest(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}",
+            do=f"{did_you_mean(argv[0], kinds) if argv else ''}name one of: {', '.join(kinds)}",
         )
     return kinds[argv[0]](argv[1:])
 
@@ -36,7 +36,7 @@ def generate(argv: list[str]) -> int:
 TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also packed (.gz, .zst)"
 
 
-def _sized(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Namespace:
+def _parse_sizes(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Namespace:
     """Parse flags of sizes, --seed and --out."""
     for name, default in sizes.items():
         flags.add_argument(
@@ -82,7 +82,7 @@ def _generate_ratings(argv: list[str]) -> int:
         type=real,
         help="share of ratings to hold out [default 0.1 with --test]",
     )
-    args = _sized(flags, argv, users=2_000, items=1_000, ratings=100_000)
+    args = _parse_sizes(flags, argv, users=2_000, items=1_000, ratings=100_000)
     from tux.synthetic.ratings import ratings, write_ratings
 
     share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
@@ -138,10 +138,10 @@ def _generate_corpus(argv: list[str]) -> int:
         type=output_path,
         help="write the words' names to this file, one a line",
     )
-    args = _sized(flags, argv, documents=500, topics=10, tokens=50_000)
-    from tux.synthetic.corpus import corpus, write_corpus, written_as
+    args = _parse_sizes(flags, argv, documents=500, topics=10, tokens=50_000)
+    from tux.synthetic.corpus import corpus, form_ending, write_corpus
 
-    written_as(args.out, args.vocab)
+    form_ending(args.out, args.vocab)
     sizes = (args.documents, args.vocabulary, args.topics, args.tokens)
     show.phase("make a corpus")
     data = corpus(*sizes, alpha=args.alpha, beta=args.beta, seed=args.seed)
@@ -182,7 +182,7 @@ def _generate_clicks(argv: list[str]) -> int:
         type=real,
         help="share of samples to hold out [default 0.1 with --test]",
     )
-    args = _sized(
+    args = _parse_sizes(
         flags,
         argv,
         "file to write: .svm (libsvm's format), or .svm.gz",
@@ -214,7 +214,7 @@ def _generate_graph(argv: list[str]) -> int:
         "A random directed graph with power-law degrees.",
         "[flags] --out FILE",
     )
-    args = _sized(flags, argv, vertices=2_000, edges=20_000)
+    args = _parse_sizes(flags, argv, vertices=2_000, edges=20_000)
     from tux.runs.predict import writer
     from tux.synthetic.graph import graph
 
@@ -241,7 +241,7 @@ def _generate_clusters(argv: list[str]) -> int:
         help="standard deviation of a point around its center, which lies in a cube of side 20 "
         "[default 1]",
     )
-    args = _sized(flags, argv, points=5_000, features=8, clusters=10)
+    args = _parse_sizes(flags, argv, points=5_000, features=8, clusters=10)
     from tux.runs.predict import writer
     from tux.synthetic.clusters import clusters
 

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.base.checksums import SUMS, check
+from tux.base.checksums import SUMS, check_sums
 from tux.base.errors import DataError, UsageError
-from tux.base.text import many, plural
+from tux.base.text import plural, plural_noun
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.input_files import holds_files, input_files
 from tux.io.read import read_edges
 from tux.runs.checkpoints import check_all
-from tux.runs.folder import RESULTS, WHOLE, Run, is_run, read_metrics, read_run
+from tux.runs.folder import RESULTS, WHOLE, RunRecord, is_run, read_metrics, read_run
 from tux.runs.sizes import COUNTED
-from tux.runs.state import state, went_on
-from tux.runs.untyped import NETWORKS, by_format, of_classes
+from tux.runs.state import describe_restart, describe_state
+from tux.runs.untyped import NETWORKS, classes_in_words, types_by_format
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -38,24 +38,24 @@ def info(
     a file of edges, and for a damaged file.
     """
     if is_partitioned(Path(path)):
-        compared = {"checksums": _compared(Path(path))} if verify else {}
-        return of_parts(Path(path)) | compared
+        compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
+        return describe_parts(Path(path)) | compared
     if os.path.isdir(path) and (is_run(path) or not holds_files(path)):
-        compared = {"checksums": _compared(Path(path))} if verify else {}
-        return of_run(path) | compared
+        compared = {"checksums": _compare_checksums(Path(path))} if verify else {}
+        return describe_run(path) | compared
     if verify:
         raise UsageError(
             f"{path} is no folder of a run or of tux partition, so it has no checksums",
             do="leave --verify out",
         )
-    return of_edges(_read(input_files(path), ends, columns))
+    return describe_edges(_read(input_files(path), ends, columns))
 
 
-def _compared(folder: Path) -> str:
+def _compare_checksums(folder: Path) -> str:
     """Compare the files of a folder with their checksums, and say how many there were. DataError
     for a file that is not as it was written.
     """
-    files, checkpoints = check(folder), check_all(folder)
+    files, checkpoints = check_sums(folder), check_all(folder)
     told = f"{plural(files, 'file')} and {plural(checkpoints, 'checkpoint')} are as written"
     none = (
         f"there is no {SUMS}: only a run that has ended with a model, and tux partition, write it"
@@ -63,17 +63,19 @@ def _compared(folder: Path) -> str:
     return told if files else f"{told}; {none}"
 
 
-def of_run(folder: str) -> dict[str, str]:
+def describe_run(folder: str) -> dict[str, str]:
     """Describe a run: its program, its data and its results."""
     try:
-        return _of_run(folder, read_run(folder), len(read_metrics(folder)), _speed(folder))
+        return _describe_fields(
+            folder, read_run(folder), len(read_metrics(folder)), _median_speed(folder)
+        )
     # JSON, but of something else
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"not what a run writes: {type(error).__name__}: {error}"
         raise DataError(what, where=str(Path(folder, "run.json")), do=WHOLE) from None
 
 
-def _speed(folder: str) -> float:
+def _median_speed(folder: str) -> float:
     """Return the median of the edges a second over epochs; 0 of none. DataError for a record
     without them.
     """
@@ -88,8 +90,8 @@ def _speed(folder: str) -> float:
     return float(np.median(speeds)) if speeds else 0.0
 
 
-def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
-    data = {"data": run.data.shown} | ({"test": run.test.shown} if run.test else {})
+def _describe_fields(path: str, run: RunRecord, epochs: int, speed: float) -> dict[str, str]:
+    data = {"data": run.data.path_text} | ({"test": run.test.path_text} if run.test else {})
     sizes = {
         **run.sizes.get("vertices", {}),
         **{
@@ -101,28 +103,28 @@ def _of_run(path: str, run: Run, epochs: int, speed: float) -> dict[str, str]:
     findings = {
         "command": " ".join(run.command) or "from Python",
         "program": run.app.name,
-        "parameters": _listed(run.parameters),
+        "parameters": _join_values(run.parameters),
         "seed": str(run.seed),
         **data,
-        "sizes": _listed({name: f"{size:,}" for name, size in sizes.items()}),
-        "set-up": _listed(
+        "sizes": _join_values({name: f"{size:,}" for name, size in sizes.items()}),
+        "set-up": _join_values(
             {name: f"{seconds:.2f} s" for name, seconds in run.setup_seconds.items()}
         ),
-        "versions": _listed(run.versions),
+        "versions": _join_values(run.versions),
     }
-    findings["state"] = state(Path(path), run, epochs)
+    findings["state"] = describe_state(Path(path), run, epochs)
     for k, each in enumerate(run.incarnations, 1):
-        findings[f"went on, {k}"] = went_on(each)
+        findings[f"went on, {k}"] = describe_restart(each)
     if not run.results:
         return findings
     for name in ("last", "best"):
         if name in run.results:
-            findings[name] = _listed(
+            findings[name] = _join_values(
                 {key: number(value) for key, value in run.results[name].items()}
             )
     findings["model"] = model_epoch(run.results)
     told = scores(run.results)
-    findings |= {"scores": _listed(told)} if told else {}
+    findings |= {"scores": _join_values(told)} if told else {}
     return findings | {
         "training": (
             f"{run.results['epochs']} epochs, {run.results['seconds']:.2f} s, {speed / 1e6:.1f} M "
@@ -163,7 +165,7 @@ def model_epoch(results: dict[str, Any]) -> str:
     )
 
 
-def of_parts(folder: Path) -> dict[str, str]:
+def describe_parts(folder: Path) -> dict[str, str]:
     """Describe a graph in parts: how it was cut, and what each part has."""
     manifest = read_manifest(folder)
     parts = [load(folder, number) for number in range(manifest.parts)]
@@ -187,10 +189,10 @@ def of_parts(folder: Path) -> dict[str, str]:
         findings[entry.name] = (
             f"{entry.vertices:,}, {state}, {replicas:.3f} replicas each; by part {by_part}{given}"
         )
-    return findings | ({"labels": of_classes(manifest.classes)} if manifest.classes else {})
+    return findings | ({"labels": classes_in_words(manifest.classes)} if manifest.classes else {})
 
 
-def of_edges(edges: EdgeData) -> dict[str, str]:
+def describe_edges(edges: EdgeData) -> dict[str, str]:
     """Describe edges: sizes, degrees and values."""
     first, second = edges.ends
     sides = (
@@ -198,7 +200,7 @@ def of_edges(edges: EdgeData) -> dict[str, str]:
         if first != second
         else {"out": edges.src, "in": edges.dst}
     )
-    findings = {many(name): f"{len(ids):,}" for name, ids in edges.ids.items()} | {
+    findings = {plural_noun(name): f"{len(ids):,}" for name, ids in edges.ids.items()} | {
         "edges": f"{len(edges):,}"
     }
     for (name, codes), end in zip(sides.items(), edges.ends, strict=True):
@@ -225,12 +227,12 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
     """Read edges, with a number if there is one, else without; of graphs, between vertices of one
     type.
     """
-    format = detect(path)
+    format = detect_format(path)
     if ends is None:
         graph = (
             format in NETWORKS
             or format is Format.MARKET
-            and by_format(path, format, None)[0] is False
+            and types_by_format(path, format, None)[0] is False
         )
         ends = ("node", "node") if graph else ("source", "target")
     if columns is not None:
@@ -248,5 +250,5 @@ def _read(path: str, ends: tuple[str, str] | None, columns: str | None) -> EdgeD
         return read_edges(path, ends, {}, on_bad_row="skip", format=format)
 
 
-def _listed(values: dict[str, Any]) -> str:
+def _join_values(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items()) or "none"

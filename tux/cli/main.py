@@ -16,12 +16,12 @@ from types import FrameType
 from typing import Any, TextIO
 
 from tux import __version__
-from tux.arrays.piped import forget
+from tux.arrays.piped import remove_copies
 from tux.base.disk import machine_error
-from tux.base.endless import ended_by_signals
+from tux.base.endless import end_by_signals
 from tux.base.errors import TuxError, UsageError
-from tux.base.signals import handle_ending, send_again
-from tux.base.text import closest
+from tux.base.signals import handle_ending, resend_signal
+from tux.base.text import did_you_mean
 from tux.cli import show, streams
 from tux.cli.flags import Flags, input_path
 from tux.cli.generate import generate
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     streams.open_missing()
     streams.escape_unknown()
     with warnings.catch_warnings(), _Interrupts() as interrupts:
-        warnings.showwarning = _warned
+        warnings.showwarning = _show_warning
         try:
             return _command(words)
         except TuxError as error:
@@ -71,16 +71,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             if interrupts.pending():
                 show.fail(TuxError("interrupted"))
                 return 130
-            fault = _unexpected(error)
+            fault = _explain_unexpected(error)
             show.fail(fault)
             if debug:
                 raise
             return fault.exit_code
         finally:
-            forget()
+            remove_copies()
 
 
-def _warned(
+def _show_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -95,17 +95,17 @@ def _warned(
     show.warn(f"{message}, at {filename}:{lineno}" if computed else str(message))
 
 
-def _unexpected(error: Exception) -> TuxError:
+def _explain_unexpected(error: Exception) -> TuxError:
     """Return the error to show for an exception that no command expects: a fault of the machine, of
     a program of the user, or of tux.
     """
-    from tux.program.sources import blamed
+    from tux.program.sources import error_in_loaded_file
 
     fault = TuxError(
         f"{type(error).__name__}: {error}",
         do="this is a fault of tux itself; --debug shows the traceback to report",
     )
-    return machine_error(error) or blamed(error) or fault
+    return machine_error(error) or error_in_loaded_file(error) or fault
 
 
 class _Interrupts:
@@ -118,9 +118,9 @@ class _Interrupts:
     def __enter__(self) -> _Interrupts:
         self._sender: threading.Thread | None = None  # set once an interrupt was dropped
         self._wanted, self._ended = False, threading.Event()
-        self._before, sys.unraisablehook = sys.unraisablehook, self._dropped
+        self._before, sys.unraisablehook = sys.unraisablehook, self._catch_dropped
         self._restore = handle_ending()
-        self._ended_by_signals = ended_by_signals()
+        self._ended_by_signals = end_by_signals()
         self._ended_by_signals.__enter__()
         return self
 
@@ -139,7 +139,7 @@ class _Interrupts:
         self._wanted = False
         self._ended.set()
 
-    def _dropped(self, caught: Any) -> None:
+    def _catch_dropped(self, caught: Any) -> None:
         if caught.exc_type is not KeyboardInterrupt:
             return self._before(caught)
         self._wanted = True
@@ -149,17 +149,17 @@ class _Interrupts:
 
     def _send(self) -> None:
         """Send a dropped interrupt again, as a real signal, which ends a wait of the main thread
-        too; but not while that thread is in `_dropped`, where it would be dropped for good.
+        too; but not while that thread is in `_catch_dropped`, where it would be dropped for good.
         """
         main = threading.main_thread().ident
         while not self._ended.wait(0.05):
             if self._wanted and not self._is_in_hook(sys._current_frames().get(main or 0)):
                 self._wanted = False
-                send_again()
+                resend_signal()
 
     def _is_in_hook(self, frame: FrameType | None) -> bool:
         while frame is not None:
-            if frame.f_code is _Interrupts._dropped.__code__:
+            if frame.f_code is _Interrupts._catch_dropped.__code__:
                 return True
             frame = frame.f_back
         return False
@@ -175,13 +175,13 @@ def _command(argv: list[str]) -> int:
         return 0
     if name not in ABOUT:
         raise UsageError(
-            f"unknown command {name}", do=f"{closest(name, ABOUT)}commands: {', '.join(ABOUT)}"
+            f"unknown command {name}", do=f"{did_you_mean(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
     first = {"run": _run, "check": _check, "partition": _partition, "generate": generate}
     others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
     if name == "watch":
         return _watch(rest)
-    with show.beside(name):
+    with show.show_progress(name):
         return {**first, **others}[name](rest)
 
 

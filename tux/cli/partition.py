@@ -15,21 +15,35 @@ import numpy as np
 
 from tux.base import disk
 from tux.base.errors import DataError, UsageError
-from tux.base.text import many, named, plural
+from tux.base.text import data_name, plural, plural_noun
 from tux.cli import show
 from tux.cli.flags import vertex_tables
 from tux.cli.partition_shares import partition_in_shares
-from tux.io.detect import detect
-from tux.io.input_files import input_files, recorded
-from tux.io.sample_labels import NotTwo
+from tux.io.detect import detect_format
+from tux.io.input_files import absolute_source, input_files
+from tux.io.sample_labels import LabelCountError
 from tux.io.text import without_skipping
 from tux.io.vertex_table import VertexTable
 from tux.partition.capacity import capacity
 from tux.runs import figures, plots
 from tux.runs.assignments import read_assignment, write_assignment, write_folder
-from tux.runs.compare_cuts import Judge, Judged, chosen, legend, refused, report, table
-from tux.runs.untyped import NETWORKS, Graph, read_graph, read_sampled, read_whole
-from tux.runs.vertex_tables import read_tables, with_tables
+from tux.runs.compare_cuts import (
+    CutResult,
+    Judge,
+    comparison_table,
+    legend,
+    parse_methods,
+    refusal_lines,
+    report,
+)
+from tux.runs.untyped import (
+    NETWORKS,
+    UntypedGraph,
+    read_for_program,
+    read_graph,
+    read_samples_graph,
+)
+from tux.runs.vertex_tables import join_given_tables, read_tables
 
 SEE = "see tux partition --help"
 KEPT = "--numeric keeps those that are numbers, --multiclass any number of classes"
@@ -37,29 +51,31 @@ KEPT = "--numeric keeps those that are numbers, --multiclass any number of class
 
 def partition(args: Namespace) -> None:
     """Do what the flags of ``tux partition`` say. Raises UsageError, DataError and DiskError."""
-    _named(args)
+    _unify_names(args)
     if args.workers is not None:
         partition_in_shares(args)
         return
-    methods = chosen(args.method) if args.method else [] if args.imports else chosen("all")
+    methods = (
+        parse_methods(args.method) if args.method else [] if args.imports else parse_methods("all")
+    )
     _check(args)
     with show.watcher() as watch:
         watch.phase(f"reading {args.graph}")
         graph = _read(args)
-        for text in _told(args.graph, graph, args.parts).splitlines():
+        for text in _describe_graph(args.graph, graph, args.parts).splitlines():
             watch.say(text)
         tables = read_tables(vertex_tables(args.vertices, [*graph.edges.ids]), graph.edges.ids)
-        with_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
+        join_given_tables(graph.edges, tables, watch.warn)  # what is wrong with them is told before
         src, dst = graph.edges.src, graph.edges.dst
         sizes = _per_type(args.row_bytes, graph.bipartite, "--row-bytes")
         syncs = [often for often, _ in _per_type(args.syncs, graph.bipartite, "--syncs")]
-        whole = graph.edges.ends[0] if graph.sampled else ""
+        whole = graph.edges.ends[0] if graph.has_samples else ""
         judge = Judge(
             src, dst, args.parts, graph.bipartite, args.seed, args.cap, sizes, syncs, whole
         )
         rows, best = _compete(judge, methods, args.imports or [], watch)
-    show.grid(*table(rows, best, judge))
-    for text in (*judge.barred(rows), *legend(rows), *refused(rows)):
+    show.grid(*comparison_table(rows, best, judge))
+    for text in (*judge.explain_losers(rows), *legend(rows), *refusal_lines(rows)):
         show.say(text)
     if best is None:
         raise UsageError(
@@ -70,7 +86,7 @@ def partition(args: Namespace) -> None:
     _write(args, graph, judge, rows, best, tables)
 
 
-def _read(args: Namespace) -> Graph:
+def _read(args: Namespace) -> UntypedGraph:
     """Read the graph. Every row counts, as an assignment has a line for each."""
     try:
         return _graph(args)
@@ -78,18 +94,20 @@ def _read(args: Namespace) -> Graph:
         raise without_skipping(error) from None
 
 
-def _graph(args: Namespace) -> Graph:
+def _graph(args: Namespace) -> UntypedGraph:
     """Read the graph, as that of labelled samples if it is one and the flags say nothing else."""
     how = {name: getattr(args, name) for name in ("label", "weight", "labels")}
     kinds = {name: bool(getattr(args, name)) for name in ("numeric", "multiclass")}
     asked = any(kinds.values()) or any(value is not None for value in how.values())
     source = input_files(args.graph)
-    why, format = "", detect(source)
+    why, format = "", detect_format(source)
     if asked or not (args.one_type or args.columns):
         try:
-            if (sampled := read_sampled(source, format, asked=asked, **kinds, **how)) is not None:
+            if (
+                sampled := read_samples_graph(source, format, asked=asked, **kinds, **how)
+            ) is not None:
                 return sampled
-        except NotTwo as error:  # a corpus, or numbers to be predicted: good edges
+        except LabelCountError as error:  # a corpus, or numbers to be predicted: good edges
             if asked:
                 error.do = KEPT
                 raise
@@ -100,27 +118,29 @@ def _graph(args: Namespace) -> Graph:
 
 
 def _compete(
-    judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.Plain
-) -> tuple[list[Judged], Judged | None]:
+    judge: Judge, methods: Sequence[str], imports: Sequence[str], watch: show.PlainLines
+) -> tuple[list[CutResult], CutResult | None]:
     """Judge all cuts, and return their rows and the winner; only those that may win keep their
     assignments meanwhile.
     """
-    rows: list[Judged] = []
+    rows: list[CutResult] = []
     for at, name in enumerate([*imports, *methods]):
         if at < len(imports):
             watch.phase(f"reading {name}")
             rows.append(
-                judge.given(os.path.basename(name), read_assignment(name, len(judge.src), judge.k))
+                judge.judge_parts(
+                    os.path.basename(name), read_assignment(name, len(judge.src), judge.k)
+                )
             )
         else:
             watch.phase(f"{name} ({at - len(imports) + 1} of {len(methods)})")
             rows.append(judge.run(name, watch.share))
-        close = judge.close(rows)
+        close = judge.near_best(rows)
         rows = [row if row in close else replace(row, parts=None) for row in rows]
     return rows, judge.best(rows)
 
 
-def _named(args: Namespace) -> None:
+def _unify_names(args: Namespace) -> None:
     """Set `out` and `parts` of the arguments, whichever way the user has given them."""
     if args.folder and args.out:
         raise UsageError(
@@ -190,26 +210,26 @@ def _per_type(text: str, bipartite: bool, flag: str) -> list[tuple[int, int]]:
     return entries * (types // len(entries))
 
 
-def _told(path: str, graph: Graph, k: int) -> str:
+def _describe_graph(path: str, graph: UntypedGraph, k: int) -> str:
     """Return lines about the graph."""
     edges = graph.edges
-    sizes = " and ".join(f"{len(ids):,} {many(name)}" for name, ids in edges.ids.items())
-    text = f"{named(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
+    sizes = " and ".join(f"{len(ids):,} {plural_noun(name)}" for name, ids in edges.ids.items())
+    text = f"{data_name(path)}: {plural(len(edges), 'edge')}, {sizes}, {plural(k, 'part')}"
     if graph.unlabelled:
         text += f"\nlabels are left out: {graph.unlabelled}; {KEPT}"
     if not graph.why:
         return text
     kinds, other = ("two types", "--one-type") if graph.bipartite else ("one type", "--bipartite")
-    doubt = "" if graph.format in NETWORKS or graph.sampled else f"; {other} if that is wrong"
+    doubt = "" if graph.format in NETWORKS or graph.has_samples else f"; {other} if that is wrong"
     return f"{text}\nvertices of {kinds}, as {graph.why}{doubt}"
 
 
 def _write(
     args: Namespace,
-    graph: Graph,
+    graph: UntypedGraph,
     judge: Judge,
-    rows: Sequence[Judged],
-    best: Judged,
+    rows: Sequence[CutResult],
+    best: CutResult,
     tables: Mapping[str, VertexTable],
 ) -> None:
     """Write the files that the user has asked for."""
@@ -219,7 +239,7 @@ def _write(
     )
     if args.json:
         about = {
-            "graph": recorded(args.graph),
+            "graph": absolute_source(args.graph),
             "parts": judge.k,
             "bipartite": judge.bipartite,
             "seed": judge.seed,
@@ -244,13 +264,15 @@ def _write(
         show.phase(f"read {args.graph} whole")
         whole = (
             graph.edges
-            if graph.sampled
-            else read_whole(input_files(args.graph), graph.format, graph.bipartite, args.columns)
+            if graph.has_samples
+            else read_for_program(
+                input_files(args.graph), graph.format, graph.bipartite, args.columns
+            )
         )
         parts, edges = best.parts, graph.edges
         if len(whole) > len(parts):  # undirected edges, in both directions now
             parts = np.concatenate([parts, parts[edges.src != edges.dst]])
-        whole = with_tables(whole, tables, lambda text: None)
+        whole = join_given_tables(whole, tables, lambda text: None)
         show.phase(f"write {args.out}")
         write_folder(args.out, whole, parts, judge.k, partitioner=best.name, seed=judge.seed)
         show.say(f"{args.out}: cut by {best.name}, for tux run APP {args.out}")

@@ -62,7 +62,7 @@ def partition_flags() -> Flags:
     )
     _graph(flags)
     _volume(flags)
-    _written(flags)
+    _output_flags(flags)
     return flags
 
 
@@ -124,7 +124,7 @@ def _volume(flags: Flags) -> None:
     )
 
 
-def _written(flags: Flags) -> None:
+def _output_flags(flags: Flags) -> None:
     """Declare the flags of files to write."""
     flags.add_argument("--json", metavar="FILE", type=output_path, help="write all figures")
     flags.add_argument(

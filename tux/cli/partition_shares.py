@@ -14,15 +14,15 @@ from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import plural
 from tux.cli import show
-from tux.io.detect import Format, detect
-from tux.io.input_files import Files, Piece, input_files, listed, pieces_of
+from tux.io.detect import Format, detect_format
+from tux.io.input_files import FilePiece, Files, input_files, list_files, pieces_of
 from tux.io.input_shares import read_share
 from tux.io.text import without_skipping
-from tux.loading.plan import IN_SHARES, Plan
-from tux.runs.in_shares import shared_out
+from tux.loading.plan import IN_SHARES, LoadingPlan
+from tux.runs.in_shares import loading_job
 from tux.runs.loader_process import LoadingJob
 from tux.runs.loading import LoadedGraph, load_in_shares
-from tux.runs.untyped import ONE, TWO, by_format, numbered
+from tux.runs.untyped import ONE, TWO, has_numbers, types_by_format
 
 NOT_IN_SHARES = {
     "imports": "--import",
@@ -54,7 +54,7 @@ def partition_in_shares(args: Namespace) -> None:
             graph = load_in_shares(args.out, job, watch=watch)
         except DataError as error:
             raise without_skipping(error) from None
-    for text in _told(args, job, why, graph):
+    for text in _describe_cut(args, job, why, graph):
         show.say(text)
     show.say(f"{args.out}: cut by {job.plan.partitioner}, for tux run APP {args.out}")
 
@@ -80,21 +80,21 @@ def _check(args: Namespace) -> None:
     disk.check_new(Path(args.out))
 
 
-def _plan(args: Namespace, *, bipartite: bool, method: str) -> Plan:
+def _plan(args: Namespace, *, bipartite: bool, method: str) -> LoadingPlan:
     ends = TWO if bipartite else ONE
-    return Plan(ends, args.workers, args.parts, method, args.seed, bipartite)
+    return LoadingPlan(ends, args.workers, args.parts, method, args.seed, bipartite)
 
 
 def _job(args: Namespace) -> tuple[LoadingJob, str]:
     """Return the job of the loaders, and why there are one or two types of vertices."""
-    for file in listed(args.graph):
+    for file in list_files(args.graph):
         if not stores.is_uri(file.path) and not _can_be_read_again(file.path):
             raise UsageError(
                 f"{file.path} can be read only once, so not in shares",
                 do="write it to a file first, or leave --workers out",
             )
     source = input_files(args.graph)
-    format = detect(source)
+    format = detect_format(source)
     if format not in (Format.TEXT, Format.PARQUET):
         raise UsageError(
             f"{args.graph} is a {format.value} file, which is read whole",
@@ -102,7 +102,7 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
         )
     bipartite, why = args.bipartite, ""
     if not args.bipartite and not args.one_type:
-        told, why = by_format(source, format, args.columns)
+        told, why = types_by_format(source, format, args.columns)
         if told is None:
             raise UsageError(
                 f"whether the vertices of {args.graph} are of one type or two is not known before "
@@ -112,19 +112,19 @@ def _job(args: Namespace) -> tuple[LoadingJob, str]:
         bipartite = told
     plan = _plan(args, bipartite=bipartite, method=args.method or METHODS[bipartite])
     plan.check()
-    many = args.columns.count(",") > 1 if args.columns else _numbered(source, format)
+    many = args.columns.count(",") > 1 if args.columns else _have_numbers(source, format)
     fields = {"value": "<f4"} if many else {}
     threads = max(1, cores() // args.workers)
-    return shared_out(plan, args.graph, fields, args.columns, threads, format), why
+    return loading_job(plan, args.graph, fields, args.columns, threads, format), why
 
 
-def _numbered(source: str, format: Format) -> bool:
+def _have_numbers(source: str, format: Format) -> bool:
     """Return whether the edges seem to have a number each. Of Parquet, no row is read to know
     that.
     """
     if format is not Format.PARQUET:
-        return numbered(source, format)
-    nothing = Files.of(source, [Piece(pieces_of(source)[0].path, 0, 0)])
+        return has_numbers(source, format)
+    nothing = Files.of(source, [FilePiece(pieces_of(source)[0].path, 0, 0)])
     try:
         read_share(nothing, source, ONE, {"value": "f4"}, format=format)
     except DataError:
@@ -140,7 +140,7 @@ def _can_be_read_again(path: str) -> bool:
         return path != STANDARD
 
 
-def _told(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
+def _describe_cut(args: Namespace, job: LoadingJob, why: str, graph: LoadedGraph) -> list[str]:
     """Return lines about the graph and its cut."""
     edges, k = sum(graph.edges), job.plan.parts
     types = {name: graph.ended[0].loaded.types[name] for name in job.plan.types}

@@ -17,7 +17,7 @@ from tux.runs.nearest import COUNT, nearest_of
 from tux.runs.options import Reading
 from tux.runs.predict import pieces_writer, predict, predict_rows, writer
 from tux.runs.top import top
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 ASKED = {"DATA": "data", "--pairs FILE": "pairs", "--top N": "top", "--nearest ID": "nearest"}
 """What may be asked for, one of them."""
@@ -40,7 +40,7 @@ def command(argv: list[str]) -> int:
     if args.top is not None:
         return _top(args)
     vertices = vertex_tables(args.vertices, ())
-    write = writer(args.out) if args.out else shown
+    write = writer(args.out) if args.out else print_columns
     if args.nearest is not None:
         columns = nearest_of(
             args.dir,
@@ -97,7 +97,7 @@ def _check(args: Namespace) -> None:
 def _top(args: Namespace) -> int:
     """Write or show the best items, piece by piece."""
     write = pieces_writer(args.out) if args.out else None
-    watching = show.watcher() if write else nullcontext(Silent())
+    watching = show.watcher() if write else nullcontext(NullWatcher())
     with watching as watch:
         watch.phase("load")
         pieces = top(
@@ -114,7 +114,7 @@ def _top(args: Namespace) -> int:
             rows = write(pieces)
         else:
             for number, columns in enumerate(pieces):
-                shown(columns, header=not number)
+                print_columns(columns, header=not number)
     if write:
         show.say(f"{args.out}: {plural(rows, 'recommendation')}")
     return 0
@@ -223,7 +223,7 @@ def _reading(flags: Flags) -> None:
     )
 
 
-def shown(columns: dict[str, np.ndarray], *, header: bool = True) -> None:
+def print_columns(columns: dict[str, np.ndarray], *, header: bool = True) -> None:
     """Print columns as lines of text. A column of (n, width) numbers becomes `width` columns."""
     flat: dict[str, np.ndarray] = {}
     for name, array in columns.items():

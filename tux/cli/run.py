@@ -51,12 +51,12 @@ def command(argv: list[str]) -> int:
     except (TuxError, KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:
-        if explained := sources.explained(error, source):
+        if explained := sources.error_in_program(error, source):
             raise explained from error
         raise
 
 
-def _made(kind: type[Program], chosen: dict[str, Any]) -> Program:
+def _make_program(kind: type[Program], chosen: dict[str, Any]) -> Program:
     """Make the program with the parameters that were chosen. ProgramError if its own `__init__`
     does not take them, or does not set them.
     """
@@ -79,25 +79,25 @@ def _train(source: Source, argv: list[str]) -> int:
     from tux.cli.run_flags import run_flags
 
     args = run_flags(source, argv[0]).parse(argv[1:])
-    program = _made(source.program, parameters(args, source.program, show.warn))
+    program = _make_program(source.program, parameters(args, source.program, show.warn))
     if args.explain:
-        from tux.cli.explain import explained
+        from tux.cli.explain import print_outline
         from tux.runs.options import RunOptions
 
-        RunOptions(racing=args.racing).of(program)
-        return explained(program, racing=args.racing)
+        RunOptions(racing=args.racing).plan_for(program)
+        return print_outline(program, racing=args.racing)
     if args.on:
         return _elsewhere(program, args, argv)
-    from tux.base.crash import advise
+    from tux.base.crash import advise_on_crash
     from tux.runs.session import run
 
     if not (args.check or args.no_jit):
-        advise()
+        advise_on_crash()
     options = _options(args, program, _place(args), ["tux", "run", *argv])
     if args.verify:
-        from tux.cli.verify import verified
+        from tux.cli.verify import print_verification
 
-        return verified(program, args.data, args.test, options)
+        return print_verification(program, args.data, args.test, options)
     with _watching(args) as watch:
         chosen = ", ".join(
             f"{name} {value}" for name, value in program.parameters.items() if value != ""
@@ -121,7 +121,7 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         raise UsageError("--verify runs on this machine", do=f"leave out --on {args.on}")
     from tux.backends.run import run
 
-    def warned(line: str) -> None:
+    def warn_line(line: str) -> None:
         show.phase(f"wait for machines of {args.on}")  # perhaps no longer
         streams.tell(f"{line}\n")
 
@@ -136,7 +136,7 @@ def _elsewhere(program: Program, args: Any, argv: list[str]) -> int:
         machines=args.nnodes or 1,
         # machine 0 tells itself what it does
         say=_json_lines().pass_on if args.json else show.say,
-        warn=warned,
+        warn=warn_line,
         json=args.json,
     )
 
@@ -162,7 +162,7 @@ def _json_lines() -> JsonLines:
 def _resume_flags() -> Flags:
     """Return the flags of a run that is resumed."""
     from tux.cli.flags import Flags, at_least, input_path
-    from tux.cli.run_flags import as_json, several_machines
+    from tux.cli.run_flags import json_flags, several_machines
 
     flags = Flags(
         "tux run",
@@ -202,7 +202,7 @@ def _resume_flags() -> Flags:
         type=input_path,
         help="where the program is now, if its file has moved",
     )
-    as_json(flags)
+    json_flags(flags)
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
     )
@@ -248,9 +248,9 @@ def _resume(argv: list[str]) -> int:
 
 def _place(args: Any) -> Place | None:
     """Return this machine's place among several; None if there is only one."""
-    from tux.cluster.place import find
+    from tux.cluster.place import find_place
 
-    place = find(
+    place = find_place(
         args.nnodes,
         args.node_rank,
         args.rdzv,
@@ -314,7 +314,7 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
     if args.json:
         return _json_lines().end(result.results)
     from tux.cli.info import model_epoch, scores
-    from tux.runs.sizes import left_out
+    from tux.runs.sizes import bad_rows_note
 
     for name, columns in result.tables.items():
         rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
@@ -328,7 +328,7 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
     if "best" in result.results:
         show.say(f"the model is that of {model_epoch(result.results)}")
     end = f"written to {out}" if out else "nothing was kept; --out DIR keeps it"
-    return show.say(f"{end}; {missing}" if (missing := left_out(result.sizes)) else end)
+    return show.say(f"{end}; {missing}" if (missing := bad_rows_note(result.sizes)) else end)
 
 
 def _cell(value: Any) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.cli.flags import Flags, add_parameters, at_least, input_path, interval, output_path, whole
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
-from tux.runs.inputs import judges
+from tux.runs.inputs import uses_held_out
 from tux.runs.options import LOGS, MOST_THREADS, RESTARTS
 from tux.runs.samples import FORMS
 
@@ -40,7 +40,7 @@ def run_flags(source: Source, app: str) -> Flags:
     _data(flags, program)
     data_flags(flags, program)
     _ranks(flags, program)
-    _run(flags, program)
+    _length_and_output(flags, program)
     _workers(flags)
     plain = "run vertex functions as plain Python: slow, but a debugger sees them"
     flags.section("other").add_argument("--no-jit", action="store_true", help=plain)
@@ -53,7 +53,7 @@ def run_flags(source: Source, app: str) -> Flags:
     flags.section("other").add_argument("--verify", action="store_true", help=verify)
     explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
     flags.section("other").add_argument("--explain", action="store_true", help=explain)
-    as_json(flags)
+    json_flags(flags)
     add_parameters(flags, program, own)
     return flags
 
@@ -64,7 +64,15 @@ def _data(flags: Flags, program: type[Program]) -> None:
     samples, bags = isinstance(program.input, Samples), isinstance(program.input, Bags)
     columns = ",".join([*edge.roles, *edge.columns])
     points = isinstance(program.input, Points)
-    rows = "samples" if samples else "points" if points else many(edge.ends[0]) if bags else "edges"
+    rows = (
+        "samples"
+        if samples
+        else "points"
+        if points
+        else plural_noun(edge.ends[0])
+        if bags
+        else "edges"
+    )
     what = {
         "samples": (
             "labelled samples: libsvm text, a table, Parquet, or scipy's .npz; packed or not; one "
@@ -90,7 +98,7 @@ def _data(flags: Flags, program: type[Program]) -> None:
         metavar="FILE",
         type=input_path,
         help=f"held-out {rows}, to judge the model by"
-        if judges(program) and not points
+        if uses_held_out(program) and not points
         else SUPPRESS,
     )
 
@@ -175,7 +183,7 @@ def _ranks(flags: Flags, program: type[Program]) -> None:
         "--judge-top",
         metavar="K",
         type=at_least(1),
-        help=f"judge the finished model by the K best {many(second)} for each {first} of "
+        help=f"judge the finished model by the K best {plural_noun(second)} for each {first} of "
         "--test, too: recall@K, ndcg@K, map@K"
         if pairs and program.predict is not Program.predict
         else SUPPRESS,
@@ -189,12 +197,17 @@ def _vocabulary(flags: Flags, column: str) -> None:
         "--vocab",
         metavar="FILE",
         type=input_path,
-        help=f"the {many(column)}, one a line, if DATA has their numbers",
+        help=f"the {plural_noun(column)}, one a line, if DATA has their numbers",
     )
-    add("--stop", metavar="FILE", type=input_path, help=f"{many(column)} to leave out of a text")
+    add(
+        "--stop",
+        metavar="FILE",
+        type=input_path,
+        help=f"{plural_noun(column)} to leave out of a text",
+    )
 
 
-def _run(flags: Flags, program: type[Program]) -> None:
+def _length_and_output(flags: Flags, program: type[Program]) -> None:
     """Declare the flags that say how long the run goes on, and what is kept."""
     add = flags.section("the run").add_argument
     add(
@@ -318,7 +331,7 @@ def _workers(flags: Flags) -> None:
     )
 
 
-def as_json(flags: Flags) -> None:
+def json_flags(flags: Flags) -> None:
     """Declare the flag by which the run writes its progress for another program."""
     text = "tell how the run goes on as lines of JSON, for other programs"
     flags.section("other").add_argument("--json", action="store_true", help=text)

@@ -21,14 +21,14 @@ from typing import Any, TextIO
 
 from tux.base.errors import DiskError, TuxError
 from tux.cli import streams
-from tux.cli.columns import Lines, Precision, number, sentence
-from tux.cli.widths import MAX_COLUMNS, aligned, cut, hanging, room, width, wrapped
+from tux.cli.columns import Precision, RecordLines, number, sentence
+from tux.cli.widths import MAX_COLUMNS, align_rows, cut, hanging, room, width, wrap_text
 
 __all__ = [
     "BEAT",
-    "Live",
-    "Plain",
-    "beside",
+    "LiveTable",
+    "PlainLines",
+    "show_progress",
     "fail",
     "grid",
     "line",
@@ -49,7 +49,7 @@ def say(text: str) -> None:
     """Print one line of results. A command that prints one is no longer silent: see `phase`."""
     phase("")
     with streams.results():
-        sys.stdout.write(f"{_fitted(text, sys.stdout)}\n")
+        sys.stdout.write(f"{_fit_lines(text, sys.stdout)}\n")
         sys.stdout.flush()
 
 
@@ -63,19 +63,19 @@ def line(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print one line about what is odd."""
-    streams.tell(f"{_fitted(f'warning: {text}', sys.stderr)}\n")
+    streams.tell(f"{_fit_lines(f'warning: {text}', sys.stderr)}\n")
 
 
 def fail(error: TuxError, *, debug: bool = False) -> None:
     """Print what happened, where, and what to do; with `debug` the traceback before it."""
     if debug:
         streams.tell("".join(traceback.format_exception(error)))
-    streams.tell(f"{_fitted(f'error: {error}', sys.stderr)}\n")
+    streams.tell(f"{_fit_lines(f'error: {error}', sys.stderr)}\n")
 
 
-def _fitted(text: str, stream: TextIO) -> str:
+def _fit_lines(text: str, stream: TextIO) -> str:
     """Return a text as it is written to a stream: on a terminal, in lines that fit."""
-    return wrapped(text, room()) if stream.isatty() else text
+    return wrap_text(text, room()) if stream.isatty() else text
 
 
 NAMES = 12  # columns of a name, where pairs are shown one after the other
@@ -96,17 +96,17 @@ def table(columns: dict[str, Any], *, header: bool = True) -> None:
     """Print arrays (n,) as lines of text with commas and, unless they follow others, a header; on a
     terminal, as much of each line as fits.
     """
-    file = _Cut() if sys.stdout.isatty() else sys.stdout
+    file = _CutOutput() if sys.stdout.isatty() else sys.stdout
     write = csv.writer(file, lineterminator="\n").writerows
     with streams.results():
         write([list(columns)] * header)
         write(zip(*(column.tolist() for column in columns.values()), strict=True))
         sys.stdout.flush()
-    if isinstance(file, _Cut) and file.has_cut:
+    if isinstance(file, _CutOutput) and file.has_cut:
         warn(f"lines are cut after {room()} columns; a pipe or --out FILE gets them whole")
 
 
-class _Cut:
+class _CutOutput:
     """Standard output that takes as much of each line as fits."""
 
     def __init__(self) -> None:
@@ -132,14 +132,14 @@ def grid(
     most = room() if sys.stdout.isatty() else None
     bare = 2 if most and not any(marks) else 0  # on a terminal, no place is kept for marks
     styles = ["bold", *("bold green" if mark == "*" else "" for mark in marks)]
-    write = _styled() if _rich(sys.stdout) else lambda line, style: say(line)
-    for lines in aligned(marked, most and most + bare):
+    write = _style_writer() if _rich(sys.stdout) else lambda line, style: say(line)
+    for lines in align_rows(marked, most and most + bare):
         for row, style in zip(lines, styles, strict=True):
             for line in row:
                 write(line[bare:], style)
 
 
-def _styled() -> Callable[[str, str], None]:
+def _style_writer() -> Callable[[str, str], None]:
     """Return a function that writes lines with styles on a terminal."""
     from rich.console import Console
 
@@ -147,7 +147,7 @@ def _styled() -> Callable[[str, str], None]:
     return lambda line, style: console.print(line, style=style, markup=False, soft_wrap=True)
 
 
-class Plain:
+class PlainLines:
     """One line an epoch, and one every `beat` seconds in which there is none. A context, as a
     thread keeps the time. Lines go to `tell`; `clock` gives the time in seconds.
     """
@@ -165,7 +165,7 @@ class Plain:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
-    def __enter__(self) -> Plain:
+    def __enter__(self) -> PlainLines:
         phase("")  # what goes on is told here from now on
         self._last = self._clock()
         self._thread.start()
@@ -235,7 +235,7 @@ class Plain:
             self.say(f"(no room for {', '.join(new)}; metrics.jsonl in --out DIR has all)")
 
 
-class Live(Plain):
+class LiveTable(PlainLines):
     """A table that grows by a row an epoch, and below it what goes on now. Rows are printed
     once, so that the terminal keeps them all.
     """
@@ -245,13 +245,13 @@ class Live(Plain):
         from rich.console import Console
         from rich.live import Live as Screen
 
-        self._lines = Lines()
+        self._lines = RecordLines()
         self._console = Console(highlight=False, emoji=False)
         self._screen = Screen(
             get_renderable=self._render, console=self._console, refresh_per_second=4, transient=True
         )
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> LiveTable:
         phase("")
         self._screen.start()
         return self
@@ -272,7 +272,7 @@ class Live(Plain):
 
     def _print(self, text: str, style: str = "") -> None:
         """Print lines above what goes on."""
-        fitting = wrapped(text, self._room)
+        fitting = wrap_text(text, self._room)
         self._console.print(fitting, style=style, markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
@@ -309,21 +309,23 @@ class Live(Plain):
         return Columns([ProgressBar(total=1, completed=min(self._share, 1), width=bar), busy])
 
 
-def watcher() -> Plain:
+def watcher() -> PlainLines:
     """Return the live table on a terminal that can show it, plain lines elsewhere."""
-    return Live() if _rich(sys.stdout) else Plain()
+    return LiveTable() if _rich(sys.stdout) else PlainLines()
 
 
-_beside: Plain | None = None  # what tells on standard error what a command does
+_beside: PlainLines | None = None  # what tells on standard error what a command does
 
 
 @contextmanager
-def beside(name: str) -> Iterator[Plain]:
+def show_progress(name: str) -> Iterator[PlainLines]:
     """Show what a command does, so that it is not silent for long: at first `name`, on standard
     error every `BEAT` seconds, until it has a `watcher`. A context.
     """
     global _beside
-    with Plain(BEAT, lambda line: streams.tell(f"{_fitted(line, sys.stderr)}\n")) as telling:
+    with PlainLines(
+        BEAT, lambda line: streams.tell(f"{_fit_lines(line, sys.stderr)}\n")
+    ) as telling:
         before, _beside = _beside, telling
         telling.phase(name)
         try:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tux.runs.verify import Difference, Verified
 
 
-def verified(program: Program, data: Data | None, test: Data | None, options: RunOptions) -> int:
+def print_verification(
+    program: Program, data: Data | None, test: Data | None, options: RunOptions
+) -> int:
     """Verify `program`, print what was found, and return the exit code. ProgramError if a result
     depends on the number of workers or on the shares of edges though no field is changed in place,
     if plain Python computes something else, or if a run failed.

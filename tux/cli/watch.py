@@ -21,12 +21,12 @@ def command(argv: list[str]) -> int:
     if not (is_run(folder) or (folder / LOCK).exists()):
         read_run(folder)  # tells what is wrong
         raise DataError(f"{folder} is no folder of a run")
-    from tux.watch.server import Server
+    from tux.watch.server import PageServer
 
     opened = (
-        Server.on_usual_port(folder, args.host)
+        PageServer.on_usual_port(folder, args.host)
         if args.port is None
-        else Server(folder, args.host, args.port)
+        else PageServer(folder, args.host, args.port)
     )
     try:
         with opened as server:

@@ -33,14 +33,14 @@ def width(text: str) -> int:
     )
 
 
-def wrapped(text: str, most: int, hang: int = HANG) -> str:
+def wrap_text(text: str, most: int, hang: int = HANG) -> str:
     """Cut each line of the text between words where it takes more than `most` columns. The rest of
     the line is indented by `hang` more. A word that is longer, such as a path, stays whole.
     """
     return "\n".join(each for line in text.split("\n") for each in _lines(line, most, hang))
 
 
-def joined(text: str) -> str:
+def join_paragraphs(text: str) -> str:
     """Put each paragraph of the text in one line, so that it can be cut anew. Lines that are
     indented, such as formulas, and entries of lists stay.
     """
@@ -83,11 +83,11 @@ def hanging(name: str, text: str, indent: int, most: int) -> list[str]:
     `indent`.
     """
     inside = max(most - indent, MIN_TEXT_COLUMNS)
-    first, *others = (each.strip() for each in wrapped(text, inside).split("\n"))
+    first, *others = (each.strip() for each in wrap_text(text, inside).split("\n"))
     return [f"{name:<{indent}}{first}".rstrip(), *(" " * indent + each for each in others)]
 
 
-def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[str]]]:
+def align_rows(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[str]]]:
     """Return rows of cells as tables of lines: by table and row the lines of the row, mostly one.
     The first two columns, a mark and a name or text, are aligned to the left, the others to the
     right.
@@ -108,7 +108,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int | None) -> list[list[list[s
         kept = [widths[0], text, *(widths[at] for at in columns)]
         table = []
         for row in rows:
-            first, *others = wrapped(row[1], text).split("\n")
+            first, *others = wrap_text(row[1], text).split("\n")
             cells = [row[0], first, *(row[at] for at in columns)]
             more = [_row(["", each, *("" for _ in columns)], kept) for each in others]
             table.append([_row(cells, kept), *more])

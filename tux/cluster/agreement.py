@@ -54,7 +54,7 @@ def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:
     return "; ".join(parts)
 
 
-def twice(number: int, role: str) -> Refused:
+def duplicate_error(number: int, role: str) -> Refused:
     """Make the error of two processes that are the same member; `role`: the word for a member."""
     return Refused(
         f"two processes say that they are {role} {number}",

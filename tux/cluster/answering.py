@@ -21,7 +21,7 @@ WORKING_SECONDS = 0.001
 """Processor seconds between two looks from which on this machine is at work, and does not hang."""
 
 
-class Answering:
+class AnswerThread:
     """A thread that answers machines that ask to join at an `address` of this machine, until it is
     closed: there is no launcher yet, but one is being prepared. While this process hangs, as on a
     disk, it does not answer, so that nobody waits for it for ever.
@@ -60,7 +60,7 @@ class Answering:
     def _answer(self) -> None:
         while (frames := self._sockets.receive()) is not None:
             for meeting, control in self._answers.items():
-                if not isinstance(join := joining.heard(frames, meeting), Join):
+                if not isinstance(join := joining.decode_control(frames, meeting), Join):
                     continue
                 if join.leaves and not join.nonce:
                     if len(self.ended) < MOST_ENDED:
@@ -93,14 +93,14 @@ class Answers:
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._address, self._secret, self._warn = address, secret, warn
-        self._answering: Answering | None = None
+        self._answering: AnswerThread | None = None
 
     def begin(self, *, loaded: bool = False) -> None:
-        """Begin to answer, as `Answering` does."""
+        """Begin to answer, as `AnswerThread` does."""
         self.end()
         if self._address.startswith("tcp://"):
             try:
-                self._answering = Answering(self._address, self._secret, loaded=loaded)
+                self._answering = AnswerThread(self._address, self._secret, loaded=loaded)
             except Refused as error:
                 if not loaded:  # at the start: later, loaders of this run may have been there
                     self._warn(f"{error.what}; if this lasts, the run ends when its data are read")

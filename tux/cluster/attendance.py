@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from tux.base.errors import DeadlinePassed, PeerLost, Refused
-from tux.base.text import numbers
+from tux.base.text import list_numbers
 from tux.cluster import agreement
 from tux.cluster.control import Bye, Hello, control_in, pack
 from tux.cluster.job import STARTING
@@ -25,7 +25,7 @@ class NotJoined(DeadlinePassed):
         super().__init__(what, where="the launcher", do=JOIN)
 
 
-class Left(PeerLost):
+class MachineLeft(PeerLost):
     """An error: a machine has left by itself, so the job cannot be started again with it (exit code
     4).
     """
@@ -64,7 +64,7 @@ class Attendance:
         them may be long. NotJoined after the `deadline` of another machine.
         """
         if late := self.missing & self._here:
-            waiting_for = f"{self._role}{_plural(late)} {numbers(late)} to start"
+            waiting_for = f"{self._role}{_plural(late)} {list_numbers(late)} to start"
             phase(f"wait for {waiting_for}")
             return receive(STARTING, waiting_for)
         waiting_for = self._machines()
@@ -78,23 +78,24 @@ class Attendance:
         """Describe the machines of the members that are missing, and these."""
         machines = {number // len(self._here) for number in self.missing}
         return (
-            f"machine{_plural(machines)} {numbers(machines)} ({self._role}{_plural(self.missing)} "
-            f"{numbers(self.missing)}) to join at {self._launcher.removeprefix('tcp://')}"
+            f"machine{_plural(machines)} {list_numbers(machines)} "
+            f"({self._role}{_plural(self.missing)} "
+            f"{list_numbers(self.missing)}) to join at {self._launcher.removeprefix('tcp://')}"
         )
 
-    def came(self, number: int, hello: Hello, addresses: list[str]) -> None:
+    def note_hello(self, number: int, hello: Hello, addresses: list[str]) -> None:
         """Note the hello of a member, and its address. Refused if it does not fit, or if there are
         two of this number.
         """
         if number not in self.missing:
-            raise agreement.twice(number, self._role)
+            raise agreement.duplicate_error(number, self._role)
         addresses[number] = hello.address
         if error := self._difference(number, hello):
             raise error
         if hello.ready:
             self.missing.discard(number)
 
-    def foreign(self, thread: SocketThread, message: Message) -> None:
+    def answer_foreign(self, thread: SocketThread, message: Message) -> None:
         """Answer a message to the launcher's `thread` from a process that is no member: its machine
         has other numbers of machines or workers, or another process has the same number.
 
@@ -104,7 +105,7 @@ class Attendance:
         if not isinstance(hello, Hello):
             return
         number = message.source
-        error = self._difference(number, hello) or agreement.twice(number, self._role)
+        error = self._difference(number, hello) or agreement.duplicate_error(number, self._role)
         thread.reactor.answer(hello.address, pack(Bye(error.what), message.dest, number))
         if not self.is_complete:
             thread.inbox.put(error)

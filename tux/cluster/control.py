@@ -14,7 +14,7 @@ from tux.base import errors
 from tux.base.errors import TuxError
 from tux.engine.records import COSTS
 from tux.engine.shard import Digest
-from tux.engine.state import Head
+from tux.engine.state import StateHead
 from tux.engine.timeline import Sample
 from tux.protocol.message import BadMessage, Kind, Message
 
@@ -88,13 +88,13 @@ class Record(msgspec.Struct, tag="record", frozen=True):
     fields: dict[str, int | float]
 
 
-class Worked(msgspec.Struct, tag="worked", frozen=True):
+class WorkSample(msgspec.Struct, tag="worked", frozen=True):
     """The work that a worker has done since its last sample. Nobody waits for it."""
 
     sample: Sample
 
 
-class Trained(msgspec.Struct, tag="trained", frozen=True):
+class TrainingEnd(msgspec.Struct, tag="trained", frozen=True):
     """A worker to the launcher: it has run its last epoch, which the user may have chosen. Its
     share of the model follows.
     """
@@ -131,13 +131,13 @@ class Until(msgspec.Struct, tag="until", frozen=True):
     epoch: int
 
 
-class Passed(msgspec.Struct, tag="passed", frozen=True):
+class MarkPassed(msgspec.Struct, tag="passed", frozen=True):
     """Worker 0 to the launcher: it has passed half of the marks that it may pass."""
 
     mark: int
 
 
-class Reached(msgspec.Struct, tag="reached", frozen=True):
+class MarkReached(msgspec.Struct, tag="reached", frozen=True):
     """A worker to the launcher: it is at a mark at which its state is kept. `last`: none follows,
     so this one is not left out.
     """
@@ -156,24 +156,24 @@ class Keep(msgspec.Struct, tag="keep", frozen=True):
     sends: bool = False
 
 
-class Kept(msgspec.Struct, tag="kept", frozen=True):
+class StateKept(msgspec.Struct, tag="kept", frozen=True):
     """A worker to the launcher: its state is on the disk; that of a worker which sends it follows
     in pieces. `head`: worker 0's.
     """
 
     mark: int
     digest: Digest
-    head: Head | None
+    head: StateHead | None
 
 
-class NotKept(msgspec.Struct, tag="not_kept", frozen=True):
+class StateNotKept(msgspec.Struct, tag="not_kept", frozen=True):
     """A worker to the launcher: its state could not be written."""
 
     mark: int
     why: str
 
 
-class Failed(msgspec.Struct, tag="failed", frozen=True):
+class Failure(msgspec.Struct, tag="failed", frozen=True):
     """A worker to the launcher, or machine 0 in answer to Join: it ends with an error for the
     user.
     """
@@ -223,15 +223,15 @@ Control = (
     | Until
     | Go
     | Record
-    | Worked
+    | WorkSample
     | Pass
-    | Passed
-    | Reached
+    | MarkPassed
+    | MarkReached
     | Keep
-    | Kept
-    | NotKept
-    | Trained
-    | Failed
+    | StateKept
+    | StateNotKept
+    | TrainingEnd
+    | Failure
     | Bye
     | NotYet
     | HasRead
@@ -244,29 +244,29 @@ _beat = msgspec.msgpack.Decoder(Beat)
 
 def pack(control: Control, source: int, dest: int) -> Message:
     """Make a message of `control`."""
-    return Message(Kind.CONTROL, source, dest, arrays=_packed(control))
+    return Message(Kind.CONTROL, source, dest, arrays=_encode_content(control))
 
 
 def pack_beat(beat: Beat, number: int, source: int, dest: int) -> Message:
     """Make a message of a heartbeat; `number` counts those of the source."""
-    return Message(Kind.BEAT, source, dest, arrays=_packed(beat), sequence=number)
+    return Message(Kind.BEAT, source, dest, arrays=_encode_content(beat), sequence=number)
 
 
 def unpack(message: Message) -> Control:
     """Decode the control that a control message carries; BadMessage if its bytes are none."""
-    return _unpacked(message, _control)
+    return _decode_content(message, _control)
 
 
 def beat_in(message: Message) -> Beat:
     """Decode the heartbeat that a message carries; BadMessage if its bytes are none."""
-    return _unpacked(message, _beat)
+    return _decode_content(message, _beat)
 
 
-def _packed(content: Control | Beat) -> list[np.ndarray]:
+def _encode_content(content: Control | Beat) -> list[np.ndarray]:
     return [np.frombuffer(msgspec.msgpack.encode(content), np.uint8)]
 
 
-def _unpacked(message: Message, decoder: msgspec.msgpack.Decoder[T]) -> T:
+def _decode_content(message: Message, decoder: msgspec.msgpack.Decoder[T]) -> T:
     if len(message.arrays) != 1 or message.arrays[0].nbytes > MOST_BYTES:
         raise BadMessage(message, "it is not one small array")
     try:
@@ -294,10 +294,10 @@ def epoch_of(message: Message, record: Record, last: int) -> int:
     return last + 1
 
 
-def failed(error: TuxError) -> Failed:
+def as_failure(error: TuxError) -> Failure:
     """Make a message to the launcher of an error, with its traceback. Very long texts are cut."""
     trace = "".join(traceback.format_exception(error))
-    return Failed(
+    return Failure(
         error.exit_code,
         error.what[:LONGEST],
         error.where[:LONGEST],
@@ -306,7 +306,7 @@ def failed(error: TuxError) -> Failed:
     )
 
 
-def as_error(failure: Failed) -> TuxError:
+def as_error(failure: Failure) -> TuxError:
     """Make the error that a Failed describes. Its class is the one with the same exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind

@@ -13,11 +13,11 @@ from socket import gethostname
 from typing import Self
 
 from tux.base.errors import DeadlinePassed, PeerLost, StartsAgain, TuxError
-from tux.base.signals import check_ending, ending_ignored
+from tux.base.signals import check_ending, ignore_ending
 from tux.cluster import job_folder
 from tux.cluster.control import Welcome
 from tux.cluster.job import Job
-from tux.cluster.joining import ask, ask_again, joined, leave
+from tux.cluster.joining import ask, ask_again, join_job, leave
 from tux.cluster.local_workers import LocalWorkers, crash_advice, how_ended
 
 
@@ -49,7 +49,7 @@ class FollowerLauncher(LocalWorkers):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        with ending_ignored():
+        with ignore_ending():
             if isinstance(error, KeyboardInterrupt) and self.processes:
                 machine = self.ranks[0] // len(self.ranks)
                 leave(self.job, f"machine {machine} ({gethostname()}) was ended there by the user")
@@ -58,7 +58,7 @@ class FollowerLauncher(LocalWorkers):
 
     def _join(self, welcome: Welcome) -> None:
         """Start the workers of an incarnation."""
-        self.job = joined(self.job, welcome)
+        self.job = join_job(self.job, welcome)
         self.job.write(self.folder)
         self.start()
 

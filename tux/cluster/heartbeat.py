@@ -20,7 +20,7 @@ class Heartbeat:
         self._beats: dict[int, int] = {}  # by member, the number of its last heartbeat
         self._last_beat = self._last_round = now - HEARTBEAT
 
-    def due(self, now: float) -> bool:
+    def is_due(self, now: float) -> bool:
         """Return whether a probe is due; the thread asks in every round.
 
         Between rounds that are far apart, this process was stopped or a handler was busy. The
@@ -85,7 +85,7 @@ class Deadline:
         self.seconds = self.left = seconds
         self._heartbeat, self._work = heartbeat, heartbeat.work
 
-    def waited(self, seconds: float) -> None:
+    def count_wait(self, seconds: float) -> None:
         """Count so many seconds of waiting. The caller counts them, and not a clock, which also
         runs while this process is stopped.
         """

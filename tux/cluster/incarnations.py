@@ -16,7 +16,7 @@ import msgspec
 
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, Interrupted, PeerLost, TuxError
-from tux.base.signals import check_ending, ending_ignored
+from tux.base.signals import check_ending, ignore_ending
 from tux.base.text import plural
 from tux.cluster import job_folder
 from tux.cluster.answering import Answers
@@ -143,7 +143,7 @@ class Incarnations:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         why = error.what if isinstance(error, TuxError) else "it was interrupted" if error else ""
-        with ending_ignored():
+        with ignore_ending():
             self._launcher.close(
                 why, interrupted=isinstance(error, KeyboardInterrupt | Interrupted)
             )
@@ -167,7 +167,7 @@ class Incarnations:
             raise error
         self._launcher.close(error.what, again=True, patience=0.0)
         check_ending()
-        if not self._launcher.socket_thread.closed(CLOSING):
+        if not self._launcher.socket_thread.wait_until_closed(CLOSING):
             raise error
         answers = Answers(self._job.launcher, self._job.secret)
         answers.begin(loaded=True)
@@ -185,7 +185,7 @@ class Incarnations:
         """Choose the checkpoint from which the next incarnation goes on, and write its job. Raises
         the `error` where it cannot, or that of a checkpoint that cannot be read, which tells both.
         """
-        if not self._launcher.settled():
+        if not self._launcher.wait_for_disk():
             raise error  # the disk hangs: a checkpoint that it may still write is no start
         try:
             start = recovery.newest()
@@ -199,11 +199,11 @@ class Incarnations:
         check_ending()
         if self._is_ending:  # a run with a folder only notes it
             raise KeyboardInterrupt
-        self._restarts.goes_on(start.checkpoint)
+        self._restarts.note_start(start.checkpoint)
         recovery.go_on(start, error.what, str(self._restarts))
         self._from, self._number = start, self._number + 1
         forget_lists(self._job)
-        self._job = renewed(self._job, self._folder, self._number, start)
+        self._job = renew_job(self._job, self._folder, self._number, start)
         self._job.write(self._folder)
 
     @property
@@ -215,14 +215,14 @@ class Incarnations:
         """Return whether the workers are started again; an error after the last restart says so."""
         if not self._job.restarts or self._is_ending:
             return False
-        if self._restarts.lost(error, recovery.latest()):
+        if self._restarts.allow_restart(error, recovery.latest()):
             return True
         if is_loss(error):
             error.what += self._restarts.none_left
         return False
 
 
-def renewed(job: Job, folder: Path, number: int, start: Start) -> Job:
+def renew_job(job: Job, folder: Path, number: int, start: Start) -> Job:
     """Make the job of another incarnation: a new nonce, and new names of sockets on this machine,
     since the closing of an old one removes its file.
     """

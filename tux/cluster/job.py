@@ -12,14 +12,14 @@ import msgspec
 from tux.arrays.edges import EdgeData
 from tux.cluster import joining
 from tux.cluster.place import REJOIN
-from tux.engine.saved import Saved
-from tux.engine.segments import Segment, name_of
+from tux.engine.saved import SavedState
+from tux.engine.segments import ListSegment, list_file_name
 from tux.engine.spool import Scratch, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program import sources
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 
 STARTING = 120.0
 """Seconds that workers of this machine may take to start in which none of them works."""
@@ -55,12 +55,12 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     lists: str = ""
     lists_folder: str = ""  # on machine 0, where lists are a part of the states that are kept
     workers_here: int = 1  # of this machine
-    checkpoint_every: Every | None = None
+    checkpoint_every: CheckpointInterval | None = None
     restarts: int = 0  # how often all workers are started again when one is lost
     rejoin: float = REJOIN  # seconds in which another machine must have joined again
     # the workers' files, by rank, of the checkpoint that it goes on from; without a path: it is the
     # launcher's, which sends it
-    resume: list[Saved] = []
+    resume: list[SavedState] = []
 
     @staticmethod
     def read(folder: Path) -> Job:
@@ -74,17 +74,17 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     @cached_property
     def number(self) -> int:
         """The 64 bits that every frame carries."""
-        return joining.number(self._shared, self.nonce)
+        return joining.number(self._common_bytes, self.nonce)
 
     @property
     def meeting(self) -> int:
         """The number under which other machines ask for the nonce."""
-        return joining.number(self._shared, b"")
+        return joining.number(self._common_bytes, b"")
 
     @property
     def loading(self) -> int:
         """The number under which other machines ask to load their shares of the data."""
-        return joining.number(self._shared, b"", loading=True)
+        return joining.number(self._common_bytes, b"", loading=True)
 
     @property
     def again(self) -> str:
@@ -92,7 +92,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         return "started the workers again"
 
     @property
-    def _shared(self) -> bytes:
+    def _common_bytes(self) -> bytes:
         """The bytes that all machines of the job know."""
         return self.secret or self.launcher.encode()
 
@@ -108,7 +108,7 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         program = self.source.program(**self.parameters)
         part = store.load(Path(self.graph), rank)
         own = part if most is None or program.edge.repeats else part.beginning(most)
-        graph = Graph.of(program, own)
+        graph = LocalGraph.of(program, own)
         graph.edges.left_out = len(part.src) - len(own.src)
         options: dict[str, Any] = {
             "seed": self.seed,
@@ -125,15 +125,15 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
     def _scratch(self, rank: int) -> Scratch:
         """Make the scratch to which a worker writes its lists."""
         if self.lists_folder:
-            return Scratch.kept(Path(self.lists_folder), rank, self.nonce)
-        path, name = self.list_file(rank), name_of(rank, self.nonce)
+            return Scratch.in_folder(Path(self.lists_folder), rank, self.nonce)
+        path, name = self.list_file(rank), list_file_name(rank, self.nonce)
         return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
 
-    def holder(self, bare: EdgeData) -> Worker:
+    def model_holder(self, bare: EdgeData) -> Worker:
         """Make a worker without edges that holds every vertex, to receive the model."""
         program = self.source.program(**self.parameters)
         return Worker(
-            program, Graph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
+            program, LocalGraph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
         )
 
     def state_file(self, rank: int) -> Path:
@@ -147,10 +147,12 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         lists.
         """
         if self.lists_folder:
-            return Path(self.lists_folder, name_of(rank, self.nonce))
+            return Path(self.lists_folder, list_file_name(rank, self.nonce))
         return Path(self.graph, f"lists-{rank}")
 
-    def all_lists(self, earlier: Mapping[int, Sequence[Segment]], here: int) -> SpooledLists | None:
+    def all_lists(
+        self, earlier: Mapping[int, Sequence[ListSegment]], here: int
+    ) -> SpooledLists | None:
         """Open the lists of all workers at the end, if there are any and they are wanted; `earlier`
         as for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
         """
@@ -159,9 +161,9 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
             return None
         types = store.load(Path(self.graph), here).types
         orders = {name: each.order[: each.vertices] for name, each in types.items()}
-        return SpooledLists.of(parts, orders)
+        return SpooledLists.from_files(parts, orders)
 
-    def lists_of(self, rank: int, earlier: Sequence[Segment]) -> list[tuple[Path, int]]:
+    def lists_of(self, rank: int, earlier: Sequence[ListSegment]) -> list[tuple[Path, int]]:
         """List the files of a worker's lists at the end, and the number of bytes of each;
         `earlier`: the segments of the state from which it went on.
         """

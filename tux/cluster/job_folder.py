@@ -16,7 +16,7 @@ from pathlib import Path
 from tux.base.disk import writing
 from tux.base.errors import DiskError, TuxError, UsageError
 from tux.base.signals import handle_ending
-from tux.cluster.left_folders import remove_left, sign
+from tux.cluster.left_folders import remove_left, sign_folder
 
 REMOVE_FOLDERS = (
     "import shutil, sys; sys.stdin.read(); [shutil.rmtree(folder, ignore_errors=True) for folder "
@@ -50,7 +50,7 @@ def make(room: Path | None) -> tuple[Path, Path]:
             do='put run(...) under if __name__ == "__main__"',
         )
     usual = tempfile.gettempdir()
-    base = _for_sockets(usual)
+    base = _socket_folder(usual)
     remove_left(base)
     restore = handle_ending()
     # The process that removes them starts first: this one may be killed at any moment.
@@ -81,7 +81,7 @@ def _make_both(folder: Path, graph: Path) -> None:
         folder.mkdir(mode=0o700)
     try:
         with writing(folder):
-            sign(folder, graph)
+            sign_folder(folder, graph)
         with writing(graph):
             graph.mkdir(mode=0o700)
     except BaseException:
@@ -89,7 +89,7 @@ def _make_both(folder: Path, graph: Path) -> None:
         raise
 
 
-def _for_sockets(usual: str) -> str:
+def _socket_folder(usual: str) -> str:
     """Return the `usual` temporary folder, or one with a shorter name if sockets need that."""
     rest = len("/tux-job-xxxxxxxx/launcher")
     for base in (usual, *SHORT_FOLDERS):

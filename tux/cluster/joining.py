@@ -26,13 +26,13 @@ from tux.base.errors import (
     Refused,
     UsageError,
 )
-from tux.base.signals import check_ending, ending_ignored
+from tux.base.signals import check_ending, ignore_ending
 from tux.cluster import heartbeat
 from tux.cluster.control import (
     LONGEST,
     Bye,
     Control,
-    Failed,
+    Failure,
     Join,
     NotYet,
     ReadWhole,
@@ -42,7 +42,7 @@ from tux.cluster.control import (
     unpack,
 )
 from tux.cluster.wire import Sockets
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.protocol.frames import MAX_FRAME_BYTES, decode, encode
 from tux.protocol.message import Kind
 
@@ -79,7 +79,7 @@ def number(shared: bytes, nonce: bytes, *, loading: bool = False) -> int:
     return int.from_bytes(digest, "little") >> 1
 
 
-def heard(frames: list[object], meeting: int) -> Control | None:
+def decode_control(frames: list[object], meeting: int) -> Control | None:
     """Decode the control message that frames carry under the number without a nonce; None if they
     carry none.
     """
@@ -90,7 +90,7 @@ def heard(frames: list[object], meeting: int) -> Control | None:
     return None
 
 
-def told(control: Control, meeting: int) -> list[object]:
+def encode_control(control: Control, meeting: int) -> list[object]:
     """Encode `control` as frames under the number without a nonce."""
     return encode(pack(control, NOWHERE, NOWHERE), meeting)
 
@@ -98,14 +98,14 @@ def told(control: Control, meeting: int) -> list[object]:
 def answer(sockets: Sockets, join: Join, control: Control, meeting: int) -> None:
     """Answer a machine that asks, if its message has a valid address."""
     with suppress(Refused):
-        sockets.send_once(join.address, told(control, meeting))
+        sockets.send_once(join.address, encode_control(control, meeting))
 
 
 def turn_away(sockets: Sockets, frames: list[object], job: Job) -> bool:
     """Return whether frames are the question of a machine that wants to load its share of the data,
     when there are workers already; it is told to read all of it.
     """
-    if not isinstance(join := heard(frames, job.loading), Join):
+    if not isinstance(join := decode_control(frames, job.loading), Join):
         return False
     answer(sockets, join, ReadWhole(), job.loading)
     return True
@@ -118,7 +118,7 @@ def leave(job: Job | Meeting, why: str) -> None:
     with suppress(Refused):
         sockets = Sockets(job.listen, MAX_FRAME_BYTES, job.secret, lambda what: None)
         join = Join(sockets.endpoint, job.nonce, why[:LONGEST], leaves=True)
-        sockets.send_once(job.launcher, told(join, job.meeting))
+        sockets.send_once(job.launcher, encode_control(join, job.meeting))
         sockets.close(0)
 
 
@@ -133,7 +133,7 @@ def telling_machine_0(place: Place | None) -> Iterator[None]:
         if place and place.rank:
             why = getattr(error, "what", "the user has ended it there")
             told_as = f"machine {place.rank} ({gethostname()}) has ended: {why}"
-            with ending_ignored(), suppress(Refused, UsageError):
+            with ignore_ending(), suppress(Refused, UsageError):
                 _tell(place, told_as)
         raise
 
@@ -147,12 +147,12 @@ def _tell(place: Place, why: str) -> None:
     join = Join(sockets.endpoint, lost=why[:LONGEST], leaves=True)
     try:
         for _ in range(TELLS):
-            sockets.send_once(place.launcher, told(join, meeting))
+            sockets.send_once(place.launcher, encode_control(join, meeting))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 sockets.poll(max(int(1000 * min(rest, LOOK)), 1))
                 while (frames := sockets.receive()) is not None:
-                    if isinstance(heard(frames, meeting), Bye):
+                    if isinstance(decode_control(frames, meeting), Bye):
                         return
     finally:
         sockets.close(0)
@@ -163,11 +163,11 @@ def welcome(job: Job) -> Welcome:
     return Welcome(job.nonce, [each.digest for each in job.resume])
 
 
-def joined(job: Job, answer: Welcome) -> Job:
+def join_job(job: Job, answer: Welcome) -> Job:
     """Make the job of a machine that machine 0 has welcomed. The launcher has the files of the
     states from which it goes on.
     """
-    resume = [Saved("", digest) for digest in answer.resume]
+    resume = [SavedState("", digest) for digest in answer.resume]
     if len(resume) != job.workers:  # none, or of other numbers of workers, which Hello tells
         resume = []
     return msgspec.structs.replace(job, nonce=answer.nonce, resume=resume)
@@ -190,7 +190,7 @@ def ask(job: Job | Meeting, patience: float = 0.0) -> Welcome:
                     return answer
                 case ReadWhole():
                     raise MustReadWhole
-                case Failed():
+                case Failure():
                     raise as_error(answer)
                 case Bye(why):
                     first = first if refused else time.monotonic()
@@ -222,7 +222,7 @@ def ask_again(job: Job | Meeting, lost: str) -> Welcome:
                     return answer
                 case ReadWhole():
                     raise MustReadWhole
-                case Failed():
+                case Failure():
                     raise as_error(answer)
     raise PeerLost(
         f"machine 0 at {_place(job)} has not {job.again} within {job.rejoin:.0f} s",
@@ -245,14 +245,14 @@ def asking(job: Job | Meeting, seconds: float, lost: str = "") -> Generator[Cont
         while left > 0:
             check_ending()
             join = Join(sockets.endpoint, job.nonce, lost[:LONGEST])
-            dealers.offer(job.workers, told(join, job.meeting))
+            dealers.offer(job.workers, encode_control(join, job.meeting))
             end = time.monotonic() + heartbeat.HEARTBEAT
             while (rest := end - time.monotonic()) > 0:
                 if not sockets.poll(max(int(1000 * min(rest, LOOK)), 1)):
                     yield None
                     continue
                 while (frames := sockets.receive()) is not None:
-                    answer = heard(frames, job.meeting)
+                    answer = decode_control(frames, job.meeting)
                     if isinstance(answer, NotYet):
                         left = seconds + heartbeat.HEARTBEAT
                     elif answer is not None:

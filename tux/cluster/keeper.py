@@ -14,13 +14,21 @@ import numpy as np
 from tux.base.background import Background
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, DiskError
-from tux.cluster.control import Control, Keep, Kept, NotKept, Pass, Passed, Reached
-from tux.cluster.pieces import Incoming
+from tux.cluster.control import (
+    Control,
+    Keep,
+    MarkPassed,
+    MarkReached,
+    Pass,
+    StateKept,
+    StateNotKept,
+)
+from tux.cluster.pieces import IncomingFile
 from tux.engine import segments, shard
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
-from tux.engine.state import Head
-from tux.protocol.marks import Every, OneAtATime, Pace
+from tux.engine.state import StateHead
+from tux.protocol.marks import CheckpointInterval, OneAtATime, Pace
 
 LEFT_OUT = (
     "a checkpoint is left out where the one before is still being written; --checkpoint-every "
@@ -48,7 +56,7 @@ class Keeper(Protocol):
         ends well.
         """
 
-    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+    def finish(self, head: StateHead, digests: Sequence[Digest]) -> None:
         """Finish the checkpoint, as all states are written: `digests` by rank; `head` is worker
         0's. DiskError.
         """
@@ -57,14 +65,14 @@ class Keeper(Protocol):
         """Remove the files of the checkpoint, as a worker has not written its state."""
 
 
-class States(NamedTuple):
+class StatePlan(NamedTuple):
     """The plan for the states of a job's workers: whether they are kept, and from which the job
     goes on.
     """
 
-    every: Every | None = None  # the same on all machines
+    every: CheckpointInterval | None = None  # the same on all machines
     keeper: Keeper | None = None  # on machine 0
-    resume: Sequence[Saved] = ()  # on machine 0: the workers' files of a checkpoint, by rank
+    resume: Sequence[SavedState] = ()  # on machine 0: the workers' files of a checkpoint, by rank
 
     @property
     def traits(self) -> dict[str, str]:
@@ -84,7 +92,7 @@ class Checkpointing:
     def __init__(
         self,
         workers: int,
-        every: Every,
+        every: CheckpointInterval,
         keeper: Keeper,
         say: Callable[[Control, int], None],
         warn: Callable[[str], None],
@@ -93,47 +101,49 @@ class Checkpointing:
         remote: Container[int] = (),
     ) -> None:
         self._background, self._remote = background or Background(), remote
-        self._arriving: dict[int, tuple[Kept, Incoming]] = {}  # states, by worker
+        self._arriving: dict[int, tuple[StateKept, IncomingFile]] = {}  # states, by worker
         self._workers, self._every, self._keeper = workers, every, keeper
         self._say, self._warn = say, warn
         self._pace = Pace(every.seconds, 0.0)
         self._at_end: list[tuple[int, int]] = []  # workers at their last mark, not yet answered
-        self._keeping: OneAtATime[Kept | NotKept] = OneAtATime(workers)
+        self._keeping: OneAtATime[StateKept | StateNotKept] = OneAtATime(workers)
 
     def start(self, now: float) -> None:
         """Start to measure the pace, as training begins."""
         self._pace = Pace(self._every.seconds, now)
 
-    def handle(self, rank: int, control: Passed | Reached | Kept | NotKept, now: float) -> None:
+    def handle(
+        self, rank: int, control: MarkPassed | MarkReached | StateKept | StateNotKept, now: float
+    ) -> None:
         """Handle a message of a worker. ValueError if it is not its turn to send it."""
         self._settle()
         match control:
-            case Passed(mark):
+            case MarkPassed(mark):
                 if rank or not self._every.seconds:
                     raise ValueError("nobody has asked how far it is")
-                word = self._pace.passed(mark, now)
+                word = self._pace.next_word(mark, now)
                 for each in range(self._workers):
                     self._say(Pass(word.upto, word.keep), each)
-            case Reached(mark, last=False):
+            case MarkReached(mark, last=False):
                 self._answer(rank, mark)
-            case Reached(mark):
+            case MarkReached(mark):
                 self._at_end.append((rank, mark))
-            case Kept(_, _, head) if (head is None) == (rank == 0):
+            case StateKept(_, _, head) if (head is None) == (rank == 0):
                 raise ValueError("the head of a state is worker 0's")
-            case Kept() if rank in self._remote:
+            case StateKept() if rank in self._remote:
                 self._arrives(rank, control)
-            case Kept() | NotKept():
+            case StateKept() | StateNotKept():
                 self._arriving.pop(rank, None)
-                self._ended(rank, control)
+                self._take_outcome(rank, control)
         self.look()
 
-    def _arrives(self, rank: int, kept: Kept) -> None:
+    def _arrives(self, rank: int, kept: StateKept) -> None:
         """Prepare for the state of a worker on another machine, which follows in pieces."""
         self._keeping.check(rank, kept.mark)
         if rank in self._arriving:
             raise ValueError("its state is on its way already")
         path = Path(self._keeper.shard_path(rank))
-        self._arriving[rank] = kept, Incoming(path, kept.digest.size)
+        self._arriving[rank] = kept, IncomingFile(path, kept.digest.size)
 
     def take(self, rank: int, piece: np.ndarray) -> bool:
         """Take a piece of the state of a worker on another machine. Return whether the worker may
@@ -145,14 +155,14 @@ class Checkpointing:
         if rank not in self._arriving:
             raise ValueError("nobody waits for its state")
         kept, incoming = self._arriving[rank]
-        outcome: Kept | NotKept = kept
+        outcome: StateKept | StateNotKept = kept
         try:
             if not incoming.take(piece):
                 return True
         except DiskError as error:
-            outcome = NotKept(kept.mark, error.what)
+            outcome = StateNotKept(kept.mark, error.what)
         del self._arriving[rank]
-        self._ended(rank, outcome)
+        self._take_outcome(rank, outcome)
         return outcome is kept
 
     @property
@@ -160,11 +170,11 @@ class Checkpointing:
         """True if the state of a worker on another machine is on its way."""
         return bool(self._arriving)
 
-    def _ended(self, rank: int, outcome: Kept | NotKept) -> None:
+    def _take_outcome(self, rank: int, outcome: StateKept | StateNotKept) -> None:
         """Take the result of a worker, whose state is in its file here, or will not be. After the
         last, finish the checkpoint.
         """
-        outcomes = self._keeping.ended(rank, outcome.mark, outcome)
+        outcomes = self._keeping.add_outcome(rank, outcome.mark, outcome)
         if outcomes is not None:
             self._background.start(lambda: self._finish(outcomes))
 
@@ -179,7 +189,7 @@ class Checkpointing:
     def _answer(self, rank: int, mark: int) -> None:
         """Tell a worker at a mark to which path it writes its state, or to send it."""
         before = self._keeping.left_out
-        kept = self._keeping.reached(rank, mark, self._begin)
+        kept = self._keeping.reach_mark(rank, mark, self._begin)
         if before == 0 < self._keeping.left_out:
             self._warn(LEFT_OUT)
         sends = kept and rank in self._remote
@@ -203,7 +213,7 @@ class Checkpointing:
         self._settle()
         if self._keeping.mark is not None:
             self._arriving.clear()
-            self._keeping.done()
+            self._keeping.finish_writing()
             self._keeper.abandon()
         return True
 
@@ -216,17 +226,17 @@ class Checkpointing:
             return False
         return True
 
-    def _finish(self, outcomes: Sequence[Kept | NotKept]) -> str:
+    def _finish(self, outcomes: Sequence[StateKept | StateNotKept]) -> str:
         """Make the checkpoint when all workers have tried to write their states. Return why there
         is none, or "".
         """
-        kept = [each for each in outcomes if isinstance(each, Kept)]
+        kept = [each for each in outcomes if isinstance(each, StateKept)]
         if len(kept) < len(outcomes):
             self._keeper.abandon()
             return next(
                 f"worker {rank}: {each.why}"
                 for rank, each in enumerate(outcomes)
-                if isinstance(each, NotKept)
+                if isinstance(each, StateNotKept)
             )
         if why := self._damage(kept):
             self._keeper.abandon()
@@ -235,7 +245,7 @@ class Checkpointing:
         self._keeper.finish(kept[0].head, [each.digest for each in kept])
         return ""
 
-    def _damage(self, kept: Sequence[Kept]) -> str:
+    def _damage(self, kept: Sequence[StateKept]) -> str:
         """Wait until the states of workers on other machines are on the disk, with their lists.
         Return the fault of one; "" if all are whole.
         """
@@ -256,16 +266,16 @@ class Checkpointing:
         """Wait until the lists that a state names are on the disk: the last of them may have come
         with it. DataError if not all have come; DiskError.
         """
-        for each in segments.of_shard(held)[-1:]:
+        for each in segments.segments_of_shard(held)[-1:]:
             path = self._keeper.lists / each.name
             with writing(path):
                 if (size := path.stat().st_size) < each.size:
-                    raise shard.damaged(path, f"{size:,} bytes instead of {each.size:,}")
+                    raise shard.checkpoint_damage(path, f"{size:,} bytes instead of {each.size:,}")
                 sync(path)
 
     def _settle(self) -> None:
         """Allow the next checkpoint if the last one has become whole, or has failed."""
         if outcome := self._background.poll():
-            self._keeping.done()
+            self._keeping.finish_writing()
             if why := outcome.error.what if outcome.error else outcome.result:
                 self._warn(f"no checkpoint: {why}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tux.base.errors import DeadlinePassed, PeerLost
-from tux.base.signals import check_ending, ending_ignored, ending_noted
+from tux.base.signals import check_ending, ignore_ending, note_ending
 from tux.cluster import joining
 from tux.cluster.attendance import Attendance
 from tux.cluster.control import (
@@ -23,18 +23,18 @@ from tux.cluster.control import (
     Bye,
     Control,
     End,
-    Failed,
+    Failure,
     Go,
     Hello,
     Join,
-    Kept,
-    NotKept,
-    Passed,
-    Reached,
+    MarkPassed,
+    MarkReached,
     Record,
-    Trained,
+    StateKept,
+    StateNotKept,
+    TrainingEnd,
     Until,
-    Worked,
+    WorkSample,
     as_error,
     beat_in,
     control_in,
@@ -52,13 +52,13 @@ from tux.cluster.remote_files import RemoteFiles
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_marks import DISK_SECONDS
 from tux.engine.model import ModelReceiver
-from tux.engine.records import merged
+from tux.engine.records import merge_records
 from tux.engine.saved import epoch_in, segments_in
-from tux.engine.segments import Segment
+from tux.engine.segments import ListSegment
 from tux.engine.spool import SpooledLists
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
-from tux.graph.edge_pieces import Pieces, of_parts
+from tux.graph.edge_pieces import Pieces, edges_of_parts
 from tux.protocol.message import BadMessage, Kind, Message, checking
 
 LOOK = 0.2
@@ -91,7 +91,7 @@ class Launcher(LocalWorkers):
             )
         self._phase = phase
         self._attendance = Attendance(job.workers, ranks, job.traits, job.launcher)
-        self._earlier: dict[int, list[Segment]] = {}  # lists before this start, by worker
+        self._earlier: dict[int, list[ListSegment]] = {}  # lists before this start, by worker
         self._refusals = Refusals(warn)
         self.worker, self._model = worker, ModelReceiver(worker)
         self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
@@ -107,7 +107,7 @@ class Launcher(LocalWorkers):
             self._handle,
             partners=range(job.workers),
             secret=job.secret,
-            foreign=lambda message: self._attendance.foreign(self.socket_thread, message),
+            foreign=lambda message: self._attendance.answer_foreign(self.socket_thread, message),
             outside=self._outside,
         )
         self._files = RemoteFiles(job, ranks, self._checkpointing, self.socket_thread.send)
@@ -129,10 +129,10 @@ class Launcher(LocalWorkers):
         sockets = self.socket_thread.reactor.sockets
         if joining.turn_away(sockets, frames, self.job):
             return True
-        if not isinstance(join := joining.heard(frames, self.job.meeting), Join):
+        if not isinstance(join := joining.decode_control(frames, self.job.meeting), Join):
             return False
         if join.leaves and not join.nonce:
-            self._refusals.ended(join.lost, join.address)
+            self._refusals.note_departure(join.lost, join.address)
             joining.answer(sockets, join, Bye(), self.job.meeting)
             return True
         if join.lost and join.nonce == self.job.nonce:
@@ -163,11 +163,11 @@ class Launcher(LocalWorkers):
             message = attendance.receive(self._receive, self.job.deadline, self._phase)
             hello = control_in(message)
             if isinstance(hello, Hello):
-                attendance.came(message.source, hello, self._addresses)
+                attendance.note_hello(message.source, hello, self._addresses)
                 if not hello.ready:
                     self._files.give(message)
             elif message.kind is Kind.TAKEN:
-                self._files.taken(message)
+                self._files.send_next_piece(message)
 
     @property
     def _addresses(self) -> list[str]:
@@ -220,24 +220,26 @@ class Launcher(LocalWorkers):
                     epoch = last[message.source] = epoch_of(message, record, last[message.source])
                     records[epoch][message.source] = record.fields
                     if len(records[epoch]) == self.job.workers:
-                        yield merged(records.pop(epoch))
-                case Worked(sample):
+                        yield merge_records(records.pop(epoch))
+                case WorkSample(sample):
                     self._sampled(message.source, sample)
-                case (Passed() | Reached() | Kept() | NotKept()) as control:
+                case (MarkPassed() | MarkReached() | StateKept() | StateNotKept()) as control:
                     self._keep(message, control)
                 case At(epoch):
                     with checking(message):
                         until = self._ending.at(message.source, epoch)
                     if until is not None:
                         self._tell_all(Until(until))
-                case Trained(seconds, best_epoch, ended_early):
+                case TrainingEnd(seconds, best_epoch, ended_early):
                     self.ended_early |= ended_early
                     self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
                 case None:
                     if self._take_data(message):
                         training.discard(message.source)
 
-    def _keep(self, message: Message, control: Passed | Reached | Kept | NotKept) -> None:
+    def _keep(
+        self, message: Message, control: MarkPassed | MarkReached | StateKept | StateNotKept
+    ) -> None:
         """Handle the message of a worker about its state."""
         if self._checkpointing is None:
             raise BadMessage(message, "no states are kept")
@@ -268,7 +270,7 @@ class Launcher(LocalWorkers):
         """
         if len(self.ranks) < self.job.workers:
             return ()
-        return of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
+        return edges_of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
 
     # ---- pause and end
 
@@ -297,7 +299,7 @@ class Launcher(LocalWorkers):
         """
         if self._over:
             return
-        with ending_noted() if again else ending_ignored():
+        with note_ending() if again else ignore_ending():
             self._over = True
             met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
             for rank in met:
@@ -308,7 +310,7 @@ class Launcher(LocalWorkers):
             # workers on another machine may not have it yet
             self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
 
-    def settled(self) -> bool:
+    def wait_for_disk(self) -> bool:
         """Wait for the disk; return whether nothing of a checkpoint is being written any more."""
         return self._checkpointing is None or self._checkpointing.end(DISK_SECONDS)
 
@@ -354,7 +356,7 @@ class Launcher(LocalWorkers):
                 before, ended = ended, self.any_ended()
                 if before or not ended:  # the last message of one that has ended is here soon
                     self.check()
-                deadline.waited(LOOK)
+                deadline.count_wait(LOOK)
                 if deadline.left <= 0:
                     raise DeadlinePassed(
                         f"waited {seconds:.0f} s for {waiting_for}, and no worker was at work",
@@ -364,6 +366,6 @@ class Launcher(LocalWorkers):
                 continue
             self._look_around()
             self.check_folders()
-            if isinstance(failure := control_in(message), Failed):
+            if isinstance(failure := control_in(message), Failure):
                 raise as_error(failure)
             return message

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from tux.base.processes import Process, this
+from tux.base.processes import Process, this_process
 
 OWNER = "owner.json"
 NAMES = "tux-job-????????"
@@ -31,9 +31,9 @@ class Owner(msgspec.Struct):
     start: str = ""
 
 
-def sign(folder: Path, parts: Path) -> None:
+def sign_folder(folder: Path, parts: Path) -> None:
     """Write the owner of a job's folder into it. OSError."""
-    me = this()
+    me = this_process()
     owner = Owner(me.number, me.host, me.space, str(parts), me.start)
     (folder / OWNER).write_bytes(msgspec.json.encode(owner))
 
@@ -48,7 +48,7 @@ def remove_left(base: str) -> None:
                 continue
             owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=Owner)
             maker = Process(owner.process, owner.host, owner.space, owner.start)
-            if owner.process <= 0 or not maker.is_near or maker.lives:
+            if owner.process <= 0 or not maker.is_near or maker.is_alive:
                 continue
             parts = Path(owner.parts)
             # parts in a run's folder are removed when that run goes on

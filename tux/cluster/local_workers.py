@@ -16,7 +16,7 @@ from pathlib import Path
 from tux.base.crash import ADVICE, CRASHES
 from tux.base.errors import PeerLost
 from tux.base.processes import is_stopped
-from tux.base.signals import ending_noted, pausing
+from tux.base.signals import handle_pause, note_ending
 from tux.cluster import job_folder
 from tux.cluster.control import as_error
 from tux.cluster.heartbeat import SILENCE
@@ -53,7 +53,7 @@ class LocalWorkers:
         self.stopped.clear()
         # -P: files in the user's folder hide no modules
         command = [sys.executable, "-P", "-m", "tux.cluster.worker_process", str(self.folder)]
-        self._pausing.enter_context(pausing(self.pause, self.resume))
+        self._pausing.enter_context(handle_pause(self.pause, self.resume))
         for rank in self.ranks:
             forget_failure(self.folder, rank)
             each = [*command, str(rank), str(os.getpid())]
@@ -121,7 +121,7 @@ class LocalWorkers:
         themselves.
         """
         limit = time.monotonic() + patience
-        with ending_noted():
+        with note_ending():
             self._pausing.close()
             for rank, process in self.processes.items():
                 if leaving is not None and rank not in leaving:

@@ -48,22 +48,22 @@ class Meeting(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def number(self) -> int:
         """The 64 bits that every frame carries."""
-        return joining.number(self.shared, self.nonce, loading=True)
+        return joining.number(self.common_bytes, self.nonce, loading=True)
 
     @property
     def meeting(self) -> int:
         """The number under which machines ask for the nonce."""
-        return joining.number(self.shared, b"", loading=True)
+        return joining.number(self.common_bytes, b"", loading=True)
 
     @property
     def training(self) -> int:
         """The number under which machines ask for the nonce of the job, when they have its
         parts.
         """
-        return joining.number(self.shared, b"")
+        return joining.number(self.common_bytes, b"")
 
     @property
-    def shared(self) -> bytes:
+    def common_bytes(self) -> bytes:
         """The bytes that all machines know."""
         return self.secret or self.launcher.encode()
 

@@ -24,12 +24,12 @@ import numpy as np
 
 from tux.base.disk import writing
 from tux.base.errors import DataError
-from tux.engine.shard import reason
+from tux.engine.shard import error_text
 
 PIECE = 1 << 20  # bytes that are sent at a time, and that other messages may have to wait for
 
 
-class Outgoing:
+class OutgoingFile:
     """The sender's side of a file."""
 
     def __init__(self, path: Path) -> None:
@@ -51,13 +51,13 @@ class Outgoing:
                 content = file.read(min(PIECE, self.end - self._at))
         except OSError as error:
             raise DataError(
-                f"{self.path} cannot be read: {reason(error)}", do="look at the disk"
+                f"{self.path} cannot be read: {error_text(error)}", do="look at the disk"
             ) from None
         self._at += len(content)
         return np.frombuffer(content, np.uint8) if content else None
 
 
-class Incoming:
+class IncomingFile:
     """The receiver's side of a file of `size` bytes. It grows at `path`, where no file is yet, and
     where nothing else looks before `take` has said that it is whole.
     """
@@ -74,12 +74,12 @@ class Incoming:
         """
         if len(piece) > self._left:
             raise ValueError(f"its file has {len(piece) - self._left:,} more bytes than was told")
-        append(self.path, piece)
+        append_piece(self.path, piece)
         self._left -= len(piece)
         return self._left == 0
 
 
-def append(path: Path, piece: np.ndarray) -> None:
+def append_piece(path: Path, piece: np.ndarray) -> None:
     """Add a piece to the copy of a file. DiskError."""
     with writing(path), open(path, "ab") as file:
         file.write(np.ascontiguousarray(piece).view(np.uint8).data)

@@ -19,7 +19,7 @@ PORT = 29400
 """The port at which machine 0 listens when nothing names another."""
 
 
-class Names(NamedTuple):
+class VariableNames(NamedTuple):
     """The names that a tool that starts processes gives to its variables: for the number of
     processes (the first that is set counts), for the number of this one, and for the place where
     they meet, if it has that.
@@ -31,14 +31,19 @@ class Names(NamedTuple):
     port: str = ""
 
 
-LAUNCHERS: list[tuple[tuple[str, ...], Names]] = [
-    (("TORCHELASTIC_RUN_ID",), Names(("WORLD_SIZE",), "RANK", "MASTER_ADDR", "MASTER_PORT")),
+LAUNCHERS: list[tuple[tuple[str, ...], VariableNames]] = [
+    (
+        ("TORCHELASTIC_RUN_ID",),
+        VariableNames(("WORLD_SIZE",), "RANK", "MASTER_ADDR", "MASTER_PORT"),
+    ),
     (
         ("SLURM_STEP_ID", "SLURM_PROCID"),
         # SLURM_NTASKS may be that of the allocation, of which a shell within it is one task.
-        Names(("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"), "SLURM_PROCID", "SLURM_LAUNCH_NODE_IPADDR"),
+        VariableNames(
+            ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"), "SLURM_PROCID", "SLURM_LAUNCH_NODE_IPADDR"
+        ),
     ),
-    (("OMPI_COMM_WORLD_SIZE",), Names(("OMPI_COMM_WORLD_SIZE",), "OMPI_COMM_WORLD_RANK")),
+    (("OMPI_COMM_WORLD_SIZE",), VariableNames(("OMPI_COMM_WORLD_SIZE",), "OMPI_COMM_WORLD_RANK")),
 ]
 """By the variables that tell that a tool has started this process, its names of the others."""
 
@@ -81,7 +86,7 @@ class Place:
             return f"tcp://{probe.getsockname()[0]}:*"
 
 
-def find(
+def find_place(
     machines: int | None,
     rank: int | None,
     meeting: str | None,
@@ -98,7 +103,7 @@ def find(
     """
     launched = _environment(environment) if machines is None else None
     if launched is None:
-        return _found(
+        return _make_place(
             machines, rank, meeting, key_file, environment, insecure=insecure, rejoin=rejoin
         )
     if rank not in (None, launched.rank):
@@ -108,7 +113,7 @@ def find(
             do="leave it out, or add --nnodes N",
         )
     try:
-        place = _found(
+        place = _make_place(
             launched.machines,
             launched.rank,
             meeting or launched.meeting,
@@ -124,7 +129,7 @@ def find(
     return place and replace(place, said=launched.said)
 
 
-def _found(
+def _make_place(
     machines: int | None,
     rank: int | None,
     meeting: str | None,
@@ -220,7 +225,7 @@ def _secret(key_file: str | None, environment: Mapping[str, str]) -> bytes | Non
     return hashlib.blake2b(raw, digest_size=32).digest() if raw else None
 
 
-class Launched(NamedTuple):
+class AssignedPlace(NamedTuple):
     """The place of this process according to a tool that starts one process a machine; `said` names
     the variables of the environment that tell it.
     """
@@ -231,17 +236,19 @@ class Launched(NamedTuple):
     said: str
 
 
-def _environment(environment: Mapping[str, str]) -> Launched | None:
+def _environment(environment: Mapping[str, str]) -> AssignedPlace | None:
     """Read the place that torchrun, Slurm or Open MPI has set for this process; None if none of
     them has. UsageError for a variable that is missing or is no number.
     """
     for sign, names in LAUNCHERS:
         if all(name in environment for name in sign):
-            return _launched(environment, names, sign[0])
+            return _read_assigned(environment, names, sign[0])
     return None
 
 
-def _launched(environment: Mapping[str, str], names: Names, sign: str) -> Launched:
+def _read_assigned(
+    environment: Mapping[str, str], names: VariableNames, sign: str
+) -> AssignedPlace:
     """Read the place that one tool has set, whose variables have these `names`; `sign` is the
     variable that tells that it was this tool.
     """
@@ -249,7 +256,7 @@ def _launched(environment: Mapping[str, str], names: Names, sign: str) -> Launch
     host, port = (environment.get(name, "") if name else "" for name in (names.host, names.port))
     meeting = f"{host}:{port}" if port and host else "" if names.port else host
     told = [each for each in (machines, names.rank, names.host, names.port) if each]
-    return Launched(
+    return AssignedPlace(
         _number(environment, machines, sign),
         _number(environment, names.rank, sign),
         meeting,

@@ -15,18 +15,18 @@ from tux.cluster import agreement, job_folder
 from tux.cluster.follower_launcher import FollowerLauncher
 from tux.cluster.incarnations import Incarnations
 from tux.cluster.job import Job
-from tux.cluster.keeper import States
+from tux.cluster.keeper import StatePlan
 from tux.cluster.launcher import Launcher
 from tux.cluster.place import REJOIN, Place
 from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
-from tux.graph.partitioned import Partitioned
+from tux.graph.partitioned import PartitionedGraph
 from tux.program.sources import find
 
 COMPILED_EDGES = 1 << 16
 """Edges of a part that kernels are compiled with."""
 
-NONE = States()
+NONE = StatePlan()
 """No states are kept, and the job begins anew."""
 
 NO_SIZES: Mapping[str, str] = {}
@@ -36,14 +36,14 @@ NO_SIZES: Mapping[str, str] = {}
 def prepare(
     app: str,
     parameters: dict[str, Any],
-    graph: Callable[[int], Partitioned],
+    graph: Callable[[int], PartitionedGraph],
     *,
     workers: int,
     threads: int = 1,
     place: Place | None = None,
     room: Path | None = None,
     sizes: Mapping[str, str] = NO_SIZES,
-    states: States = NONE,
+    states: StatePlan = NONE,
     recovery: Recovery | None = None,
     phase: Callable[[str], None] = lambda name: None,
     warn: Callable[[str], None] = lambda text: None,
@@ -77,7 +77,7 @@ def prepare(
             launcher_here=machine == 0,
             lists="sent" if machine else "spooled" if room else "",
             workers_here=workers,
-            **_kept(states),
+            **_state_fields(states),
             **_meeting(place, folder),
             **options,
         )
@@ -88,14 +88,14 @@ def prepare(
         if machine:
             return FollowerLauncher(job, folder, ranks, warn, phase)
         listens()
-        common = folder, ranks, job.holder(bare), phase, warn, states.keeper
+        common = folder, ranks, job.model_holder(bare), phase, warn, states.keeper
         return Incarnations(job, folder, lambda job: Launcher(job, *common), recovery, phase)
     except BaseException:
         job_folder.remove(folder)
         raise
 
 
-def _kept(states: States) -> dict[str, Any]:
+def _state_fields(states: StatePlan) -> dict[str, Any]:
     """Return the fields of a job about its states: whether it keeps them, where its lists are kept,
     and from which states it goes on.
     """
@@ -117,7 +117,7 @@ def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
     worker.release()
 
 
-def crowded(workers: int) -> str:
+def core_warning(workers: int) -> str:
     """Return a warning that this machine has fewer processor cores than workers; "" if it has
     enough.
     """

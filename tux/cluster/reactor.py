@@ -71,7 +71,7 @@ class Reactor:
         (self._own if message.dest == self.number else self.outbox).append(message)
 
     @property
-    def queued(self) -> bool:
+    def has_queued(self) -> bool:
         """True if messages wait for a round."""
         return bool(self.outbox or self._own)
 
@@ -151,7 +151,7 @@ class Reactor:
         if overtakes or not self._dealers.connect(dest, self.addresses[dest]):
             self._held.append(message)
             return
-        self._dealers.send(dest, encode(self.sequences.numbered(message), self.job))
+        self._dealers.send(dest, encode(self.sequences.number_message(message), self.job))
 
     def _take(self) -> None:
         """Handle all messages that have arrived. Frames that are not of this job are counted and
@@ -159,7 +159,7 @@ class Reactor:
         """
         while (frames := self.sockets.receive()) is not None:
             try:
-                message = self._checked(decode(frames, self.job, ANY))
+                message = self._check_members(decode(frames, self.job, ANY))
             except Refused as error:
                 if not self._outside(frames):
                     self._refuse(error.what.replace(" was refused", ""))
@@ -173,7 +173,7 @@ class Reactor:
             if message.kind is not Kind.PROBE:
                 self._dispatch(message)
 
-    def _checked(self, message: Message) -> Message:
+    def _check_members(self, message: Message) -> Message:
         """Return the message, if it is for this member and from another one; else it is shown to
         `foreign`, and Refused.
         """
@@ -212,7 +212,7 @@ class Reactor:
     def _probe(self) -> None:
         """Send a probe to the partners, if one is due, and check that they have been heard."""
         now = time.monotonic()
-        if not self.heartbeat.due(now):
+        if not self.heartbeat.is_due(now):
             return
         for partner in self.partners:
             if self.addresses[partner]:

@@ -21,7 +21,7 @@ AGAIN = "it is waited for: correct this, and start it there again"
 """The advice about a machine that has ended before it joined."""
 
 
-class Refused(Protocol):
+class RefusalCounts(Protocol):
     """The refusals of one member."""
 
     @property
@@ -50,7 +50,7 @@ class Refusals:
         """Note a heartbeat, with the refusals of the worker so far."""
         self._beats[worker] = beat
 
-    def ended(self, why: str, address: str) -> None:
+    def note_departure(self, why: str, address: str) -> None:
         """Note that another machine, whose command was at that address, has ended before it joined,
         and why. It may say so several times.
         """
@@ -58,13 +58,13 @@ class Refusals:
             self._gone.append(address)
             self._ended.append(one_line(why))
 
-    def warn(self, own: Refused, *, end: bool = False) -> None:
+    def warn(self, own: RefusalCounts, *, end: bool = False) -> None:
         """Warn of refusals by the launcher itself, its `own`, and by the workers: of the first at
         once, of more every minute and at the end. Warn of machines that have ended.
         """
         while self._ended:
             self._warn(f"{self._ended.popleft()}; {AGAIN}")
-        beats: dict[str, Refused] = {"the launcher": own} | {
+        beats: dict[str, RefusalCounts] = {"the launcher": own} | {
             f"{self._role} {rank}": beat for rank, beat in sorted(self._beats.items())
         }
         total = sum(beat.refused for beat in beats.values())

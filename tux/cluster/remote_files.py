@@ -11,8 +11,8 @@ from pathlib import Path
 from tux.base.disk import writing
 from tux.cluster.job import Job
 from tux.cluster.keeper import Checkpointing
-from tux.cluster.pieces import PIECE, Outgoing, append
-from tux.engine.segments import created
+from tux.cluster.pieces import PIECE, OutgoingFile, append_piece
+from tux.engine.segments import create_file
 from tux.protocol.message import Kind, Message, checking
 from tux.protocol.piece import Content, Piece, content_of
 
@@ -28,7 +28,7 @@ class RemoteFiles:
         send: Callable[[Message], None],
     ) -> None:
         self._job, self._here, self._checkpointing, self._send = job, here, checkpointing, send
-        self._given: dict[int, Outgoing] = {}  # states that the job goes on from, by worker
+        self._given: dict[int, OutgoingFile] = {}  # states that the job goes on from, by worker
 
     def take(self, message: Message) -> None:
         """Take a piece of a file of a worker, which then sends the next. BadMessage if it is none,
@@ -51,8 +51,8 @@ class RemoteFiles:
         """Write a piece of the lists of a worker. DiskError."""
         if self._job.lists_folder and not path.exists():
             with writing(path):
-                created(path).close()
-        append(path, piece.content)
+                create_file(path).close()
+        append_piece(path, piece.content)
 
     def give(self, message: Message) -> None:
         """Send the first piece of a state to a worker that has said that it lacks it. BadMessage if
@@ -62,19 +62,19 @@ class RemoteFiles:
         with checking(message):
             if rank in self._here or not self._job.resume:
                 raise ValueError("there is no state that it lacks")
-        self._given[rank] = Outgoing(Path(self._job.resume[rank].path))
-        self._next(rank)
+        self._given[rank] = OutgoingFile(Path(self._job.resume[rank].path))
+        self._send_next(rank)
 
-    def taken(self, message: Message) -> None:
+    def send_next_piece(self, message: Message) -> None:
         """Send the next piece of a state, if there is one, to a worker that has taken the one
         before. BadMessage if no piece is on its way there.
         """
         with checking(message):
             if content_of(message) is not Content.STATE or message.source not in self._given:
                 raise ValueError("no piece is on its way there")
-        self._next(message.source)
+        self._send_next(message.source)
 
-    def _next(self, rank: int) -> None:
+    def _send_next(self, rank: int) -> None:
         """Send the next piece of a state. DataError if it cannot be read."""
         piece = self._given[rank].next()
         if piece is None:

@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError
 from tux.base.text import plural
-from tux.cluster.attendance import Left, NotJoined
-from tux.engine.saved import Saved
-from tux.engine.state import place
+from tux.cluster.attendance import MachineLeft, NotJoined
+from tux.engine.saved import SavedState
+from tux.engine.state import describe_place
 
 
 class Start(NamedTuple):
@@ -26,13 +26,13 @@ class Start(NamedTuple):
     checkpoint: int = 0
     epochs: int = 0  # that have ended
     clocks: int = 0  # of the next epoch that have ended
-    states: Sequence[Saved] = ()  # the workers' files, by rank
+    states: Sequence[SavedState] = ()  # the workers' files, by rank
 
     def __str__(self) -> str:
         """Describe it in words, after "goes on from"."""
         if not self.checkpoint:
             return "the beginning"
-        return f"checkpoint {self.checkpoint}, {place(self.epochs, self.clocks)}"
+        return f"checkpoint {self.checkpoint}, {describe_place(self.epochs, self.clocks)}"
 
 
 class Recovery(Protocol):
@@ -62,7 +62,7 @@ class Restarts:
         self.allowed, self.used = allowed, 0
         self._begun = begun
 
-    def lost(self, error: TuxError, latest: int) -> bool:
+    def allow_restart(self, error: TuxError, latest: int) -> bool:
         """Decide whether workers are started again after an error, and count it if so; `latest` is
         the number of the newest checkpoint.
         """
@@ -73,7 +73,7 @@ class Restarts:
         self.used += 1
         return True
 
-    def goes_on(self, checkpoint: int) -> None:
+    def note_start(self, checkpoint: int) -> None:
         """Note the checkpoint from which the workers that were lost go on. It may be one before a
         damaged one, or one that has become whole since they were lost.
         """
@@ -97,4 +97,6 @@ def is_loss(error: BaseException) -> bool:
     succeed when it is started again. Errors of data, program, usage, version and disk would come
     again.
     """
-    return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(error, NotJoined | Left)
+    return isinstance(error, PeerLost | DeadlinePassed) and not isinstance(
+        error, NotJoined | MachineLeft
+    )

@@ -17,7 +17,7 @@ class Sequences:
         self.next = [0] * members  # by member, of the next message to it
         self.expected = [0] * members  # by member, of the next message from it
 
-    def numbered(self, message: Message) -> Message:
+    def number_message(self, message: Message) -> Message:
         """Give a message its number."""
         number = self.next[message.dest]
         self.next[message.dest] += 1

@@ -170,9 +170,9 @@ class SocketThread:
                     if self.inbox.empty():
                         self.reactor.round(_milliseconds(min(left, heartbeat.HEARTBEAT / 2)))
             # a round in which this process was stopped is not longer than others
-            deadline.waited(min(time.monotonic() - start, heartbeat.HEARTBEAT))
+            deadline.count_wait(min(time.monotonic() - start, heartbeat.HEARTBEAT))
 
-    def arrived(self) -> Iterator[Message]:
+    def take_arrived(self) -> Iterator[Message]:
         """Yield the messages for the main thread that have arrived; errors of rounds are raised as
         they are.
         """
@@ -216,14 +216,14 @@ class SocketThread:
         else:
             self._thread.join(2 * flush + 1)
 
-    def closed(self, seconds: float) -> bool:
+    def wait_until_closed(self, seconds: float) -> bool:
         """Wait, after `close`, at most so many seconds; return whether the sockets are closed."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _loop(self) -> None:
-        while not self._stop.is_set() or self.reactor.queued:
+        while not self._stop.is_set() or self.reactor.has_queued:
             self._hand_over.await_turn()
             with self._round:
                 self.reactor.round(_milliseconds(heartbeat.HEARTBEAT / 2))

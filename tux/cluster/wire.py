@@ -157,7 +157,7 @@ class Sockets:
         """
         ready = dict(self._poller.poll(milliseconds))
         if self._woken in ready:
-            while _arrived(self._woken):
+            while _has_message(self._woken):
                 self._woken.recv(_AT_ONCE)
         if self._zap is not None and self._zap in ready:
             self._admit()
@@ -167,7 +167,7 @@ class Sockets:
 
     def receive(self) -> list[Any] | None:
         """Return the frames of the next message that has arrived; None if there is none."""
-        if not _arrived(self._router):
+        if not _has_message(self._router):
             return None
         frame, frames = self._router.recv(_AT_ONCE, copy=False), []  # first, its sender
         while frame.more:
@@ -275,6 +275,6 @@ class Dealers:
             dealer.close(int(flush * 1000))
 
 
-def _arrived(socket: Any) -> bool:
+def _has_message(socket: Any) -> bool:
     """Return whether a socket has a message. To ask takes less time than a failing call."""
     return bool(int(socket.getsockopt(_EVENTS)) & _READABLE)

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from tux.base.errors import DataError
-from tux.cluster.control import NotKept, pack
+from tux.cluster.control import StateNotKept, pack
 from tux.cluster.job import Job
-from tux.cluster.pieces import PIECE, Incoming, Outgoing
-from tux.engine.saved import Saved
+from tux.cluster.pieces import PIECE, IncomingFile, OutgoingFile
+from tux.engine.saved import SavedState
 from tux.engine.shard import Digest
 from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.piece import Content, Piece, content_of
@@ -38,8 +38,8 @@ class WorkerFiles:
     def __init__(self, job: Job, rank: int, post: Callable[[Message], None]) -> None:
         self._job, self._rank, self._launcher, self._post = job, rank, job.workers, post
         self._mark = 0
-        self._state: Outgoing | None = None  # on its way to the launcher
-        self._lists = Outgoing(job.list_file(rank))
+        self._state: OutgoingFile | None = None  # on its way to the launcher
+        self._lists = OutgoingFile(job.list_file(rank))
         self._sends_lists = False  # a piece of them is on its way
         self._unread: DataError | None = None  # why the lists cannot be sent
         self._state_waits = False  # for the lists
@@ -90,7 +90,7 @@ class WorkerFiles:
         go there at all.
         """
         with self._lock:
-            self._mark, self._state, self._state_waits = mark, Outgoing(self.path), True
+            self._mark, self._state, self._state_waits = mark, OutgoingFile(self.path), True
             self._extend()
 
     def clear(self) -> None:
@@ -125,9 +125,9 @@ class WorkerFiles:
     def _give_up(self, error: DataError) -> None:
         """Tell that the state cannot be sent."""
         self.clear()
-        self._post(pack(NotKept(self._mark, error.what), self._rank, self._launcher))
+        self._post(pack(StateNotKept(self._mark, error.what), self._rank, self._launcher))
 
-    def _send_state(self, state: Outgoing) -> None:
+    def _send_state(self, state: OutgoingFile) -> None:
         """Send the next piece, if there is one."""
         try:
             piece = state.next()
@@ -143,11 +143,11 @@ class WorkerFiles:
 
     def fetch(
         self, digest: Digest, ask: Callable[[], None], receive: Callable[[], Message]
-    ) -> Saved:
+    ) -> SavedState:
         """Fetch the file of the state from which this worker goes on: `ask` asks the launcher,
         which sends it. DiskError; BadMessage if its size is not that of the `digest`.
         """
-        incoming, whole = Incoming(self.new_path(), digest.size), False
+        incoming, whole = IncomingFile(self.new_path(), digest.size), False
         self._lacks_state = True
         ask()
         while not whole:
@@ -157,7 +157,7 @@ class WorkerFiles:
                 whole = incoming.take(piece.content)
             self._lacks_state = not whole
             self._post(Message(Kind.TAKEN, self._rank, self._launcher, sync_id=Content.STATE))
-        return Saved(str(self.path), digest)
+        return SavedState(str(self.path), digest)
 
     def send_lists(self, receive: Callable[[], Message]) -> None:
         """Send the rest of the file of lists, which is complete. DataError if it cannot be read."""

@@ -15,17 +15,17 @@ from tux.cluster.control import (
     Control,
     End,
     Keep,
-    Kept,
-    NotKept,
+    MarkPassed,
+    MarkReached,
     Pass,
-    Passed,
-    Reached,
+    StateKept,
+    StateNotKept,
     Until,
 )
 from tux.cluster.ending import WorkerEnding
 from tux.engine import shard
 from tux.engine.state import State
-from tux.protocol.marks import Allowance, Every, Word
+from tux.protocol.marks import Allowance, CheckpointInterval, Word
 
 DISK_SECONDS = 600.0
 """Seconds that the end of a run waits for a disk that takes its last state."""
@@ -48,11 +48,11 @@ class WorkerMarks:
     def __init__(
         self,
         rank: int,
-        every: Every | None,
+        every: CheckpointInterval | None,
         last: int,
         say: Callable[[Control], None],
         write: Write,
-        copied: Callable[[State], State] = State.copied,
+        copied: Callable[[State], State] = State.copy,
         epoch: Callable[[], int] = lambda: 0,
         send: Callable[[int], None] = lambda mark: None,
     ) -> None:
@@ -68,13 +68,13 @@ class WorkerMarks:
         self._answers: dict[int, Keep] = {}  # the launcher's, by mark
         self._background: Background[None] = Background()
 
-    def heard(self, control: Pass | Keep | End | Until) -> bool:
+    def take_control(self, control: Pass | Keep | End | Until) -> bool:
         """Take a control message of the launcher; return whether it makes sense. Another thread may
         call this.
         """
         match control:
             case Pass(upto, keep) if self._allowance:
-                self._allowance.given(Word(upto, keep))
+                self._allowance.take_word(Word(upto, keep))
             case Keep(mark) if self._allowance:
                 self._answers[mark] = control
             case End():
@@ -86,12 +86,12 @@ class WorkerMarks:
                 return False
         return True
 
-    def asked(self) -> float | None:
+    def ending_seconds(self) -> float | None:
         """Return 0 if the run ends at the end of the epoch that has just ended, else None."""
         until = self._ending.until
         return 0.0 if until is not None and self._epoch() >= until else None
 
-    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+    def keeps_state(self, mark: int, epoch: int | None) -> bool | None:
         """Return whether the state at a mark is kept; None: another word of the launcher must
         come.
         """
@@ -99,9 +99,9 @@ class WorkerMarks:
             return None
         if self._allowance is None:
             return False
-        self._mark, wanted = mark, self._allowance.wanted(mark, epoch)
+        self._mark, wanted = mark, self._allowance.keeps_state(mark, epoch)
         if self._rank == 0 and self._allowance.reports():
-            self._say(Passed(mark))
+            self._say(MarkPassed(mark))
         return wanted
 
     def keep(self, state: State) -> Iterator[None]:
@@ -110,8 +110,8 @@ class WorkerMarks:
         self._background.poll()  # raises faults of tux in the last writing
         # none follows the last one, which is not left out
         head = state.head
-        is_last = head.epoch == self._last or head.over or self.asked() is not None
-        self._say(Reached(mark, is_last))
+        is_last = head.epoch == self._last or head.over or self.ending_seconds() is not None
+        self._say(MarkReached(mark, is_last))
         while mark not in self._answers:
             yield
         keep = self._answers.pop(mark)
@@ -134,17 +134,17 @@ class WorkerMarks:
         try:
             digest = self._write(keep.path, state)
         except TuxError as error:
-            self._say(NotKept(keep.mark, error.what))
+            self._say(StateNotKept(keep.mark, error.what))
             return
-        self._say(Kept(keep.mark, digest, None if self._rank else state.head))
+        self._say(StateKept(keep.mark, digest, None if self._rank else state.head))
         if keep.sends:
             self._send(keep.mark)
 
 
-def copied_if_small(state: State, workers: int) -> State:
+def copy_if_small(state: State, workers: int) -> State:
     """Copy the state, unless the copies of so many workers of this machine would take more than a
     `SHARE` of the free memory; then return the state itself.
     """
     free = memory.free()
     size = sum(array.nbytes for array in state.arrays.values())
-    return state if free is not None and size * workers * SHARE > free else state.copied()
+    return state if free is not None and size * workers * SHARE > free else state.copy()

@@ -33,27 +33,27 @@ from tux.cluster.control import (
     Bye,
     Control,
     End,
-    Failed,
+    Failure,
     Go,
     Hello,
     Keep,
     Pass,
     Record,
-    Trained,
+    TrainingEnd,
     Until,
-    Worked,
+    WorkSample,
+    as_failure,
     beat_in,
     control_in,
-    failed,
     pack,
 )
 from tux.cluster.heartbeat import HEARTBEAT, SILENCE
 from tux.cluster.job import STARTING, Job
 from tux.cluster.socket_thread import SocketThread
 from tux.cluster.worker_files import WorkerFiles
-from tux.cluster.worker_marks import WorkerMarks, copied_if_small
+from tux.cluster.worker_marks import WorkerMarks, copy_if_small
 from tux.engine.model import model_messages
-from tux.engine.saved import Saved, load, save
+from tux.engine.saved import SavedState, load, save
 from tux.engine.state import State
 from tux.engine.training import Training
 from tux.engine.worker import Worker
@@ -83,7 +83,7 @@ class Peer:
             self._handle,
             partners=[member for member in range(job.workers + 1) if member != rank],
             secret=job.secret,
-            excused=self._excused,
+            excused=self._is_excused,
         )
 
     def _handle(self, message: Message) -> bool:
@@ -127,7 +127,7 @@ class Peer:
                 self.over = True
                 return False
             case Pass() | Keep() | End() | Until():
-                if self.marks is None or not self.marks.heard(control):
+                if self.marks is None or not self.marks.take_control(control):
                     raise BadMessage(message, "this worker waits for no such word")
                 return False
             case Go():
@@ -138,7 +138,7 @@ class Peer:
                     self.socket_thread.inbox.put(each)
         return True
 
-    def _excused(self, member: int, seconds: float) -> bool:
+    def _is_excused(self, member: int, seconds: float) -> bool:
         """Return whether a member is silent because the user has stopped the launcher, by Ctrl-Z or
         SIGSTOP; Ctrl-Z stops the workers of its machine too.
 
@@ -162,15 +162,15 @@ class Peer:
             self.socket_thread.serve(self.job.deadline, f"clock {clock} to be answered")
         )
 
-    def arrived(self) -> Iterator[Message]:
+    def take_arrived(self) -> Iterator[Message]:
         """Return the messages for the worker that have arrived, without control messages."""
-        arrived = map(self._unless_over, self.socket_thread.arrived())
+        arrived = map(self._unless_over, self.socket_thread.take_arrived())
         return (message for message in arrived if message.kind is not Kind.CONTROL)
 
     @staticmethod
     def _unless_over(message: Message) -> Message:
         if isinstance(bye := control_in(message), Bye):
-            raise ended(bye)
+            raise ending_error(bye)
         return message
 
     def _meet(self) -> list[str]:
@@ -179,8 +179,8 @@ class Peer:
             case Go(addresses) if len(addresses) == self.job.workers:
                 return addresses
             case Bye() as bye:
-                raise ended(bye)
-        raise ended(Bye())
+                raise ending_error(bye)
+        raise ending_error(Bye())
 
     def _from_launcher(self, waiting_for: str, seconds: float = math.inf) -> Message:
         """Receive the launcher's next message before training: a piece of a state, or that all are
@@ -200,7 +200,7 @@ class Peer:
             except DeadlinePassed:
                 waited += HEARTBEAT
                 heard = self.launcher in self.socket_thread.reactor.heartbeat.heard
-                if not heard and not self._excused(self.launcher, waited):
+                if not heard and not self._is_excused(self.launcher, waited):
                     left -= HEARTBEAT
                 if left <= 0:
                     address = self.job.launcher.removeprefix("tcp://")
@@ -219,11 +219,11 @@ class Peer:
         """
         job, thread = self.job, self.socket_thread
         worker = self.worker = job.worker(self.rank)
-        worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.arrived
+        worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.take_arrived
         worker.computes = thread.computes
         training = Training(worker)
         most = self._keep_states(training)
-        worker.timeline.tell_to(lambda sample: self.say(Worked(sample)))
+        worker.timeline.tell_to(lambda sample: self.say(WorkSample(sample)))
         self._say_hello(ready=True)
         thread.meet(self._meet())
         for record in training.epochs(
@@ -232,7 +232,7 @@ class Peer:
             self.say(Record(record))
         if self.marks:
             self.marks.finish()
-        self.say(Trained(training.seconds, training.best_epoch, training.ended_early))
+        self.say(TrainingEnd(training.seconds, training.best_epoch, training.ended_early))
         self._send_lists(worker)
         for message in model_messages(worker, self.launcher):
             thread.send(message)
@@ -244,7 +244,7 @@ class Peer:
         where = socket.gethostname(), self.socket_thread.endpoint
         self.say(Hello(self.job.traits, os.getpid(), *where, ready))
 
-    def _state_before(self, saved: Saved, part: str) -> State:
+    def _state_before(self, saved: SavedState, part: str) -> State:
         """Return the state from which this worker goes on. Where the launcher has its file, ask for
         a copy, which takes space on the disk no longer than the state is used.
         """
@@ -282,21 +282,21 @@ class Peer:
             last,
             lambda control: self.socket_thread.post(pack(control, self.rank, self.launcher)),
             lambda path, state: save(path or self.files.new_path(), state, part, spool),
-            lambda state: copied_if_small(state, job.workers_here),
+            lambda state: copy_if_small(state, job.workers_here),
             lambda: training.worker.epoch,
             self.files.begin,
         )
         training.marks = marks
-        training.end_when(marks.asked)
+        training.end_when(marks.ending_seconds)
         return last
 
     def _send_lists(self, worker: Worker) -> None:
         """Flush the file of lists, where the launcher finds it, or send the lists there."""
-        if worker.spool and worker.spool.flushed() and self.job.lists == "sent":
+        if worker.spool and worker.spool.flush() and self.job.lists == "sent":
             self.files.send_lists(self.receive)
 
 
-def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
+def ending_error(bye: Bye) -> Refused | StartsAgain | Interrupted:
     """Make the error of a job or an incarnation that the launcher has ended before its time."""
     why = f"{': ' * bool(bye.why)}{bye.why}"
     if bye.again:
@@ -305,15 +305,15 @@ def ended(bye: Bye) -> Refused | StartsAgain | Interrupted:
     return kind(f"machine 0 ended the job{why}", do="see what it says there")
 
 
-def failure_of(folder: Path, rank: int) -> Failed | None:
+def failure_of(folder: Path, rank: int) -> Failure | None:
     """Read why a worker has failed, as it has left it in the job's folder."""
     try:
-        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failed)
+        return msgspec.json.decode((folder / f"failed-{rank}.json").read_bytes(), type=Failure)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def leave_failure(folder: Path, rank: int, failure: Failed) -> None:
+def leave_failure(folder: Path, rank: int, failure: Failure) -> None:
     """Write down why this worker has failed, for the command that has started it. Several threads
     may do so, of which one then ends the process: the file is whole all the same.
     """
@@ -363,15 +363,17 @@ def main() -> int:
             peer.run()
         failure = None
     except TuxError as error:
-        failure = failed(error)
+        failure = as_failure(error)
     except Exception as error:
-        explained = sources.explained(error, job.source if peer and job else None) or TuxError(
+        explained = sources.error_in_program(
+            error, job.source if peer and job else None
+        ) or TuxError(
             f"{type(error).__name__}: {error}",
             where=f"worker {rank}",
             do="this is a fault of tux itself; --debug shows the traceback",
         )
         explained.__cause__ = error
-        failure = failed(explained)
+        failure = as_failure(explained)
     if failure:
         leave_failure(folder, rank, failure)
     if peer:

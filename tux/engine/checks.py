@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.base.errors import DataError, ProgramError
-from tux.graph.partitioned import cut_end, keeping_end_whole
+from tux.graph.partitioned import cut_end, end_keeping_partitioners
 from tux.program.fields import Field
 from tux.program.naming import place_of_member
 from tux.program.program import Program
-from tux.program.stage import Added, Stage
+from tux.program.stage import Stage, TotalAddition
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -22,7 +22,7 @@ def refuse_lost_deltas(worker: Worker, stages: Sequence[Stage]) -> None:
     """Raise ProgramError where a vertex type has a delta and none of `stages`, all of the
     program's, is an Apply for it.
     """
-    applied = _synchronised(stages)
+    applied = _synchronised_types(stages)
     for name, vertex in worker.program.vertices.items():
         lost = [f for f, d in vertex.fields.items() if d.kind == "delta"]
         if lost and name not in applied:
@@ -41,10 +41,10 @@ def refuse_dependence(
     """
     _refuse_held_out(training)
     for stage in (*training, *judging):
-        with stage.blamed():
+        with stage.locate_errors():
             stage.check_replicas(program)
     for stages, end in ((training, "the epoch ends"), (judging, "evaluate() ends")):
-        left: dict[str, Added] = {}
+        left: dict[str, TotalAddition] = {}
         for stage in stages:
             left = stage.totals_after(program, left)
         for name, added in left.items():
@@ -72,12 +72,12 @@ def refuse_lost_changes(worker: Worker, stages: Sequence[Stage]) -> None:
     """Raise ProgramError where a type that is cut has fields that are synchronised, and none of
     `stages` is an Apply for it.
     """
-    applied, end = _synchronised(stages), worker.program.edge.whole
+    applied, end = _synchronised_types(stages), worker.program.edge.whole
     if end and worker.graph.part and (vertex := cut_end([worker.graph.part], end)):
         raise ProgramError(
             f"the edges of {worker.program.edge.ends[0]} {vertex} as {end} lie on several workers, "
             f'and {type(worker.program).__name__} declares them whole="{end}"',
-            do=f"use --partitioner {' or '.join(keeping_end_whole(end))}",
+            do=f"use --partitioner {' or '.join(end_keeping_partitioners(end))}",
         )
     for name in worker.cut_types():
         if worker.program.vertices[name].remote:
@@ -121,10 +121,10 @@ def check_finite(worker: Worker) -> None:
     """
     for name, vertices in worker.graph.vertices.items():
         table = worker.masters(name)
-        ids = worker.master_ids(name) if vertices.cut else vertices.order
+        ids = worker.master_ids(name) if vertices.is_cut else vertices.order
         for field, declared in table.declared.items():
             array = table.arrays[field]
-            if declared.dtype.kind != "f" or declared.kind == "delta" or declared.ragged:
+            if declared.dtype.kind != "f" or declared.kind == "delta" or declared.is_ragged:
                 continue
             if _is_sound(array, finite=declared.finite):
                 continue
@@ -161,8 +161,8 @@ def _advice(program: Program, field: Field, bad: float) -> str:
     return f"look for a division by 0 or an overflow{meant if field.kind != 'shared' else ''}"
 
 
-def _synchronised(stages: Sequence[Stage]) -> set[str]:
+def _synchronised_types(stages: Sequence[Stage]) -> set[str]:
     """Collect the types whose replicas one of `stages` synchronises."""
     return {stage.gathers for stage in stages}.union(
-        *(_synchronised(stage.inside) for stage in stages)
+        *(_synchronised_types(stage.inside) for stage in stages)
     )

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from tux.protocol.clock import Clock
-from tux.protocol.gathered import Gathered, Unsent, unsent
+from tux.protocol.gathered import UnsentByClock, UnsentRows, list_unsent_rows
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.protocol.schedule import ClockTask, clocks, segments
 from tux.protocol.steps import Step
@@ -26,7 +26,7 @@ class Cuts(Protocol):
     skip: int
     """Clocks of the pass that have ended before, of which nothing is left to do."""
 
-    def wanted(self) -> bool | None:
+    def keeps_state(self) -> bool | None:
         """Return whether the state between the last clock and the next is kept; None: it is known
         when another message has been taken. The loop asks until it is known.
         """
@@ -58,14 +58,14 @@ class ClockLoop:
         self._closings = 0  # clocks that have closed blocks for a state
         self._next: ClockTask | None = None  # None: not known yet, or there is none
         self._over = False  # the schedule has no more clocks
-        self._gathered = Gathered()
+        self._gathered = UnsentByClock()
         self._ran = (0, 0)  # clock and position of the segment that ran last
         self._looked = False  # True if messages that arrived while it ran have been taken
         # the clock of the last answer, by synchronisation and sender
         self._answered: dict[tuple[int, int], int] = {}
 
     @property
-    def scheduled(self) -> int:
+    def scheduled_clocks(self) -> int:
         """The number of clocks of the schedule that have started. A clock that closes blocks so
         that a state can be kept does not count: records are the same whether states are kept or
         not.
@@ -111,14 +111,14 @@ class ClockLoop:
         return bool(self.worker.inbox)
 
     def _start(self, task: ClockTask) -> None:
-        self.worker.timeline.starts(self.clock.started - self.clock.finished)
+        self.worker.timeline.count_start(self.clock.started - self.clock.finished)
         self._tasks[self.clock.start(len(task.segments))] = task
 
     def _is_wanted(self) -> bool | None:
         """Return whether the state before the next clock is kept; None: not known yet."""
         if self._cuts is None or self._decided == self.turns:
             return False
-        wanted = self._cuts.wanted()
+        wanted = self._cuts.keeps_state()
         if wanted is not None:
             self._decided = self.turns
         return wanted
@@ -167,33 +167,33 @@ class ClockLoop:
             worker.computes()
         for step in segment.here:
             step.run(task.block)
-        with worker.timed("send"):
+        with worker.timing("send"):
             # The context goes first: it is added up here before it goes on.
             answers = sum(
                 sync.send(self.first + number, task.block)
                 for sync in sorted(segment.syncs, key=lambda each: each.is_apply)
             )
             worker.send_enqueued()
-        self.clock.ran(number, answers)
+        self.clock.end_segment(number, answers)
         worker.timeline.look()
         self._looked = False
 
     def _switch_to(self, number: int, position: int) -> None:
         """Put into the rows the deltas and changes of clock `number`, and no others."""
         before, after = self._ran
-        with self.worker.timed("send"):
+        with self.worker.timing("send"):
             self._gathered.switch_to(
                 number, self._unsent(before, after) if before != number else ()
             )
         self._ran = number, position
 
-    def _unsent(self, number: int, position: int) -> list[Unsent]:
+    def _unsent(self, number: int, position: int) -> list[UnsentRows]:
         """List the rows that the segments of a clock after `position` will send."""
         if number not in self._tasks:
             return []
         task = self._tasks[number]
         later = task.segments[position + 1 :]
-        return unsent(
+        return list_unsent_rows(
             (step for segment in later for step in (*segment.here, *segment.syncs)),
             task.block,
             self.worker.tables,
@@ -208,10 +208,10 @@ class ClockLoop:
         while worker.inbox:
             message = worker.inbox.popleft()
             if message.kind is Kind.ANSWER or message.kind is Kind.PULL_ANSWER:
-                with worker.timed("send"):
+                with worker.timing("send"):
                     self._check_awaited(message)
                     worker.syncs[message.sync_id].install(message)
-                self.clock.answered(message.clock - self.first)
+                self.clock.count_answer(message.clock - self.first)
             else:
                 later.append(message)
         worker.inbox.extend(later)

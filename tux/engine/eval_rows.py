@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.protocol.message import Kind, Message
 from tux.protocol.payloads import EvalRows
-from tux.protocol.replicas import DOWN, flat, of_kinds
+from tux.protocol.replicas import DOWN, flatten_rows, of_kinds
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -38,7 +38,7 @@ def fetch_eval_rows(worker: Worker) -> Iterator[None]:
         )
     missing = set(others)
     while missing:
-        message = _next(worker, missing)
+        message = _next_message(worker, missing)
         if message is None:
             yield
         else:
@@ -49,12 +49,12 @@ def fetch_eval_rows(worker: Worker) -> Iterator[None]:
 def _rows_for(worker: Worker, other: int, fields: list[Field]) -> list[np.ndarray]:
     """Copy the masters' rows (r, width) that `other` needs, by field."""
     return [
-        flat(worker.masters(name).arrays[f][worker.part(name).peek_down[other]])
+        flatten_rows(worker.masters(name).arrays[f][worker.part(name).peek_down[other]])
         for name, f in fields
     ]
 
 
-def _next(worker: Worker, missing: set[int]) -> Message | None:
+def _next_message(worker: Worker, missing: set[int]) -> Message | None:
     """Take the oldest message that has arrived from one of `missing`; None if there is none.
 
     Only one of each worker is taken: a worker that is ahead may have sent its next already.
@@ -72,4 +72,4 @@ def _install(worker: Worker, message: Message, fields: list[Field]) -> None:
     rows = [worker.part(name).peek_up[message.source] for name, _ in fields]
     sent = EvalRows.read(message, arrays, [len(each) for each in rows])
     for array, at, values in zip(arrays, rows, sent.values, strict=True):
-        flat(array)[at] = values
+        flatten_rows(array)[at] = values

@@ -10,8 +10,8 @@ import numpy as np
 
 from tux.base.errors import DataError
 from tux.base.random import key
-from tux.base.text import many
-from tux.rows.table import Table
+from tux.base.text import plural_noun
+from tux.rows.table import RowTable
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -35,7 +35,7 @@ def fill_rows(worker: Worker) -> None:
         mirrors.reset()
 
 
-def _fill(worker: Worker, table: Table, ids: np.ndarray) -> None:
+def _fill(worker: Worker, table: RowTable, ids: np.ndarray) -> None:
     for field, declared in table.declared.items():
         if declared.kind == "data":
             table.arrays[field][...] = _data(worker, table, field)[ids]
@@ -45,7 +45,7 @@ def _fill(worker: Worker, table: Table, ids: np.ndarray) -> None:
             )
 
 
-def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
+def _data(worker: Worker, table: RowTable, field: str) -> np.ndarray:
     """Return a data field of all vertices of a type, (n, *shape)."""
     name, array, declared = table.name, table.arrays[field], table.declared[field]
     vertices, program = worker.graph.vertices[name], type(worker.program).__name__
@@ -56,7 +56,7 @@ def _data(worker: Worker, table: Table, field: str) -> np.ndarray:
     if column is None:
         raise DataError(
             f"these data have no {name}.{field}, which {program} reads",
-            do=f"name a table of the {many(name)}: --vertices {name}=FILE",
+            do=f"name a table of the {plural_noun(name)}: --vertices {name}=FILE",
         )
     if declared.dtype.kind in "iub" and column.dtype.kind == "f" and (column % 1 != 0).any():
         raise DataError(

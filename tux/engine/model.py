@@ -17,8 +17,8 @@ import numpy as np
 from tux.arrays.ragged import Lists
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.protocol.payloads import ModelRows
-from tux.protocol.replicas import flat
-from tux.rows.table import Table, in_model, of_rows, pieces
+from tux.protocol.replicas import flatten_rows
+from tux.rows.table import RowTable, in_model, lists_of_rows, pieces
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -32,12 +32,12 @@ def model_fields(worker: Worker, name: str) -> dict[str, np.ndarray | Lists]:
     rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
 
     def column(f: str) -> np.ndarray | Lists:
-        if not table.declared[f].ragged:
+        if not table.declared[f].is_ragged:
             return table.arrays[f][rows]
         received = worker.received_lists.get((name, f))
         if received is None:
-            return of_rows(table, f, rows)
-        return Lists.gathered(received, len(rows), table.arrays[f].dtype)
+            return lists_of_rows(table, f, rows)
+        return Lists.from_pieces(received, len(rows), table.arrays[f].dtype)
 
     return {f: column(f) for f in in_model(table)}
 
@@ -50,12 +50,12 @@ def model_messages(worker: Worker, dest: int) -> Iterator[Message]:
         vertices, table = worker.graph.vertices[name], worker.masters(name)
         if not (fields := in_model(table)):
             continue
-        ids = worker.master_ids(name) if vertices.cut else vertices.order[: vertices.n_train]
+        ids = worker.master_ids(name) if vertices.is_cut else vertices.order[: vertices.n_train]
         for lo, hi in pieces(table, len(ids)):
             arrays = [array for f in fields for array in _arrays(table, f, lo, hi)]
             yield Message(Kind.MODEL_ROWS, worker.rank, dest, 0, number, [ids[lo:hi], *arrays])
     tau = worker.tables["tau"]
-    arrays = [flat(tau.arrays[f]) for f in in_model(tau)]
+    arrays = [flatten_rows(tau.arrays[f]) for f in in_model(tau)]
     yield Message(Kind.MODEL_ROWS, worker.rank, dest, 1, len(worker.program.vertices), arrays)
 
 
@@ -91,16 +91,16 @@ class ModelReceiver:
             rows = self._worker.graph.vertices[name].row_of[part.ids]
         table = self._tables[part.table]
         for field, values in part.columns.items():
-            flat(table.arrays[field])[rows] = values
+            flatten_rows(table.arrays[field])[rows] = values
         for field, (counts, values) in part.lists.items():
             received = self._worker.received_lists.setdefault((name, field), [])
             received.append((part.ids, counts, values))
         return name == "tau"
 
 
-def _arrays(table: Table, field: str, lo: int, hi: int) -> list[np.ndarray]:
+def _arrays(table: RowTable, field: str, lo: int, hi: int) -> list[np.ndarray]:
     """Return rows lo..hi of a field as arrays of a message."""
-    if not table.declared[field].ragged:
-        return [flat(table.arrays[field])[lo:hi]]
-    lists = of_rows(table, field, np.arange(lo, hi))
+    if not table.declared[field].is_ragged:
+        return [flatten_rows(table.arrays[field])[lo:hi]]
+    lists = lists_of_rows(table, field, np.arange(lo, hi))
     return [lists.counts, lists.values]

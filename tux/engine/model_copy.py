@@ -45,10 +45,12 @@ class ModelCopy:
     def _model(self) -> list[np.ndarray]:
         worker = self._worker
         tables = [worker.tables["tau"], *map(worker.masters, worker.program.vertices)]
-        return [table.arrays[f] for table in tables for f in copied(table.name, table.declared)]
+        return [
+            table.arrays[f] for table in tables for f in fields_to_copy(table.name, table.declared)
+        ]
 
 
-def copied(name: str, declared: Mapping[str, Field]) -> list[str]:
+def fields_to_copy(name: str, declared: Mapping[str, Field]) -> list[str]:
     """List the fields of a table that a copy has, in its order: all of the context; of vertices
     those of the model, and the lengths of its lists.
     """

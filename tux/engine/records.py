@@ -33,7 +33,7 @@ def metrics(record: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def split(record: dict[str, Any]) -> dict[str, float]:
+def time_and_traffic(record: dict[str, Any]) -> dict[str, float]:
     """Return how an epoch's time was spent, in milliseconds by kind, and the bytes that were sent,
     in MB by vertex type. Both are empty where there is one worker.
     """
@@ -48,7 +48,7 @@ def split(record: dict[str, Any]) -> dict[str, float]:
     return times | {f"{name} MB": value / 1e6 for name, value in sent.items()}
 
 
-def merged(records: dict[int, dict[str, float]]) -> dict[str, Any]:
+def merge_records(records: dict[int, dict[str, float]]) -> dict[str, Any]:
     """Merge the records of an epoch from all workers, by rank, into one: equal metrics, the sum of
     rates and bytes, the longest seconds, mean times.
 

@@ -24,17 +24,17 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from tux.arrays.ragged import Lists, taken
+from tux.arrays.ragged import Lists, take_lists
 from tux.base.errors import Refused
 from tux.base.random import key
 from tux.base.text import plural
-from tux.engine.model_copy import copied
-from tux.engine.state import Counts, Head, State, other_program
+from tux.engine.model_copy import fields_to_copy
+from tux.engine.state import Counts, State, StateHead, other_program
 from tux.graph.share import Share
 from tux.program.combining import COMBINE
 from tux.program.fields import Field
 from tux.program.program import Program
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 AGREED = ("epoch", "turns", "over", "clock", "all_clocks", "best", "best_epoch", "repetitions")
 """Numbers of a state that all workers have in common."""
@@ -63,9 +63,9 @@ class Redistribution:
         self._program, self._seed = program, seed
         self._before, self._states, self._after = before, states, after
         self._fields = {
-            name: _kept(vertex.fields, program) for name, vertex in program.vertices.items()
+            name: _state_fields(vertex.fields, program) for name, vertex in program.vertices.items()
         }
-        self._context = _kept(program.context.fields, program)
+        self._context = _state_fields(program.context.fields, program)
         self._check_heads()
         self._check_fields()
 
@@ -88,7 +88,7 @@ class Redistribution:
             if any(getattr(head, f) != getattr(heads[0], f) for head in heads):
                 raise other_program(f"its workers differ in {f}")
         if any(head.lists for head in heads):
-            raise self._refused("lists on disk stay with the worker that wrote them")
+            raise self._refusal("lists on disk stay with the worker that wrote them")
 
     def _check_fields(self) -> None:
         """Raise Refused where a field of a cut type cannot be given to other replicas."""
@@ -97,33 +97,33 @@ class Redistribution:
                 share[0].types[name].masters is not None for share in (self._before, self._after)
             ]
             for f, declared in fields.items():
-                if declared.ragged and any(cut):
-                    raise self._refused(
+                if declared.is_ragged and any(cut):
+                    raise self._refusal(
                         f"{name}.{f} has an entry for each edge, and the edges of a {name} lie on "
                         "several workers"
                     )
-                if declared.kind == "mirror" and cut[0] and not declared.ragged:
+                if declared.kind == "mirror" and cut[0] and not declared.is_ragged:
                     self._check_mirror(name, f)
                 elif (
                     declared.kind == "shared"
                     and declared.combine != "sum"
                     and any(change.any() for _, change in self._changes(name, f))
                 ):
-                    raise self._refused(
+                    raise self._refusal(
                         f"changes of {name}.{f} were not sent yet, and it is combined by "
                         f'"{declared.combine}", which depends on the workers'
                     )
 
     def _check_mirror(self, name: str, f: str) -> None:
-        joined = self._known(name, f)
-        for ids, values in self._trained(name, f):
-            if not _same(joined[ids], values):
-                raise self._refused(
+        joined = self._master_values(name, f)
+        for ids, values in self._trained_rows(name, f):
+            if not _are_equal(joined[ids], values):
+                raise self._refusal(
                     f"{name}.{f} is a mirror field, and replicas of one {name} hold different "
                     "values of it"
                 )
 
-    def _refused(self, why: str) -> Refused:
+    def _refusal(self, why: str) -> Refused:
         """Make the error of a state that another number of workers cannot have."""
         return Refused(
             f"the run cannot go on on {plural(len(self._after), 'worker')}: {why}",
@@ -135,7 +135,7 @@ class Redistribution:
     def _of_type(self, name: str, f: str, declared: Field, rank: int) -> dict[str, np.ndarray]:
         """Make a field of a vertex type on a new worker: in its rows, bases and masters."""
         share, at = self._after[rank].types[name], f"{name}/{f}"
-        if declared.ragged:
+        if declared.is_ragged:
             return {f"rows/{at}": self._lists(f"rows/{at}", name, rank)}
         first = self._holder[name][share.rows] == rank  # of all replicas
         first[share.n_train :] = False
@@ -148,7 +148,7 @@ class Redistribution:
                 out[f"masters/{at}"] = masters = unsent[share.masters]
                 masters[self._holder[name][share.masters] >= 0] = declared.identity
             return out
-        known = self._known(name, f)
+        known = self._master_values(name, f)
         rows = known[share.rows]
         out = {f"rows/{at}": rows}
         if share.masters is not None:
@@ -176,24 +176,24 @@ class Redistribution:
         out = {name: np.full(size, -1, np.int16) for name, size in self._sizes.items()}
         for rank in reversed(range(len(self._after))):
             for name, share in self._after[rank].types.items():
-                out[name][share.trained] = rank
+                out[name][share.trained_rows] = rank
         return out
 
-    def _known(self, name: str, f: str) -> np.ndarray:
+    def _master_values(self, name: str, f: str) -> np.ndarray:
         """Collect the value of each vertex: that of its master, or for a mirror field that of its
         first replica.
         """
         rows, masters = self._pieces(f"rows/{name}/{f}", name), self._masters(name, f)
-        trained = [*self._trained(name, f)][::-1]
+        trained = [*self._trained_rows(name, f)][::-1]
         # later pieces replace earlier ones
         pieces = (
             [*masters, *rows, *trained]
             if self._fields[name][f].kind == "mirror"
             else [*rows, *trained, *masters]
         )
-        return self._joined(name, f, pieces)
+        return self._join_pieces(name, f, pieces)
 
-    def _joined(self, name: str, f: str, pieces: Iterable[Piece]) -> np.ndarray:
+    def _join_pieces(self, name: str, f: str, pieces: Iterable[Piece]) -> np.ndarray:
         """Join pieces to the values of all vertices. Later pieces replace earlier ones; a vertex in
         none of them gets its initial value.
         """
@@ -215,7 +215,7 @@ class Redistribution:
         states = zip(self._before, self._states, strict=True)
         return [(share.types[name].rows, state.arrays[at]) for share, state in states]
 
-    def _trained(self, name: str, f: str) -> Iterator[Piece]:
+    def _trained_rows(self, name: str, f: str) -> Iterator[Piece]:
         """Yield the trained rows of each old worker."""
         for share, (ids, values) in zip(
             self._before, self._pieces(f"rows/{name}/{f}", name), strict=True
@@ -233,7 +233,7 @@ class Redistribution:
     def _changes(self, name: str, f: str) -> Iterator[Piece]:
         """Yield the changes of replicas of a cut type that were not sent."""
         for share, state in zip(self._before, self._states, strict=True):
-            base, trained = state.arrays.get(f"base/{name}/{f}"), share.types[name].trained
+            base, trained = state.arrays.get(f"base/{name}/{f}"), share.types[name].trained_rows
             if base is not None:
                 n = len(trained)
                 yield trained, state.arrays[f"rows/{name}/{f}"][:n] - base[:n]
@@ -254,7 +254,7 @@ class Redistribution:
         """Combine, for each vertex, the deltas that its replicas have gathered and not sent."""
         shape = (self._sizes[name], *declared.lengths)
         out = np.full(shape, declared.identity, declared.dtype)
-        for ids, values in (*self._masters(name, f), *self._trained(name, f)):
+        for ids, values in (*self._masters(name, f), *self._trained_rows(name, f)):
             out[ids] = COMBINE[declared.combine](out[ids], values)
         return out
 
@@ -264,14 +264,14 @@ class Redistribution:
         for share, (_, values) in zip(self._before, self._pieces(at, name), strict=True):
             of = share.types[name]
             assert of.entries is not None
-            pieces.append((of.trained, of.entries[: of.n_train], values))
-        lists = Lists.gathered(pieces, self._sizes[name], pieces[0][2].dtype)
+            pieces.append((of.trained_rows, of.entries[: of.n_train], values))
+        lists = Lists.from_pieces(pieces, self._sizes[name], pieces[0][2].dtype)
         of = self._after[rank].types[name]
         counts = lists.counts[of.rows]
         counts[of.n_train :] = 0
         if not np.array_equal(counts, of.entries):  # type: ignore[arg-type]
             raise other_program(f"{at} has other numbers of edges")
-        return taken(lists.values, lists.bounds[of.rows], counts).values
+        return take_lists(lists.values, lists.bounds[of.rows], counts).values
 
     # ---- the model of the best epoch
 
@@ -280,27 +280,27 @@ class Redistribution:
         if not any(name.startswith("best/") for name in self._states[0].arrays):
             return {}
         out: dict[str, np.ndarray] = {}
-        for _ in copied("tau", self._context):
+        for _ in fields_to_copy("tau", self._context):
             out[f"best/{len(out)}"] = self._states[0].arrays[f"best/{len(out)}"]
         for name, fields in self._fields.items():
-            for f in copied(name, fields):
+            for f in fields_to_copy(name, fields):
                 at = f"best/{len(out)}"
                 out[at] = self._best_of(at, name, f, rank)
         return out
 
     def _best_of(self, at: str, name: str, f: str, rank: int) -> np.ndarray:
         """Make a field of the best model at a new worker: that of its masters."""
-        if self._fields[name][f].ragged:
+        if self._fields[name][f].is_ragged:
             return self._lists(at, name, rank)
         pieces, trained = [], []
         for share, state in zip(self._before, self._states, strict=True):
             of, values = share.types[name], state.arrays[at]
             pieces.append((of.rows if of.masters is None else of.masters, values))
             if of.masters is None:
-                trained.append((of.trained, values[: of.n_train]))
+                trained.append((of.trained_rows, values[: of.n_train]))
         new = self._after[rank].types[name]
         ids = new.rows if new.masters is None else new.masters
-        return self._joined(name, f, [*pieces, *trained])[ids]
+        return self._join_pieces(name, f, [*pieces, *trained])[ids]
 
     # ---- edges and context
 
@@ -310,7 +310,7 @@ class Redistribution:
         numbers = [getattr(share, prefix) for share in self._before]
         own = getattr(self._after[rank], prefix)
         count = 1 + max(int(each.max(initial=-1)) for each in (*numbers, own))
-        for f, declared in _kept(self._program.edge.fields, self._program).items():
+        for f, declared in _state_fields(self._program.edge.fields, self._program).items():
             values = np.empty((count, *declared.lengths), declared.dtype)
             values[...] = declared.init.a  # type: ignore[union-attr]
             for at, state in zip(numbers, self._states, strict=True):
@@ -320,7 +320,7 @@ class Redistribution:
 
     def _context_of(self, rank: int) -> dict[str, np.ndarray]:
         """Make the context at a new worker, at its server, and its master."""
-        out, table = dict[str, np.ndarray](), Table.allocate("tau", self._context, 1)
+        out, table = dict[str, np.ndarray](), RowTable.allocate("tau", self._context, 1)
         for f, declared in self._context.items():
             if declared.kind == "delta":
                 none = np.full((1, *declared.lengths), declared.identity, declared.dtype)
@@ -341,7 +341,7 @@ class Redistribution:
 
     def _context_changes(self, f: str) -> np.ndarray:
         """Add up the changes of a field of the context that workers have made and not sent."""
-        table = Table.allocate("tau", self._context, 1)
+        table = RowTable.allocate("tau", self._context, 1)
         change = np.zeros_like(table.arrays[f])
         for state in self._states if len(self._states) > 1 else ():
             for joined, joint, _ in table.columns(("shared",)):
@@ -363,23 +363,23 @@ class Redistribution:
 
     # ---- numbers
 
-    def _head(self, rank: int) -> Head:
+    def _head(self, rank: int) -> StateHead:
         """Make the numbers of a new worker's state."""
         heads = [state.head for state in self._states]
         begun, alone = [head.begun for head in heads if head.begun], len(self._after) == 1
         return msgspec.structs.replace(
             heads[0],
             most_stale=max(head.most_stale for head in heads),
-            counts=Counts.summed([head.counts for head in heads], rank, alone=alone),
-            begun=Counts.summed(begun, rank, alone=alone) if begun else None,
+            counts=Counts.sum_for_worker([head.counts for head in heads], rank, alone=alone),
+            begun=Counts.sum_for_worker(begun, rank, alone=alone) if begun else None,
         )
 
 
-def _kept(fields: Mapping[str, Field], program: Program) -> dict[str, Field]:
+def _state_fields(fields: Mapping[str, Field], program: Program) -> dict[str, Field]:
     """Select the fields of a state, sized: those that are no data."""
-    return {f: d.sized(program.parameters) for f, d in fields.items() if d.kind != "data"}
+    return {f: d.resolve(program.parameters) for f, d in fields.items() if d.kind != "data"}
 
 
-def _same(one: np.ndarray, other: np.ndarray) -> bool:
+def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
     """Return whether values are equal; NaN is equal to NaN."""
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

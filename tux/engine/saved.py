@@ -8,12 +8,12 @@ import msgspec
 
 from tux.base.errors import Refused
 from tux.engine import segments, shard
-from tux.engine.segments import Segment
+from tux.engine.segments import ListSegment
 from tux.engine.spool import Spool
-from tux.engine.state import Head, State, other_program
+from tux.engine.state import State, StateHead, other_program
 
 
-class Saved(msgspec.Struct, frozen=True):
+class SavedState(msgspec.Struct, frozen=True):
     """A worker's file, and the digest that tells whether it is the one that was written."""
 
     path: str
@@ -31,7 +31,7 @@ def save(
     return shard.write(path, {"state": msgspec.to_builtins(state.head), "part": part}, state.arrays)
 
 
-def load(saved: Saved, part: str) -> State:
+def load(saved: SavedState, part: str) -> State:
     """Load the state in a file, its arrays mapped. DataError if it is damaged; Refused if it is of
     another part.
     """
@@ -41,20 +41,20 @@ def load(saved: Saved, part: str) -> State:
     return State(_head(held), dict(held))
 
 
-def epoch_in(saved: Saved) -> int:
+def epoch_in(saved: SavedState) -> int:
     """Return the number of epochs that have ended in the state of a file."""
     return _head(shard.read(saved.path, saved.digest)).epoch
 
 
-def segments_in(saved: Saved) -> list[Segment]:
+def segments_in(saved: SavedState) -> list[ListSegment]:
     """List the segments of the lists on disk that the state of a file names."""
-    return segments.of_shard(shard.read(saved.path, saved.digest))
+    return segments.segments_of_shard(shard.read(saved.path, saved.digest))
 
 
-def _head(held: shard.Shard) -> Head:
+def _head(held: shard.Shard) -> StateHead:
     """Read the numbers of a state."""
     try:
-        return msgspec.convert(held.head.get("state"), Head)
+        return msgspec.convert(held.head.get("state"), StateHead)
     except msgspec.ValidationError as error:
         raise Refused(
             f"the checkpoint is not of this version of tux: {error}",

@@ -2,9 +2,9 @@
 several of them share.
 
 Each start of a worker writes to a file of its own, which is never cut or written anew. A state
-names the files that hold the lists so far, in their order, and how much of each: a `Segment`. What
-was written later stands behind it, and is not read. So a checkpoint costs only what is new, one
-that is older than others stays whole, and a worker that should have ended cannot damage what
+names the files that hold the lists so far, in their order, and how much of each: a `ListSegment`.
+What was written later stands behind it, and is not read. So a checkpoint costs only what is new,
+one that is older than others stays whole, and a worker that should have ended cannot damage what
 another one goes on from.
 """
 
@@ -24,12 +24,12 @@ from typing import Any, BinaryIO
 import msgspec
 
 from tux.base.disk import sync
-from tux.engine.shard import PIECE, Count, Shard, damaged, hashed, unreadable
+from tux.engine.shard import PIECE, Count, Shard, checkpoint_damage, hash_bytes, unreadable
 
 NAME = re.compile(r"\d{4,}-[0-9a-f]{16}", re.ASCII)
 
 
-class Segment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ListSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The first `size` bytes of a file, and their CRC-32."""
 
     name: str
@@ -37,14 +37,14 @@ class Segment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     crc32: str  # eight digits
 
 
-def name_of(rank: int, start: bytes) -> str:
+def list_file_name(rank: int, start: bytes) -> str:
     """Return the name of the file of a worker; `start`: random bytes of this start of the
     workers.
     """
-    return f"{rank:04d}-{hashed(start)[:16]}"
+    return f"{rank:04d}-{hash_bytes(start)[:16]}"
 
 
-def created(path: Path) -> BinaryIO:
+def create_file(path: Path) -> BinaryIO:
     """Create a new file, to be written and read, whose name is on the disk. OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -55,22 +55,22 @@ def created(path: Path) -> BinaryIO:
     return file
 
 
-def of_shard(held: Shard) -> list[Segment]:
+def segments_of_shard(held: Shard) -> list[ListSegment]:
     """Read the segments that a worker's file of a checkpoint names. DataError if they make no
     sense.
     """
     state = held.head.get("state")
     named = state.get("lists", []) if isinstance(state, dict) else []
     try:
-        segments = msgspec.convert(named, list[Segment])
+        segments = msgspec.convert(named, list[ListSegment])
     except msgspec.ValidationError as error:
-        raise damaged(held.path, str(error)) from None
+        raise checkpoint_damage(held.path, str(error)) from None
     if not all(NAME.fullmatch(each.name) for each in segments):
-        raise damaged(held.path, "its lists have a name that tux gives to none")
+        raise checkpoint_damage(held.path, "its lists have a name that tux gives to none")
     return segments
 
 
-def check(folder: Path, segments: Sequence[Segment]) -> None:
+def check(folder: Path, segments: Sequence[ListSegment]) -> None:
     """Read all bytes of the segments. DataError if one differs from what was written; DiskError if
     one cannot be read.
     """
@@ -83,17 +83,17 @@ def check(folder: Path, segments: Sequence[Segment]) -> None:
         except OSError as error:
             raise unreadable(path, error) from None
         if left:
-            raise damaged(path, f"{each.size - left:,} bytes instead of {each.size:,}")
+            raise checkpoint_damage(path, f"{each.size - left:,} bytes instead of {each.size:,}")
         if f"{total:08x}" != each.crc32:
-            raise damaged(path, "its lists are not what was written")
+            raise checkpoint_damage(path, "its lists are not what was written")
 
 
-def joined(parts: Sequence[tuple[Path, int]]) -> BinaryIO:
+def join_files(parts: Sequence[tuple[Path, int]]) -> BinaryIO:
     """Open the first bytes of several files, so many of each, as one file to be read. OSError."""
-    return io.BufferedReader(_Joined(parts))
+    return io.BufferedReader(_JoinedFiles(parts))
 
 
-class _Joined(io.RawIOBase):
+class _JoinedFiles(io.RawIOBase):
     """A file that consists of the parts one after the other."""
 
     def __init__(self, parts: Sequence[tuple[Path, int]]) -> None:

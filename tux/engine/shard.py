@@ -96,10 +96,10 @@ class Shard(Mapping[str, np.ndarray]):
         raw = np.zeros(0, np.uint8)
         if entry.size:
             try:
-                size = _padded(entry.size)
+                size = _padded_size(entry.size)
                 raw = np.memmap(self.path, np.uint8, "r", self._start + entry.offset, (size,))
             except ValueError as error:  # it is shorter now
-                raise damaged(self.path, str(error)) from None
+                raise checkpoint_damage(self.path, str(error)) from None
             except OSError as error:
                 raise unreadable(self.path, error) from None
         self._check(entry, (raw[low : low + PIECE].data for low in range(0, len(raw), PIECE)))
@@ -115,7 +115,9 @@ class Shard(Mapping[str, np.ndarray]):
             with open(self.path, "rb") as file:
                 for entry in self._entries.values():
                     file.seek(self._start + entry.offset)
-                    self._check(entry, _read(file.fileno(), file.tell(), _padded(entry.size)))
+                    self._check(
+                        entry, _read_pieces(file.fileno(), file.tell(), _padded_size(entry.size))
+                    )
         except OSError as error:
             raise unreadable(self.path, error) from None
 
@@ -125,7 +127,7 @@ class Shard(Mapping[str, np.ndarray]):
         for piece in pieces:
             total = zlib.crc32(piece, total)
         if f"{total:08x}" != entry.crc32:
-            raise damaged(self.path, f"{entry.name} is not what was written")
+            raise checkpoint_damage(self.path, f"{entry.name} is not what was written")
 
 
 def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) -> Digest:
@@ -142,7 +144,7 @@ def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) 
                 do="keep booleans, whole numbers, or floats of at most 64 bits",
             )
         entries.append(Entry(name, array.dtype.str, array.shape, end, array.nbytes, "0" * 8))
-        end += _padded(array.nbytes)
+        end += _padded_size(array.nbytes)
     plan = Head(dict(head), entries)
     start = len(_opening(plan))
     with replacing(path) as part, open(part, "wb") as file:
@@ -156,7 +158,7 @@ def write(path: str | os.PathLike[str], head: Mapping[str, Any], arrays: State) 
         opening = _opening(plan)
         file.seek(0)
         file.write(opening)
-    return Digest(start + end, hashed(opening))
+    return Digest(start + end, hash_bytes(opening))
 
 
 def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
@@ -168,33 +170,33 @@ def read(path: str | os.PathLike[str], digest: Digest) -> Shard:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size != digest.size:
-                raise damaged(path, f"{size:,} bytes instead of {digest.size:,}")
+                raise checkpoint_damage(path, f"{size:,} bytes instead of {digest.size:,}")
             opening = file.read(len(MAGIC)) + file.readline(LONGEST)
             line = opening[len(MAGIC) :]
-            opening += file.read(_padded(len(opening)) - len(opening))
+            opening += file.read(_padded_size(len(opening)) - len(opening))
     except OSError as error:
         raise unreadable(path, error) from None
-    if hashed(opening) != digest.sum or not opening.startswith(MAGIC):
-        raise damaged(path, "its head is not what was written")
+    if hash_bytes(opening) != digest.sum or not opening.startswith(MAGIC):
+        raise checkpoint_damage(path, "its head is not what was written")
     try:
         head = msgspec.json.decode(line, type=Head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise damaged(path, str(error)) from None
+        raise checkpoint_damage(path, str(error)) from None
     _check_places(path, head.arrays, size - len(opening))
     return Shard(path, len(opening), head)
 
 
-def hashed(content: bytes) -> str:
+def hash_bytes(content: bytes) -> str:
     """Compute the hash of the small parts of a checkpoint."""
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
-def reason(error: OSError) -> str:
+def error_text(error: OSError) -> str:
     """Return the text of an error without the name of the file."""
     return error.strerror or str(error)
 
 
-def damaged(path: Path, why: str) -> DataError:
+def checkpoint_damage(path: Path, why: str) -> DataError:
     """Make the error about a damaged file of a checkpoint."""
     return DataError(
         f"{path.name} of a checkpoint is damaged: {why}",
@@ -208,9 +210,9 @@ def unreadable(path: Path, error: OSError) -> TuxError:
     there counts as damaged. Other errors may pass, as that of too many open files does, and the
     file may be whole.
     """
-    why = reason(error)
+    why = error_text(error)
     if isinstance(error, NOT_THERE):
-        return damaged(path, why)
+        return checkpoint_damage(path, why)
     return DiskError(
         f"{path.name} of a checkpoint cannot be read: {why}",
         where=str(path),
@@ -226,20 +228,22 @@ def _check_places(path: Path, entries: list[Entry], there: int) -> None:
     end = 0
     for entry in entries:
         if not KEPT.fullmatch(entry.dtype):
-            raise damaged(path, f"{entry.name} is an array of {entry.dtype!r}")
+            raise checkpoint_damage(path, f"{entry.name} is an array of {entry.dtype!r}")
         dtype = np.dtype(entry.dtype)
         if entry.offset != end or entry.size != math.prod(entry.shape) * dtype.itemsize:
-            raise damaged(path, f"{entry.name} cannot be as it is described")
+            raise checkpoint_damage(path, f"{entry.name} cannot be as it is described")
         try:
             np.broadcast_to(np.zeros((), dtype), entry.shape)  # takes no memory
         except ValueError as error:
-            raise damaged(path, f"{entry.name}: {error}") from None
-        end += _padded(entry.size)
+            raise checkpoint_damage(path, f"{entry.name}: {error}") from None
+        end += _padded_size(entry.size)
     if end != there or len({entry.name for entry in entries}) != len(entries):
-        raise damaged(path, f"arrays of {end:,} bytes are described, but there are {there:,}")
+        raise checkpoint_damage(
+            path, f"arrays of {end:,} bytes are described, but there are {there:,}"
+        )
 
 
-def _padded(size: int) -> int:
+def _padded_size(size: int) -> int:
     return -(-size // ALIGNED) * ALIGNED
 
 
@@ -258,7 +262,7 @@ def _opening(head: Head) -> bytes:
             do="keep numbers in arrays",
         )
     opening = MAGIC + line + b"\n"
-    return opening.ljust(_padded(len(opening)), b"\0")
+    return opening.ljust(_padded_size(len(opening)), b"\0")
 
 
 def _survives(value: Any, kind: type) -> bool:
@@ -280,10 +284,10 @@ def _pieces(array: np.ndarray) -> Iterator[memoryview]:
             buffersize=PIECE // array.itemsize,
         ):
             yield piece.view(np.uint8).data
-    yield memoryview(bytes(_padded(array.nbytes) - array.nbytes))
+    yield memoryview(bytes(_padded_size(array.nbytes) - array.nbytes))
 
 
-def _read(number: int, start: int, size: int) -> Iterator[memoryview]:
+def _read_pieces(number: int, start: int, size: int) -> Iterator[memoryview]:
     """Yield bytes of an open file, a piece at a time."""
     for low in range(0, size, PIECE):
         yield memoryview(os.pread(number, min(PIECE, size - low), start + low))

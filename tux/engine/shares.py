@@ -14,8 +14,8 @@ from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph import store
-from tux.graph.local import Graph
-from tux.graph.partitioned import NUMBER, partitioned
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import NUMBER, partition_inputs
 from tux.graph.share import Share, types_of
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster
@@ -35,7 +35,7 @@ class Shares(NamedTuple):
     outlines: list[tuple[list[str], Outline]]
 
 
-def numbered(program: Program, edges: EdgeData | None) -> EdgeData | None:
+def number_edges(program: Program, edges: EdgeData | None) -> EdgeData | None:
     """Add a column of numbers to edges: to an edge that stands for several, as the program repeats
     it, the number of the first of these.
     """
@@ -62,21 +62,24 @@ def shares_of(
     the last epoch that has ended before those of the outlines.
     """
     inputs = replace(
-        inputs, train=numbered(program, inputs.train), test=numbered(program, inputs.test)
+        inputs, train=number_edges(program, inputs.train), test=number_edges(program, inputs.test)
     )
     if k == 1:
-        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
         columns = inputs.train.fields, inputs.test.fields if inputs.test else {}
-        one = _of_worker(program, graph, columns, 0, 1, epoch, seed=seed, **options)
+        one = _worker_share(program, graph, columns, 0, 1, epoch, seed=seed, **options)
         return Shares([one[0]], [WHOLE], [one[1]] if one[1] else [])
-    parts = partitioned(program, inputs, partitioner, k, seed).parts
-    bare = [replace(p, fields=_bare(p.fields), test_fields=_bare(p.test_fields)) for p in parts]
+    parts = partition_inputs(program, inputs, partitioner, k, seed).parts
+    bare = [
+        replace(p, fields=_drop_numbers(p.fields), test_fields=_drop_numbers(p.test_fields))
+        for p in parts
+    ]
     digests = [store.digest_of(bare, rank) for rank in range(k)]
     out = Shares([], digests, [])
     for rank, part in enumerate(parts):
-        share, outline = _of_worker(
+        share, outline = _worker_share(
             program,
-            Graph.of(program, part),
+            LocalGraph.of(program, part),
             (part.fields, part.test_fields),
             rank,
             k,
@@ -89,14 +92,14 @@ def shares_of(
     return out
 
 
-def _bare(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _drop_numbers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Remove the column with the number of the edge."""
     return {name: array for name, array in columns.items() if name != NUMBER}
 
 
-def _of_worker(
+def _worker_share(
     program: Program,
-    graph: Graph,
+    graph: LocalGraph,
     columns: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     rank: int,
     workers: int,
@@ -143,7 +146,7 @@ def _numbers(program: Program, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.repeat(first, times) + within
 
 
-def alike(turns: int, before: Shares, after: Shares) -> bool:
+def are_alike(turns: int, before: Shares, after: Shares) -> bool:
     """Return whether the first `turns` clocks of an epoch, and those that follow, do the same to
     each vertex on the workers of both cuts, and on all workers of each.
     """

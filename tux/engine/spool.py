@@ -28,7 +28,7 @@ import numpy as np
 
 from tux.base.disk import sync_open, writing
 from tux.base.errors import DiskError, Refused
-from tux.engine.segments import Segment, created, joined, name_of
+from tux.engine.segments import ListSegment, create_file, join_files, list_file_name
 
 PIECE = 1 << 22  # bytes that are read at a time
 LONGEST = 1 << 16  # bytes of the first line
@@ -37,7 +37,7 @@ FILE = "the file of lists"  # in messages
 Opener = Callable[[], BinaryIO]
 
 
-class Head(msgspec.Struct, forbid_unknown_fields=True):
+class SpoolHead(msgspec.Struct, forbid_unknown_fields=True):
     """The first line of a file."""
 
     over: str  # the vertex type
@@ -57,7 +57,7 @@ class Scratch(NamedTuple):
     folder: Path | None = None  # of the files that states name, if they can be read here
 
     @classmethod
-    def kept(
+    def in_folder(
         cls,
         folder: Path,
         rank: int,
@@ -67,17 +67,17 @@ class Scratch(NamedTuple):
         """Make the scratch of a file in the folder of lists that states name; `start` as for
         `name_of`. The open file passes through `opened`.
         """
-        name = name_of(rank, start)
-        return cls(lambda: opened(created(folder / name)), name, folder)
+        name = list_file_name(rank, start)
+        return cls(lambda: opened(create_file(folder / name)), name, folder)
 
 
 class Spool:
     """The lists that one worker writes, to a file of `scratch`; None: nothing is written."""
 
     def __init__(self, over: str, widths: Mapping[str, int], scratch: Scratch | None) -> None:
-        self.head, self._scratch = Head(over, dict(widths)), scratch
+        self.head, self._scratch = SpoolHead(over, dict(widths)), scratch
         self.file: BinaryIO | None = None
-        self._earlier: list[Segment] = []  # of earlier starts
+        self._earlier: list[ListSegment] = []  # of earlier starts
         self._size, self._sum = 0, 0  # of the bytes of this start, if states are kept
         self._lost: DiskError | None = None
 
@@ -111,7 +111,7 @@ class Spool:
             self._size += content.nbytes
             self._sum = zlib.crc32(content, self._sum)
 
-    def flushed(self) -> BinaryIO | None:
+    def flush(self) -> BinaryIO | None:
         """Flush the file, and return it; None if there is none."""
         self._check()
         with writing(self._place):
@@ -121,16 +121,16 @@ class Spool:
 
     # ---- as a part of states
 
-    def segments(self) -> list[Segment]:
+    def segments(self) -> list[ListSegment]:
         """List the segments of all lists that have been written so far, if states are kept.
         DiskError.
         """
-        self.flushed()
+        self.flush()
         if not self._size or not self._scratch:
             return [*self._earlier]
-        return [*self._earlier, Segment(self._scratch.name, self._size, f"{self._sum:08x}")]
+        return [*self._earlier, ListSegment(self._scratch.name, self._size, f"{self._sum:08x}")]
 
-    def go_on(self, segments: Sequence[Segment]) -> None:
+    def go_on(self, segments: Sequence[ListSegment]) -> None:
         """Write from now on behind the lists of a state."""
         self._earlier = [*segments]
 
@@ -153,15 +153,15 @@ class Spool:
         if self._lost is not None:
             raise DiskError(self._lost.what, do=self._lost.do)
 
-    def whole(self) -> BinaryIO | None:
+    def open_all(self) -> BinaryIO | None:
         """Open all lists as one file; None if there are none. DiskError."""
-        file, segments = self.flushed(), self.segments()
+        file, segments = self.flush(), self.segments()
         if not self._earlier:
             return file
         assert self._scratch is not None
         assert self._scratch.folder is not None
         with writing(self._place):
-            return joined([(self._scratch.folder / each.name, each.size) for each in segments])
+            return join_files([(self._scratch.folder / each.name, each.size) for each in segments])
 
 
 class SpooledLists:
@@ -172,36 +172,36 @@ class SpooledLists:
         number, (n,). Refused for files that the workers of one run do not write.
         """
         self.files = files
-        heads = [_head(file) for file in files]
+        heads = [_read_head(file) for file in files]
         self.head = heads[0]
         if self.head.over not in orders:
-            raise _damaged()
+            raise _damage_error()
         self.order = orders[self.head.over]
         self.n = n = len(self.order)
         self._starts = [file.tell() for file in files]
-        counts = [_rows(file, self.head.row) for file in files]
+        counts = [_count_rows(file, self.head.row) for file in files]
         self.rounds = sum(counts) // max(n, 1)
         if any(head != self.head for head in heads) or any(
             count % max(self.rounds, 1) for count in counts
         ):
-            raise _damaged()
+            raise _damage_error()
         self._masters = [
             self._numbers(at, count // max(self.rounds, 1)) for at, count in enumerate(counts)
         ]
         if not np.array_equal(np.sort(np.concatenate(self._masters)), np.arange(n)) or any(
             (np.diff(m) < 0).any() for m in self._masters
         ):
-            raise _damaged()
+            raise _damage_error()
 
     @staticmethod
-    def of(
+    def from_files(
         parts: Sequence[Sequence[tuple[Path, int]]], orders: Mapping[str, np.ndarray]
     ) -> SpooledLists:
         """Open the files of each worker, so many bytes of each file, as the lists of all. DiskError
         if one cannot be opened.
         """
         with writing(FILE), ExitStack() as stack:
-            files = [stack.enter_context(joined(each)) for each in parts]
+            files = [stack.enter_context(join_files(each)) for each in parts]
             lists = SpooledLists(files, orders)
             stack.pop_all()
         return lists
@@ -226,7 +226,7 @@ class SpooledLists:
                 rows = np.empty((min(size, self.n - low), self.head.row), np.int32)
                 for at, masters in enumerate(self._masters):
                     first, last = np.searchsorted(masters, [low, low + size])
-                    rows[masters[first:last] - low] = self._read(
+                    rows[masters[first:last] - low] = self._read_rows(
                         at, number * len(masters) + int(first), int(last - first)
                     )
                 if (
@@ -234,48 +234,48 @@ class SpooledLists:
                     or rows.min() < -1
                     or rows.max() >= self.n
                 ):
-                    raise _damaged()
+                    raise _damage_error()
                 yield dict(zip(self.head.widths, np.split(rows, cuts, axis=1)[1:], strict=True))
 
     def _numbers(self, at: int, count: int) -> np.ndarray:
         """Read the numbers of the vertices in the first rows of a file."""
         size = max(1, PIECE // (4 * self.head.row))
         pieces = [
-            self._read(at, low, min(size, count - low))[:, 0].copy()
+            self._read_rows(at, low, min(size, count - low))[:, 0].copy()
             for low in range(0, count, size)
         ]
         return np.concatenate([np.empty(0, np.int32), *pieces])
 
-    def _read(self, at: int, first: int, count: int) -> np.ndarray:
+    def _read_rows(self, at: int, first: int, count: int) -> np.ndarray:
         """Read rows of a file, (count, numbers in a row)."""
         with writing(FILE):
             self.files[at].seek(self._starts[at] + 4 * self.head.row * first)
             content = self.files[at].read(4 * self.head.row * count)
         if len(content) != 4 * self.head.row * count:
-            raise _damaged()
+            raise _damage_error()
         return np.frombuffer(content, "<i4").reshape(count, self.head.row)
 
 
-def _head(file: BinaryIO) -> Head:
+def _read_head(file: BinaryIO) -> SpoolHead:
     """Read the first line; the file is then at the second."""
     file.seek(0)
     try:
-        head = msgspec.json.decode(file.readline(LONGEST), type=Head)
+        head = msgspec.json.decode(file.readline(LONGEST), type=SpoolHead)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _damaged() from None
+        raise _damage_error() from None
     if not head.widths or min(head.widths.values()) < 0:
-        raise _damaged()
+        raise _damage_error()
     return head
 
 
-def _rows(file: BinaryIO, row: int) -> int:
+def _count_rows(file: BinaryIO, row: int) -> int:
     """Count the rows that follow."""
     here = file.tell()
     rows, rest = divmod(file.seek(0, os.SEEK_END) - here, 4 * row)
     if rest:
-        raise _damaged()
+        raise _damage_error()
     return rows
 
 
-def _damaged() -> Refused:
+def _damage_error() -> Refused:
     return Refused("the lists that workers have written are damaged", do="run it again")

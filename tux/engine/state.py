@@ -13,7 +13,7 @@ Random numbers need no state: they are functions of seed, stage, epoch and verte
     totals/CLOCK/N/FIELD what Apply has added to the server's context, by clock
     best/N               the model of the best epoch
 
-and the numbers in `Head`, which also tells where lists on disk are (`tux.engine.segments`).
+and the numbers in `StateHead`, which also tells where lists on disk are (`tux.engine.segments`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import msgspec
 import numpy as np
 
 from tux.base.errors import Refused
-from tux.engine.segments import Segment
-from tux.rows.table import Table
+from tux.engine.segments import ListSegment
+from tux.rows.table import RowTable
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker
@@ -61,7 +61,7 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
         )
 
     @staticmethod
-    def summed(counts: Sequence[Counts], rank: int, *, alone: bool) -> Counts:
+    def sum_for_worker(counts: Sequence[Counts], rank: int, *, alone: bool) -> Counts:
         """Make the counts from which worker `rank` of another cut goes on: worker 0 from the sums
         of these counts, others from 0. Seconds of training are the same for all. A worker that is
         `alone` sends no bytes.
@@ -73,7 +73,7 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
                 total[f] = type(values[0])(0 if rank else sum(values))
             else:
                 none = rank or (alone and f != "seconds")
-                total[f] = {} if none else reduce(added, values)
+                total[f] = {} if none else reduce(add_counts, values)
         return Counts(**total)
 
     def put_back(self, worker: Worker) -> None:
@@ -90,18 +90,18 @@ class Counts(msgspec.Struct, forbid_unknown_fields=True):
             counted.clear()
             counted.update(saved)  # type: ignore[arg-type]
 
-    def sent(self) -> dict[str, int]:
+    def total_sent(self) -> dict[str, int]:
         """Add up the bytes sent by worker and server, by vertex type."""
-        return added(self.bytes_sent, self.server_sent)
+        return add_counts(self.bytes_sent, self.server_sent)
 
-    def dense(self) -> dict[str, int]:
+    def total_dense(self) -> dict[str, int]:
         """Add up the bytes that the sent rows would have taken with all their values, by vertex
         type.
         """
-        return added(self.bytes_dense, self.server_dense)
+        return add_counts(self.bytes_dense, self.server_dense)
 
 
-class Head(msgspec.Struct, forbid_unknown_fields=True):
+class StateHead(msgspec.Struct, forbid_unknown_fields=True):
     """The numbers of a state."""
 
     epoch: int  # epochs that have ended
@@ -116,7 +116,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     best: float | None
     best_epoch: int
     repetitions: list[int]  # of each Repeat, in the order of the program
-    lists: list[Segment] = []  # where lists on disk are
+    lists: list[ListSegment] = []  # where lists on disk are
 
 
 class State(NamedTuple):
@@ -124,10 +124,10 @@ class State(NamedTuple):
     on.
     """
 
-    head: Head
+    head: StateHead
     arrays: dict[str, np.ndarray]
 
-    def copied(self) -> State:
+    def copy(self) -> State:
         """Copy the state, so that it does not change."""
         return State(self.head, {name: array.copy() for name, array in self.arrays.items()})
 
@@ -154,7 +154,7 @@ def arrays_of(worker: Worker) -> dict[str, np.ndarray]:
     return out | {f"totals/{name}": array for name, array in server.totals.arrays().items()}
 
 
-def _changing(table: Table) -> Iterator[tuple[str, np.ndarray]]:
+def _changing(table: RowTable) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the fields that are no data, with their arrays."""
     return (
         (name, table.arrays[name])
@@ -196,7 +196,7 @@ def put_back(worker: Worker, arrays: Mapping[str, np.ndarray]) -> None:
     )
 
 
-def place(epochs: int, clocks: int) -> str:
+def describe_place(epochs: int, clocks: int) -> str:
     """Return the place of a state in a run, in words: after so many epochs, and so many clocks of
     the next.
     """
@@ -211,6 +211,6 @@ def other_program(how: str) -> Refused:
     )
 
 
-def added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Add two counts by name."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

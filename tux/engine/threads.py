@@ -95,7 +95,7 @@ class Threads:
         self._board = np.zeros(count * STRIDE + 1, np.int64)
         self._given = 0
 
-    def here(self) -> bool:
+    def is_owner_thread(self) -> bool:
         """Return whether this is the thread that gives the others work."""
         return threading.get_ident() == self._owner
 
@@ -130,7 +130,7 @@ class Threads:
             number = len(self._jobs) + 1
             jobs: SimpleQueue[_Job | None] = SimpleQueue()
             thread = threading.Thread(
-                target=_serve,
+                target=_do_jobs,
                 args=(number, jobs, self._board),
                 name=f"tux thread {number}",
                 daemon=True,
@@ -145,7 +145,7 @@ class Threads:
             self._jobs.append(jobs)
 
 
-def _serve(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> None:
+def _do_jobs(number: int, jobs: SimpleQueue[_Job | None], board: np.ndarray) -> None:
     """Do one job after the other, on one thread, until it gets None."""
     while (job := jobs.get()) is not None:
         job.do(number)

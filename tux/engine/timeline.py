@@ -41,7 +41,7 @@ SAMPLES = 200
 Entry = TypeVar("Entry")
 
 
-class Held(msgspec.Struct, forbid_unknown_fields=True):
+class WorkerInfo(msgspec.Struct, forbid_unknown_fields=True):
     """The place and size of a worker: host, process, threads, and its part of the graph: edges; by
     vertex type its rows, and the number of masters among them.
     """
@@ -70,7 +70,7 @@ class Sample(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     # by thread: kind, start in microseconds before `at`, length in microseconds, and clock (-1 if
     # unknown) of one span after the other
     lanes: dict[str, list[int]] = {}
-    held: Held | None = None  # in the first sample
+    held: WorkerInfo | None = None  # in the first sample
 
 
 class Timeline:
@@ -92,7 +92,7 @@ class Timeline:
         """Note a span of work of the main thread, by `time.perf_counter`."""
         self._spans.append((what, start, end, self.clock))
 
-    def starts(self, unfinished: int) -> None:
+    def count_start(self, unfinished: int) -> None:
         """Count a clock that starts while `unfinished` ones before it are not finished."""
         self._stale[min(unfinished, len(self._stale) - 1)] += 1
 
@@ -108,20 +108,20 @@ class Timeline:
             return
         self._begun = self._since = time.perf_counter()
         self._before, self._thread = self._counts(), threading.get_ident()
-        self._told(self._held())
+        self._tell_sample(self._describe_worker())
 
     def look(self) -> None:
         """Tell a sample if one is due."""
         if time.perf_counter() >= self._due:
-            self._told()
+            self._tell_sample()
 
     def end(self) -> None:
         """Tell the last sample, as training is over."""
         if self._due < math.inf:
-            self._told()
+            self._tell_sample()
             self._due = math.inf
 
-    def _told(self, held: Held | None = None) -> None:
+    def _tell_sample(self, held: WorkerInfo | None = None) -> None:
         assert self._tell is not None
         worker, end, at = self._worker, time.perf_counter(), time.time()
         now, before = self._counts(), self._before
@@ -163,20 +163,20 @@ class Timeline:
                 ago, length = round(1e6 * (end - start)), round(1e6 * (stop - start))
                 lanes[lane] += KINDS.index(what), ago, length, clock
 
-        for what, start, stop, clock in _taken(self._spans):
+        for what, start, stop, clock in _take_all(self._spans):
             if what in KINDS:
                 add("main", what, start, stop, clock)
-        for number, start, stop in _taken(self._worker.threads.spans):
+        for number, start, stop in _take_all(self._worker.threads.spans):
             add(f"thread {number}", "compute", start, stop, -1)
         # last: a main thread that waits serves meanwhile
-        for thread, start, stop, clock in _taken(self._worker.server.spans):
+        for thread, start, stop, clock in _take_all(self._worker.server.spans):
             lane = "main" if thread == self._thread else "sockets"
             add(lane, "serve", start, stop, clock)
         return dict(lanes)
 
-    def _held(self) -> Held:
+    def _describe_worker(self) -> WorkerInfo:
         worker, vertices = self._worker, self._worker.graph.vertices
-        return Held(
+        return WorkerInfo(
             host=socket.gethostname(),
             process=os.getpid(),
             threads=worker.threads.count,
@@ -214,7 +214,7 @@ def _less(now: list[int], before: list[int]) -> list[int]:
     return [a - b for a, b in zip(now, before, strict=True)]
 
 
-def _taken(ring: deque[Entry]) -> Iterator[Entry]:
+def _take_all(ring: deque[Entry]) -> Iterator[Entry]:
     """Take all entries out of a ring, to which other threads may add meanwhile."""
     for _ in range(len(ring)):
         yield ring.popleft()

@@ -20,14 +20,14 @@ from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.model_copy import ModelCopy
 from tux.engine.records import TIMES
 from tux.engine.spool import SpooledLists
-from tux.engine.state import Counts, Head, State, arrays_of, other_program, put_back
+from tux.engine.state import Counts, State, StateHead, arrays_of, other_program, put_back
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
-from tux.graph.edge_pieces import Pieces, of_graph
+from tux.graph.edge_pieces import Pieces, edges_of_graph
 from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
-from tux.protocol.schedule import Outline, outline, repeated
-from tux.protocol.steps import Repeated, Step
+from tux.protocol.schedule import Outline, outline, repeated_steps
+from tux.protocol.steps import RepeatedSteps, Step
 
 
 class Marks(Protocol):
@@ -39,7 +39,7 @@ class Marks(Protocol):
     def keeps(self) -> bool:
         """True if any state is kept; if not, the marks only decide how far the run goes on."""
 
-    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+    def keeps_state(self, mark: int, epoch: int | None) -> bool | None:
         """Return whether the state at a mark is kept; `epoch`: the one that ends there, if one
         does. None: it is known when another message has been taken.
         """
@@ -86,7 +86,7 @@ class Training:
         self.best_epoch, self.best = 0, float("inf")
         self._since = 0  # evaluations since the best
         self._best_model = ModelCopy(worker)
-        self._resumed: Head | None = None
+        self._resumed: StateHead | None = None
         self._passed = 0  # marks
         self._timing: float | None = None  # when the running steps have begun
         self._begun = Counts.of(worker, 0.0)  # before the epoch under way
@@ -146,7 +146,7 @@ class Training:
         worker = self.worker
         worker.most_epochs = most
         if self._resumed is None:
-            yield from self._timed(self._setup, slack=0)
+            yield from self._run_timed(self._setup, slack=0)
             worker.clock = 0
         elif self._resumed.over:
             return
@@ -207,11 +207,11 @@ class Training:
         trained = self.seconds
         if self._timing is not None:
             trained += time.perf_counter() - self._timing
-        head = Head(
+        head = StateHead(
             epoch=worker.epoch,
             turns=turns,
             over=over,
-            clock=worker.clock + (loop.scheduled if loop else 0),
+            clock=worker.clock + (loop.scheduled_clocks if loop else 0),
             all_clocks=worker.all_clocks + started,
             most_stale=max(worker.most_stale, clocks.most_stale if clocks else 0),
             counts=Counts.of(worker, trained),
@@ -219,7 +219,7 @@ class Training:
             since=self._since,
             best=self.best if self.best_epoch else None,
             best_epoch=self.best_epoch,
-            repetitions=[each.begun for each in self._repeated()],
+            repetitions=[each.begun for each in self._repeated_steps()],
             lists=worker.spool.segments() if worker.spool else [],
         )
         best = {f"best/{number}": array for number, array in enumerate(self._best_model.arrays)}
@@ -235,7 +235,7 @@ class Training:
         if kept:
             self._best_model.allocate()
         if len(kept) != len(self._best_model.arrays) or len(head.repetitions) != len(
-            self._repeated()
+            self._repeated_steps()
         ):
             raise other_program("it has other fields or stages")
         for number, array in enumerate(self._best_model.arrays):
@@ -244,7 +244,7 @@ class Training:
             worker.spool.go_on(head.lists)
         elif head.lists:
             raise other_program("it has lists on disk")
-        for each, begun in zip(self._repeated(), head.repetitions, strict=True):
+        for each, begun in zip(self._repeated_steps(), head.repetitions, strict=True):
             each.begun = begun
         worker.epoch, worker.clock, worker.all_clocks = head.epoch, head.clock, head.all_clocks
         worker.most_stale, self.seconds = head.most_stale, head.counts.trained
@@ -257,7 +257,7 @@ class Training:
         """Keep the state at the end of an epoch, if it is wanted."""
         if self.marks is None:
             return
-        while (wanted := self.marks.wanted(self._passed, epoch)) is None:
+        while (wanted := self.marks.keeps_state(self._passed, epoch)) is None:
             yield
         self._passed += 1
         if (over or self.asked() is not None) and self.marks.keeps:
@@ -278,17 +278,17 @@ class Training:
         """
         return outline(self._stages)
 
-    def _repeated(self) -> list[Repeated]:
-        return [*repeated([*self._setup, *self._stages, *self._evaluate])]
+    def _repeated_steps(self) -> list[RepeatedSteps]:
+        return [*repeated_steps([*self._setup, *self._stages, *self._evaluate])]
 
     def edges(self) -> Pieces:
         """Return the edges trained on, which are read when they are asked for."""
-        return of_graph(self.worker.graph)
+        return edges_of_graph(self.worker.graph)
 
     def lists(self) -> SpooledLists | None:
         """Return the lists that no stage uses, if there are any, and a file for them was given."""
         spool, vertices = self.worker.spool, self.worker.graph.vertices
-        file = spool.whole() if spool else None
+        file = spool.open_all() if spool else None
         return (
             SpooledLists(
                 [file], {name: each.order[: each.n_train] for name, each in vertices.items()}
@@ -317,7 +317,7 @@ class Training:
             return asked + max(left, 0.0) > SOON
         return asked > SOON and self.marks is not None and self.marks.keeps
 
-    def _timed(
+    def _run_timed(
         self, steps: list[Step], slack: int | None = None, cuts: Cuts | None = None
     ) -> Iterator[None]:
         start = self._timing = time.perf_counter()
@@ -333,18 +333,18 @@ class Training:
         else:
             self._begun, turns = Counts.of(worker, self.seconds), 0
             worker.forget_metrics()
-        yield from self._timed(self._stages if number else [], cuts=self._cuts(turns))
+        yield from self._run_timed(self._stages if number else [], cuts=self._cuts(turns))
         begun, now = self._begun, Counts.of(worker, self.seconds)
         split = {
             f"{what}_s": now.seconds.get(what, 0.0) - begun.seconds.get(what, 0.0) for what in TIMES
         }
         split["apply_s"] += now.served - begun.served
         edges, clock = now.edges_visited - begun.edges_visited, worker.clock
-        sent, before = now.sent(), begun.sent()
+        sent, before = now.total_sent(), begun.total_sent()
         by_type = {
             f"bytes_sent_{name}": n - before.get(name, 0) for name, n in sorted(sent.items())
         }
-        rows = sum(now.dense().values()) - sum(begun.dense().values())
+        rows = sum(now.total_dense().values()) - sum(begun.total_dense().values())
         worker.epoch = number
         check_finite(worker)
         if evaluate or has_converged(worker.program, worker.metrics()):
@@ -361,16 +361,16 @@ class Training:
         """Make the marks between the clocks of an epoch, `turns` of which have ended before. There
         are none where the clocks of the epoch depend on the results of its first ones.
         """
-        return None if any(repeated(self._stages)) else _InEpoch(self, turns)
+        return None if any(repeated_steps(self._stages)) else _EpochCuts(self, turns)
 
 
-class _InEpoch:
+class _EpochCuts:
     """The marks between the clocks of an epoch: see `tux.engine.clock_loop.Cuts`."""
 
     def __init__(self, training: Training, skip: int) -> None:
         self._training, self.skip = training, skip
 
-    def wanted(self) -> bool | None:
+    def keeps_state(self) -> bool | None:
         """Return whether the state at this mark is kept. EndedEarly if the run ends here."""
         training = self._training
         far = training._is_far()
@@ -379,7 +379,7 @@ class _InEpoch:
                 raise EndedEarly
         if training.marks is None:
             return False
-        wanted = training.marks.wanted(training._passed, None)
+        wanted = training.marks.keeps_state(training._passed, None)
         training._passed += wanted is not None
         return True if far else wanted
 

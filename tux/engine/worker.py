@@ -20,10 +20,10 @@ from tux.arrays.ragged import Piece
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.initial import fill_rows
 from tux.engine.spool import Scratch, Spool
-from tux.engine.state import added
+from tux.engine.state import add_counts
 from tux.engine.threads import Threads
 from tux.engine.timeline import Timeline
-from tux.graph.local import Edges, Graph
+from tux.graph.local import LocalEdges, LocalGraph
 from tux.graph.parts import TypePart
 from tux.program.program import Program, scalars
 from tux.program.stage import Stage
@@ -32,8 +32,8 @@ from tux.protocol.message import Kind, Message
 from tux.protocol.replicas import Mirrors
 from tux.protocol.server import Server
 from tux.protocol.steps import Step, Sync
-from tux.rows.plain import Row
-from tux.rows.table import Table
+from tux.rows.plain import PlainRow
+from tux.rows.table import RowTable
 
 
 class Worker:
@@ -46,7 +46,7 @@ class Worker:
     def __init__(
         self,
         program: Program,
-        graph: Graph,
+        graph: LocalGraph,
         *,
         seed: int = 0,
         jit: bool = True,
@@ -94,8 +94,8 @@ class Worker:
         """Make the queues, and a transport that must be replaced before anything is sent."""
         self.inbox: deque[Message] = deque()
         self._enqueued: list[Message] = []
-        self.send: Callable[[Message], None] = self._nobody
-        self.receive: Callable[[], Message] = self._nothing  # waits for the next message
+        self.send: Callable[[Message], None] = self._send_to_nobody
+        self.receive: Callable[[], Message] = self._receive_nothing  # waits for the next message
         self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
         self.computes: Callable[[], None] = lambda: None  # is told that a segment begins
 
@@ -136,7 +136,7 @@ class Worker:
 
     def cut_types(self) -> list[str]:
         """List the vertex types that the partition cuts."""
-        return [name for name in self.program.vertices if self.graph.vertices[name].cut]
+        return [name for name in self.program.vertices if self.graph.vertices[name].is_cut]
 
     def part(self, name: str) -> TypePart:
         """Return this worker's share of a type, where there are several workers."""
@@ -144,10 +144,10 @@ class Worker:
         assert part is not None
         return part
 
-    def _nobody(self, message: Message) -> None:
+    def _send_to_nobody(self, message: Message) -> None:
         raise RuntimeError("a worker without a transport sent a message")
 
-    def _nothing(self) -> Message:
+    def _receive_nothing(self) -> Message:
         raise RuntimeError("a worker without a transport waits for a message")
 
     def _table(
@@ -156,8 +156,8 @@ class Worker:
         fields: dict[str, Any],
         n: int,
         order: Callable[[], np.ndarray] | None = None,
-        graph: Graph | None = None,
-    ) -> Table:
+        graph: LocalGraph | None = None,
+    ) -> RowTable:
         """Allocate a table of n rows; `order` gives the dense index of each row of vertices,
         `graph` the lengths of ragged fields.
         """
@@ -165,7 +165,7 @@ class Worker:
         ragged = graph is not None and any(d.ragged for d in declared.values())
         entries = graph.counts(name) if graph is not None and ragged else None
         ids = cache(lambda: order().astype(np.int32)) if order is not None else None
-        return Table.allocate(name, declared, n, entries, ids)
+        return RowTable.allocate(name, declared, n, entries, ids)
 
     def _known_ids(self, name: str) -> tuple[Ids, int]:
         """Return the ids of a type, and the number of those in the training graph."""
@@ -191,18 +191,18 @@ class Worker:
         part = self.part(name)
         return part.order[part.masters]
 
-    def edge_table(self, edges: Edges) -> Table:
+    def edge_table(self, edges: LocalEdges) -> RowTable:
         """Return the fields of `edges`, in their present order, as a table."""
         declared = {
-            f: d.sized(self.program.parameters) for f, d in self.program.edge.fields.items()
+            f: d.resolve(self.program.parameters) for f, d in self.program.edge.fields.items()
         }
-        return Table(self.program.edge_name, declared, edges.fields)
+        return RowTable(self.program.edge_name, declared, edges.fields)
 
     @property
-    def tau(self) -> Row:
+    def tau(self) -> PlainRow:
         """The context, whose fields are attributes."""
         tau = self.tables["tau"]
-        return Row(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
+        return PlainRow(tau.spec(tuple(tau.arrays), ", ".join(tau.arrays)), tau.arrays, 0)
 
     def prepare(self, stages: Sequence[Stage]) -> list[Step]:
         """Lay out the edges and compile the kernels that `stages` need; return the steps that `run`
@@ -249,7 +249,7 @@ class Worker:
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started
-        self.clock += loop.scheduled
+        self.clock += loop.scheduled_clocks
         self.most_stale = max(self.most_stale, loop.clock.most_stale)
 
     @property
@@ -259,23 +259,23 @@ class Worker:
         """
         return self.epoch if self.repetition is None else self.repetition
 
-    def sent(self) -> dict[str, int]:
+    def total_sent(self) -> dict[str, int]:
         """Add up the bytes sent to other workers so far, by vertex type (and "tau"), by this worker
         and its server.
         """
-        return added(self.bytes_sent, self.server.bytes_sent)
+        return add_counts(self.bytes_sent, self.server.bytes_sent)
 
-    def dense(self) -> dict[str, int]:
+    def total_dense(self) -> dict[str, int]:
         """Add up the bytes that the sent rows would have taken with all their values, by vertex
         type.
         """
-        return added(self.bytes_dense, self.server.bytes_dense)
+        return add_counts(self.bytes_dense, self.server.bytes_dense)
 
-    def masters(self, name: str) -> Table:
+    def masters(self, name: str) -> RowTable:
         """Return the table of a type's masters here: the server's, or, of a whole type, this
         worker's rows.
         """
-        return self.server.tables[name] if self.graph.vertices[name].cut else self.tables[name]
+        return self.server.tables[name] if self.graph.vertices[name].is_cut else self.tables[name]
 
     def enqueue(self, message: Message, table: str, *, counted: bool = True) -> None:
         """Send a message of a synchronisation when its segment ends, and count the bytes that
@@ -300,9 +300,9 @@ class Worker:
         """
         vars(self).clear()
 
-    def timed(self, what: str) -> Timed:
+    def timing(self, what: str) -> BodyTimer:
         """Make a context that adds the time of its body to ``seconds[what]`` and notes a span."""
-        return Timed(self.seconds, what, self.timeline)
+        return BodyTimer(self.seconds, what, self.timeline)
 
     def forget_metrics(self) -> None:
         """Set the context's metrics to NaN, so that one which is not computed in an epoch is not
@@ -320,7 +320,7 @@ class Worker:
         return {f: x for f, x in values.items() if x == x}
 
 
-class Timed:
+class BodyTimer:
     """A context that adds the time of its body to ``seconds[what]``, and notes it as a span, if
     nothing is raised.
 

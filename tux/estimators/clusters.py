@@ -28,7 +28,7 @@ from tux.estimators.conventions import (
 from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
 from tux.estimators.matrices import REALS, in_32_bits
 from tux.program.report import Model
-from tux.runs.deferred import Deferred
+from tux.runs.deferred import DeferredEdges
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -92,7 +92,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             tol=float(self.tol),
             batch_size=self.batch_size,
         )
-        data = Deferred((X,), partial(_edges if sparse.issparse(X) else _points, X))
+        data = DeferredEdges((X,), partial(_edges if sparse.issparse(X) else _points, X))
         return fit(program, data, epochs=self.max_iter, random_state=seed, n_jobs=self.n_jobs)
 
     def _keep(self, fitted: Run, dtype: Any) -> None:

@@ -14,7 +14,7 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import chosen, epochs_of, fit, ids_of, in_terms_of, model_of
+from tux.estimators.fitting import chosen, epochs_of, fit, ids_of, model_of, translate_errors
 from tux.estimators.tables import as_table
 
 
@@ -76,7 +76,7 @@ class DeepWalkEmbedding(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> DeepWalkEmbedding:
         """Learn the vectors of a graph's vertices."""
-        with in_terms_of(dimensions="n_components"):
+        with translate_errors(dimensions="n_components"):
             program = DeepWalk(
                 dimensions=self.n_components,
                 num_walks=chosen(self, DeepWalk, "num_walks"),

@@ -21,15 +21,15 @@ from tux.estimators.fitting import (
     fit,
     history_of,
     ids_of,
-    in_terms_of,
     model_of,
+    translate_errors,
 )
 from tux.estimators.tables import as_table, entries_of, pairs_with
 from tux.program.program import Program
-from tux.runs.deferred import Deferred
+from tux.runs.deferred import DeferredEdges
 from tux.runs.inputs import load
-from tux.runs.memory import held
-from tux.runs.predict import Trained
+from tux.runs.memory import wrap_data
+from tux.runs.predict import TrainedModel
 
 PIECE = 1 << 17  # pairs scored at a time
 
@@ -55,13 +55,13 @@ class FactorModel(RegressorMixin, BaseEstimator):
         """Return ratings as `tux.run` takes them."""
         if y is None:
             return entries_of(as_table(X))
-        return Deferred((X,), lambda: pairs_with(self._program(), X, y))
+        return DeferredEdges((X,), lambda: pairs_with(self._program(), X, y))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the vectors to ratings. Raises DataError for a table without the columns that are
         needed, and for ratings that are not finite.
         """
-        with in_terms_of(rank="n_components"):
+        with translate_errors(rank="n_components"):
             program = self._program()
         fitted = fit(
             program,
@@ -108,7 +108,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
         better.
         """
         model = self._model()[1]
-        edges = load(model.program, held(model.program, self._ratings(X, y))).train
+        edges = load(model.program, wrap_data(model.program, self._ratings(X, y))).train
         at = {kind: model.ids[kind].encode(ids.values) for kind, ids in edges.ids.items()}
         predicted = self._scores(at["user"][edges.src], at["item"][edges.dst])
         return float(r2_score(edges.fields["value"], predicted, sample_weight=sample_weight))
@@ -130,7 +130,7 @@ class FactorModel(RegressorMixin, BaseEstimator):
         """
         return self._model()[0].similar(items, n, field="item.f")
 
-    def _model(self) -> tuple[Run, Trained]:
+    def _model(self) -> tuple[Run, TrainedModel]:
         """Return the fitted arrays as `tux.run` would return them."""
         check_is_fitted(self)
         users = {"id": self.user_ids_, "f": self.user_factors_}

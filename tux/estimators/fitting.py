@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.api.predicting import trained
+from tux.api.predicting import memory_model
 from tux.api.result import Run
 from tux.api.running import run
 from tux.api.table import History, Vertices
@@ -24,29 +24,29 @@ from tux.arrays.ids import Ids
 from tux.base.callers import warn_caller
 from tux.base.errors import Interrupted, UsageError
 from tux.base.parallel import cores
-from tux.base.text import as_arguments
+from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
 from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program import sources
 from tux.program.params import renamed
 from tux.program.program import Program, score_of
-from tux.runs.folder import App, Origin
-from tux.runs.folder import Run as Record
-from tux.runs.predict import Trained
-from tux.runs.watcher import Silent
+from tux.runs.folder import App, DataOrigin
+from tux.runs.folder import RunRecord as Record
+from tux.runs.predict import TrainedModel
+from tux.runs.watcher import NullWatcher
 
 Fields = Mapping[str, Mapping[str, np.ndarray]]
 """By vertex type, or "tau", and by name: a field of a model, (n, ...)."""
 
 
-class _Warnings(Silent):
+class _Warnings(NullWatcher):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
         """Raise one warning of Python."""
-        warn_caller(as_arguments(text))
+        warn_caller(flags_to_arguments(text))
 
 
 def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: int | None) -> Run:
@@ -82,7 +82,7 @@ def chosen(estimator: Any, program: type[Program], name: str) -> Any:
 
 
 @contextmanager
-def in_terms_of(**names: str) -> Iterator[None]:
+def translate_errors(**names: str) -> Iterator[None]:
     """Name the parameters of a program in errors of the body as its estimator does: `names` has
     those of the estimator by those of the program. A context.
     """
@@ -121,18 +121,18 @@ def model_of(
     program: Program,
     vertices: Mapping[str, dict[str, np.ndarray]],
     context: dict[str, np.ndarray],
-) -> tuple[Run, Trained]:
+) -> tuple[Run, TrainedModel]:
     """Return a run that has such vertices, by type: their ids ("id") and some of their fields; and
     such fields of the context. Return it once more in the form that functions of pairs read.
     """
-    app = App(sources.of(program).name, "")
-    record = Record(app, program.parameters, 0, {}, Origin("memory", ""))
+    app = App(sources.source_of(program).name, "")
+    record = Record(app, program.parameters, 0, {}, DataOrigin("memory", ""))
     held = {
         kind: Vertices(columns | {"id": _text(columns["id"])}) for kind, columns in vertices.items()
     }
     return (
         Run(record, program, History({}), held, context, {}),
-        trained(record, program, held, context),
+        memory_model(record, program, held, context),
     )
 
 
@@ -169,7 +169,7 @@ def scores(
     known = replace(asked, ids=ids, src=none, dst=none, fields=no_edges)
     worker = Worker(
         program,
-        Graph.whole(program, known, asked, seed=0),
+        LocalGraph.whole(program, known, asked, seed=0),
         threads=threads_of(n_jobs) or cores(),
     )
     for name, columns in fields.items():

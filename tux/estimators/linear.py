@@ -22,7 +22,7 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.matrices import REALS, MatrixClassifier, samples
-from tux.runs.deferred import Deferred
+from tux.runs.deferred import DeferredEdges
 
 
 class LinearClassifier(MatrixClassifier):
@@ -118,12 +118,12 @@ class SparseLogisticRegression(LinearClassifier):
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
         (n,). ValueError unless samples of two classes have a weight.
         """
-        X, y, weight = self._checked(X, y, sample_weight)
+        X, y, weight = self._check_samples(X, y, sample_weight)
         fits = []
         for positive in self.classes_[1:] if len(self.classes_) == 2 else self.classes_:
             label = np.where(y == positive, 1, -1).astype(np.float32)
             of_samples = {"label": label, "weight": weight.astype(np.float32)}
-            fits.append(self._fit(Deferred((X,), partial(samples, X, of_samples))))
+            fits.append(self._fit(DeferredEdges((X,), partial(samples, X, of_samples))))
         self.coef_ = np.stack([each.vertices["feature"]["w"] for each in fits])
         self.intercept_ = np.array([each.context["b"][0] for each in fits])
         self.n_iter_ = np.array([epochs_of(each) for each in fits], np.int32)

@@ -15,8 +15,8 @@ from tux.estimators.conventions import ConvergenceWarning
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.linear import LinearClassifier
 from tux.estimators.matrices import samples
-from tux.program.input import written
-from tux.runs.deferred import Deferred
+from tux.program.input import join_class_names
+from tux.runs.deferred import DeferredEdges
 
 
 class LogisticRegression(LinearClassifier):
@@ -59,21 +59,21 @@ class LogisticRegression(LinearClassifier):
         """Fit the weights to samples `X` (n, features), dense or sparse, and their classes `y`
         (n,). ValueError unless samples of two classes have a weight.
         """
-        X, y, weight = self._checked(X, y, sample_weight)
+        X, y, weight = self._check_samples(X, y, sample_weight)
         count, number = len(self.classes_), np.searchsorted(self.classes_, y)
         several = count > 2
         label = number if several else np.where(number, 1, -1)
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
         program = Linear(
             loss="softmax" if several else "logistic",
-            classes=written([str(k) for k in range(count)]) if several else "",
+            classes=join_class_names([str(k) for k in range(count)]) if several else "",
             l2=float(self.l2),
             fit_intercept=bool(self.fit_intercept),
             tol=float(self.tol),
         )
         fitted = fit(
             program,
-            Deferred((X,), partial(samples, X, known)),
+            DeferredEdges((X,), partial(samples, X, known)),
             epochs=self.max_iter,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -30,7 +30,9 @@ class MatrixClassifier(ClassifierMixin, BaseEstimator):
     class_weight: Any
     classes_: np.ndarray
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    def _check_samples(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return samples, their classes and weights, fit for training; set `classes_`. ValueError
         unless samples of two classes have a weight.
         """
@@ -80,13 +82,13 @@ def samples(X: Any, known: dict[str, np.ndarray]) -> EdgeData:
     """Return the entries of a matrix as edges from samples, of which these fields are `known`, to
     features.
     """
-    matrix = X if sparse.issparse(X) else _compressed(X)
+    matrix = X if sparse.issparse(X) else _compress(X)
     values = matrix.data.astype(np.float32, copy=sparse.issparse(X))  # those of X stay
     edges = matrix_edges(("sample", "feature"), matrix, value=values)
     return replace(edges, vertex_fields={"sample": known})
 
 
-def _compressed(X: np.ndarray) -> Any:
+def _compress(X: np.ndarray) -> Any:
     """Convert a dense matrix to CSR with values of 32 bits, by pieces of its rows."""
     ends = np.cumsum(np.count_nonzero(X, axis=1), dtype=np.int64)
     columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)

@@ -13,7 +13,7 @@ from tux.arrays.given import check_unmasked
 from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
 from tux.program.program import Program
-from tux.runs.memory import Held, held, read_held_pairs
+from tux.runs.memory import MemoryData, read_memory_pairs, wrap_data
 from tux.runs.python_words import in_python
 
 WIDEST = 4
@@ -52,9 +52,9 @@ def pairs_with(program: Program, pairs: Any, numbers: Any) -> EdgeData:
     field.
     """
     with in_python():
-        given = held(program, entries_of(as_table(pairs)))
-        edges = read_held_pairs(
-            given if isinstance(given, Held) else Held((given,)), program, {}, None
+        given = wrap_data(program, entries_of(as_table(pairs)))
+        edges = read_memory_pairs(
+            given if isinstance(given, MemoryData) else MemoryData((given,)), program, {}, None
         )
     ((name, dtype),) = program.edge.columns.items()
     check_unmasked(numbers)

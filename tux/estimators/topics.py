@@ -22,9 +22,9 @@ from tux.estimators.fitting import (
     epochs_of,
     fit,
     history_of,
-    in_terms_of,
     matrix_edges,
     scores,
+    translate_errors,
 )
 
 PIECE = 1 << 22  # numbers in a piece of the topics of entries: 16 MB
@@ -89,7 +89,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _program(self) -> LDA:
         own = {"topics": "n_components", "alpha": "doc_topic_prior", "beta": "topic_word_prior"}
-        with in_terms_of(**own):
+        with translate_errors(**own):
             return LDA(
                 topics=self.n_components,
                 alpha=float(self.doc_topic_prior),

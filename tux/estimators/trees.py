@@ -15,9 +15,9 @@ from tux.estimators.conventions import (
     check_is_fitted,
     validate_data,
 )
-from tux.estimators.fitting import epochs_of, fit, history_of, in_terms_of, scores
+from tux.estimators.fitting import epochs_of, fit, history_of, scores, translate_errors
 from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
-from tux.runs.deferred import Deferred
+from tux.runs.deferred import DeferredEdges
 
 FOREST = "feature", "cut", "default_left", "weight"
 """Fields of the context by which scores are computed: a row for each tree, with its nodes."""
@@ -55,9 +55,9 @@ class BoostedTrees(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _grown(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
+    def _grow_trees(self, loss: str, X: Any, label: np.ndarray, weight: np.ndarray) -> Run:
         """Train the trees of one problem."""
-        with in_terms_of(colsample_bytree="max_features"):
+        with translate_errors(colsample_bytree="max_features"):
             program = GBDT(
                 loss=loss,
                 max_iter=self.max_iter,
@@ -75,7 +75,7 @@ class BoostedTrees(BaseEstimator):
         known = {"label": label.astype(np.float32), "weight": weight.astype(np.float32)}
         return fit(
             program,
-            Deferred((X,), partial(samples, X, known)),
+            DeferredEdges((X,), partial(samples, X, known)),
             epochs=self.max_iter,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -158,10 +158,10 @@ class BoostedTreesClassifier(MatrixClassifier, BoostedTrees):
         """Grow trees for samples `X` (n, features), dense or sparse, and their classes `y` (n,).
         ValueError unless samples of two classes have a weight.
         """
-        X, y, weight = self._checked(X, y, sample_weight)
+        X, y, weight = self._check_samples(X, y, sample_weight)
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         fits = [
-            self._grown("logistic", X, np.where(y == positive, 1, -1), weight)
+            self._grow_trees("logistic", X, np.where(y == positive, 1, -1), weight)
             for positive in positives
         ]
         self._keep(fits)
@@ -192,7 +192,7 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
         """Grow trees for samples `X` (n, features), dense or sparse, and their numbers `y` (n,)."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=REALS, y_numeric=True)
         weight = weights(sample_weight, X)
-        fits = [self._grown("squared", in_32_bits(X), np.asarray(y), weight)]
+        fits = [self._grow_trees("squared", in_32_bits(X), np.asarray(y), weight)]
         self._keep(fits)
         self.history_ = history_of(fits[0])
         return self

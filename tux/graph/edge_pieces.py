@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tux.graph import store
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program.program import Program
 
 PIECE = 1 << 20  # edges
@@ -24,7 +24,7 @@ once or more often.
 """
 
 
-def of_graph(graph: Graph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def edges_of_graph(graph: LocalGraph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the edges of a graph in one part."""
     edges = graph.edges
     first, second = (graph.vertices[name].order for name in edges.declared.ends)
@@ -32,7 +32,9 @@ def of_graph(graph: Graph) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield first[edges.src[lo : lo + PIECE]], second[edges.dst[lo : lo + PIECE]]
 
 
-def of_parts(program: Program, folder: Path, parts: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def edges_of_parts(
+    program: Program, folder: Path, parts: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the edges of all parts in a folder, those that count 0 left out. DataError if a part is
     missing.
     """

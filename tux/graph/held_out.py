@@ -37,7 +37,7 @@ def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> N
             _write_anew(folder / f"{entry.name}.order.npy", grown.order)
         types.append(msgspec.structs.replace(entry, ids=len(grown.ids)))
     for number in which:
-        part, same = parts[number], _unchanged(parts[number])
+        part, same = parts[number], _unchanged_names(parts[number])
         for name, values in part_arrays(part).items():
             if name.startswith(ADDED) and name.removesuffix(".bounds") not in same:
                 _write_anew(folder / f"part-{number}" / f"{name}.npy", values)
@@ -47,7 +47,7 @@ def add_held_out(folder: Path, parts: Sequence[Part], which: Iterable[int]) -> N
     write_manifest(folder, **about)
 
 
-def _unchanged(part: Part) -> set[str]:
+def _unchanged_names(part: Part) -> set[str]:
     """List the names of arrays of vertex types that held-out edges have not changed."""
     same = set()
     for name, each in part.types.items():

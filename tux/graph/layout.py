@@ -15,8 +15,8 @@ import numpy as np
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
 from tux.graph.sorting import Sorting, index_dtype
-from tux.partition.compiled import compiled
-from tux.rows.table import frozen
+from tux.partition.compiled import cached_njit
+from tux.rows.table import freeze
 
 TILE_BYTES = 1 << 20
 """Bytes of rows that a tile may touch: a usual second-level cache. A constant, so that runs
@@ -59,9 +59,9 @@ class Layout:
     def column(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return the `values` (m, ...) of a field that never changes, in this order; read-only."""
         if isinstance(self.index, tuple):
-            return frozen(values)
+            return freeze(values)
         if name not in self.columns:
-            self.columns[name] = frozen(values[self.index])
+            self.columns[name] = freeze(values[self.index])
         return self.columns[name]
 
     @staticmethod
@@ -71,12 +71,12 @@ class Layout:
         return Layout(none, none, (), np.zeros(n + 1, np.int64), np.arange(n + 1))
 
 
-def grouped(rows: np.ndarray, n: int) -> Sorting:
+def sort_by_rows(rows: np.ndarray, n: int) -> Sorting:
     """Sort edges by their `rows` (m,), each in 0..n-1."""
     return Sorting(rows, n)
 
 
-def tiled(
+def sort_by_tiles(
     over: np.ndarray, other: np.ndarray, over_cuts: np.ndarray, other_cuts: np.ndarray
 ) -> Sorting:
     """Sort edges by tile: ranges of `over` by `over_cuts`, then of `other` by `other_cuts`."""
@@ -87,12 +87,12 @@ def tiled(
     a *= len(other_cuts) - 1
     b = np.repeat(np.arange(len(other_cuts) - 1, dtype=dtype), np.diff(other_cuts))
     keys = np.empty(len(over), dtype)
-    over, other = frozen(over), frozen(other)
+    over, other = freeze(over), freeze(other)
     spread(lambda piece: _tiles(over[piece], other[piece], a, b, keys[piece]), slices(len(over)))
     return Sorting(keys, tiles)
 
 
-@compiled
+@cached_njit
 def _tiles(over, other, a, b, keys):  # type: ignore[no-untyped-def]
     """Write the tile of each edge to `keys`: that of its row of `over`, by `a`, and of `other`, by
     `b`.
@@ -129,7 +129,7 @@ def refine(cuts: np.ndarray, most: int) -> np.ndarray:
     return np.concatenate([*pieces, cuts[-1:]]).astype(np.int64)
 
 
-def share(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray:
+def columns_of_round(stream: np.uint64, across: int, round: int, rounds: int) -> np.ndarray:
     """Return the columns of a grid of tiles, `across` in all, that belong to a round: `stream`
     draws one of `rounds` for each column.
     """
@@ -191,7 +191,7 @@ def blocks_by_vertices(n: int, size: int) -> np.ndarray:
     return np.append(np.arange(0, n, size), n) if 0 < size < n else np.array([0, n])
 
 
-def without_cutting(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+def move_to_group_ends(groups: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Move each of the block boundaries `cuts` (blocks + 1,) that lies within a group, between its
     boundaries in `groups`, to the end of the group.
     """

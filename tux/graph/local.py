@@ -9,21 +9,21 @@ import numpy as np
 
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.lookup import looked_up
-from tux.arrays.pieced import drained
+from tux.arrays.lookup import look_up
+from tux.arrays.pieced import pop_pieces
 from tux.base.errors import DataError, ProgramError
-from tux.base.text import many
-from tux.graph.layout import Layout, grouped, refine, strip_rows, tile_rows, tiled
+from tux.base.text import plural_noun
+from tux.graph.layout import Layout, refine, sort_by_rows, sort_by_tiles, strip_rows, tile_rows
 from tux.graph.orders import seeded_order
-from tux.graph.parts import Part, TypePart, without_rows
-from tux.graph.sorting import InnerSorting, Sorting, counted
+from tux.graph.parts import Part, TypePart, remove_rows
+from tux.graph.sorting import InnerSorting, Sorting, count_keys
 from tux.graph.topology import Topology, topology_of
 from tux.program.program import Program
 from tux.program.types import Edge
 
 
 @dataclass(frozen=True)
-class Vertices:
+class LocalVertices:
     """The rows of one vertex type, in a seeded order; a vertex's dense index is its place in `ids`.
 
     `order` (n,): dense index of each row; `row_of` (n,) int32: row of each dense index. The first
@@ -41,14 +41,14 @@ class Vertices:
     data: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @staticmethod
-    def ordered(
+    def in_seeded_order(
         name: str,
         side: int,
         ids: Ids,
         n_train: int,
         seed: int,
         data: Mapping[str, np.ndarray] | None = None,
-    ) -> Vertices:
+    ) -> LocalVertices:
         """Put the rows into the order that `seed` gives, and held-out vertices behind them."""
         together = (data or {}).get(TOGETHER)
         first = seeded_order(
@@ -57,18 +57,18 @@ class Vertices:
         order = np.concatenate([first, np.arange(n_train, len(ids))])
         row_of = np.empty(len(ids), np.int32)
         row_of[order] = np.arange(len(ids), dtype=np.int32)
-        return Vertices(name, ids, order, row_of, n_train, data=data or {})
+        return LocalVertices(name, ids, order, row_of, n_train, data=data or {})
 
     @staticmethod
-    def local(part: TypePart) -> Vertices:
+    def local(part: TypePart) -> LocalVertices:
         """Select the rows that one of several workers holds; `row_of` is -1 for other vertices."""
         order = part.order[part.rows]
         row_of = np.full(len(part.ids), -1, np.int32)
         row_of[order] = np.arange(len(order), dtype=np.int32)
-        return Vertices(part.name, part.ids, order, row_of, part.n_train, part, part.data)
+        return LocalVertices(part.name, part.ids, order, row_of, part.n_train, part, part.data)
 
     @property
-    def cut(self) -> bool:
+    def is_cut(self) -> bool:
         """True if some vertex of the type has several replicas."""
         return self.part is not None and self.part.cut
 
@@ -81,7 +81,7 @@ class Vertices:
 
 
 @dataclass
-class Edges:
+class LocalEdges:
     """The edges of a worker as rows of their ends: `src`, `dst` (m,) int32, and fields (m, ...).
 
     The first layout asked for becomes their order in memory, unless they are `fixed` in the order
@@ -121,7 +121,9 @@ class Edges:
                     bounds = layout.bounds[:: layout.across].copy()
                     return replace(layout, bounds=bounds, blocks=np.arange(n + 1), across=1)
             self._order_by(self.other(role))
-            self.layouts[name] = self._arranged(grouped(self.end(role), n), np.arange(n + 1))
+            self.layouts[name] = self._make_layout(
+                sort_by_rows(self.end(role), n), np.arange(n + 1)
+            )
         return self.layouts[name]
 
     def walk_cells(self, role: str, n: int, n_other: int, parts: int) -> Layout:
@@ -137,7 +139,7 @@ class Edges:
             if coarse and isinstance(coarse.index, tuple) and (keys[1:] >= keys[:-1]).all():
                 bounds = np.searchsorted(keys, np.arange(n * parts + 1))
                 return replace(coarse, bounds=bounds, blocks=blocks, across=parts)
-            self.layouts[name] = self._arranged(Sorting(keys, n * parts), blocks, parts)
+            self.layouts[name] = self._make_layout(Sorting(keys, n * parts), blocks, parts)
         return self.layouts[name]
 
     def _order_by(self, role: str) -> None:
@@ -168,15 +170,15 @@ class Edges:
             blocks = np.searchsorted(over_cuts, cuts) * (len(other_cuts) - 1)
             more = row_bytes[1] * n_other > row_bytes[0] * int(cuts[-1])
             strips = self.other(role) if more else role, strip_rows(row_bytes[more])
-            self.layouts[name] = self._arranged(
-                tiled(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
+            self.layouts[name] = self._make_layout(
+                sort_by_tiles(self.end(role), self.end(self.other(role)), over_cuts, other_cuts),
                 blocks,
                 len(other_cuts) - 1,
                 strips,
             )
         return self.layouts[name]
 
-    def _arranged(
+    def _make_layout(
         self,
         sorting: Sorting,
         blocks: np.ndarray,
@@ -188,7 +190,11 @@ class Edges:
         """
         bounds = sorting.bounds
         if self.layouts or self.fixed:
-            src, dst, index = sorting.moved(self.src), sorting.moved(self.dst), sorting.order()
+            src, dst, index = (
+                sorting.sort_column(self.src),
+                sorting.sort_column(self.dst),
+                sorting.order(),
+            )
             if strips:
                 end = src if strips[0] == self.declared.roles[0] else dst
                 InnerSorting(end, strips[1], bounds).arrange(src, dst, index)
@@ -202,24 +208,24 @@ class Edges:
 
     def _arrange(self, sorting: Sorting) -> None:
         """Sort the edges in memory, column by column, so that one at a time is there twice."""
-        self.src = sorting.moved(self.src)
-        self.dst = sorting.moved(self.dst)
+        self.src = sorting.sort_column(self.src)
+        self.dst = sorting.sort_column(self.dst)
         for name in self.fields:
-            self.fields[name] = sorting.moved(self.fields[name])
+            self.fields[name] = sorting.sort_column(self.fields[name])
 
 
 @dataclass(frozen=True)
-class Graph:
+class LocalGraph:
     """The share of one worker in a graph: vertex types by name, edges, and held-out edges."""
 
-    vertices: dict[str, Vertices]
-    edges: Edges
-    held_out: Edges
+    vertices: dict[str, LocalVertices]
+    edges: LocalEdges
+    held_out: LocalEdges
     part: Part | None = None
     topology: Topology | None = None  # all neighbours, where the program asks for them
     has_test: bool = False  # whether edges are held out, here or on another worker
 
-    def of_role(self, role: str) -> Vertices:
+    def of_role(self, role: str) -> LocalVertices:
         """Return the vertex type at the end called `role`."""
         declared = self.edges.declared
         return self.vertices[declared.ends[declared.roles.index(role)]]
@@ -234,7 +240,7 @@ class Graph:
         if self.part is not None:
             return self.part.degrees[side]
         n_train = self.vertices[declared.ends[side]].n_train
-        return counted(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
+        return count_keys(self.edges.end(role), len(self.vertices[declared.ends[side]]))[:n_train]
 
     def groups(self, role: str) -> np.ndarray:
         """Return the first position of each group of vertices at the end called `role`, and the
@@ -245,7 +251,9 @@ class Graph:
         declared = self.edges.declared
         vertices = self.vertices[declared.ends[declared.roles.index(role)]]
         if TOGETHER not in vertices.data:
-            raise DataError(f"these data do not say which {many(vertices.name)} belong together")
+            raise DataError(
+                f"these data do not say which {plural_noun(vertices.name)} belong together"
+            )
         order = (
             vertices.order[: vertices.n_train]
             if vertices.part is None
@@ -263,11 +271,11 @@ class Graph:
         ]
         total = np.zeros(len(self.vertices[name]), np.int64)
         for role in ends:
-            total += counted(self.edges.end(role), len(total))
+            total += count_keys(self.edges.end(role), len(total))
         return total
 
     @staticmethod
-    def of(program: Program, part: Part) -> Graph:
+    def of(program: Program, part: Part) -> LocalGraph:
         """Make the graph of one worker. DataError if the part's types differ from the program's."""
         if set(part.types) != set(program.edge.ends):
             raise DataError(
@@ -276,20 +284,22 @@ class Graph:
             )
         pulled = [name for name, declared in program.vertices.items() if declared.remote]
         vertices = {
-            name: Vertices.local(without_rows(each) if name in pulled else each)
+            name: LocalVertices.local(remove_rows(each) if name in pulled else each)
             for name, each in part.types.items()
         }
         topology = Topology.from_arrays(part.topology) if part.topology else None
         if pulled:
             none = _edges(program, vertices, [np.empty(0, np.int32)] * 2, {})
-            return Graph(vertices, none, replace(none, fixed=True), part, topology, part.has_test)
-        edges = _repeated(program, part.src, part.dst, part.fields)
-        held_out = _repeated(program, part.test_src, part.test_dst, part.test_fields)
+            return LocalGraph(
+                vertices, none, replace(none, fixed=True), part, topology, part.has_test
+            )
+        edges = _repeat_edges(program, part.src, part.dst, part.fields)
+        held_out = _repeat_edges(program, part.test_src, part.test_dst, part.test_fields)
         held_out.fixed = True
-        return Graph(vertices, edges, held_out, part, topology, part.has_test)
+        return LocalGraph(vertices, edges, held_out, part, topology, part.has_test)
 
     @staticmethod
-    def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> Graph:
+    def whole(program: Program, train: EdgeData, test: EdgeData | None, seed: int) -> LocalGraph:
         """Make the graph in one part: every vertex has its one copy here. `test`'s ids extend those
         of `train`. The columns of `train` are given up one by one, if nobody else holds them.
         """
@@ -300,7 +310,7 @@ class Graph:
             )
         last = train.bare() if test is None else test
         vertices = {
-            name: Vertices.ordered(
+            name: LocalVertices.in_seeded_order(
                 name,
                 train.ends.index(name),
                 last.ids[name],
@@ -317,27 +327,27 @@ class Graph:
         ends, fields = [train.src, train.dst], train.fields
         del train  # the caller may hold it no more
         edges = _edges(program, vertices, ends, fields)
-        return Graph(vertices, edges, held_out, topology=topology, has_test=test is not None)
+        return LocalGraph(vertices, edges, held_out, topology=topology, has_test=test is not None)
 
 
 def _edges(
     program: Program,
-    vertices: Mapping[str, Vertices],
+    vertices: Mapping[str, LocalVertices],
     ends: list[np.ndarray],
     fields: Mapping[str, np.ndarray],
-) -> Edges:
+) -> LocalEdges:
     """Turn edges (m,) into rows; `ends`: dense indices of either end, which leave the list."""
     if not len(ends[0]):
         none = np.empty(0, np.int32)
-        return Edges(program.edge, none, none, _fields(program, {}, 0))
-    columns = drained(ends)
-    src, dst = (looked_up(vertices[kind].row_of, next(columns)) for kind in program.edge.ends)
-    return _repeated(program, src, dst, fields)
+        return LocalEdges(program.edge, none, none, _fields(program, {}, 0))
+    columns = pop_pieces(ends)
+    src, dst = (look_up(vertices[kind].row_of, next(columns)) for kind in program.edge.ends)
+    return _repeat_edges(program, src, dst, fields)
 
 
-def _repeated(
+def _repeat_edges(
     program: Program, src: np.ndarray, dst: np.ndarray, columns: Mapping[str, np.ndarray]
-) -> Edges:
+) -> LocalEdges:
     """Repeat edges (m,) as often as their field `repeats` says, if the program has one."""
     if (repeats := program.edge.repeats) and len(src):
         if repeats not in columns:
@@ -362,7 +372,7 @@ def _repeated(
             for name, array in columns.items()
             if name != repeats
         }
-    return Edges(program.edge, src, dst, _fields(program, columns, len(src)))
+    return LocalEdges(program.edge, src, dst, _fields(program, columns, len(src)))
 
 
 def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict[str, np.ndarray]:
@@ -376,7 +386,7 @@ def _fields(program: Program, columns: Mapping[str, np.ndarray], m: int) -> dict
             # Kernels read arrays row after row, whatever their strides.
             fields[name] = np.ascontiguousarray(columns[name], f.dtype)
             continue
-        f = f.sized(program.parameters)
+        f = f.resolve(program.parameters)
         if f.init.law != "constant":  # type: ignore[union-attr]
             raise ProgramError(
                 f"edge field {name} starts with random numbers",

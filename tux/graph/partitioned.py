@@ -12,9 +12,9 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import TOGETHER, EdgeData
-from tux.base.checksums import check
+from tux.base.checksums import check_sums
 from tux.base.errors import DataError, UsageError
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.graph import store
 from tux.graph.held_out import add_held_out
 from tux.graph.parts import Part, cut, hold_out
@@ -32,7 +32,7 @@ ONE_END = {"src": "source", "dst": "target"}
 """The partitioner that places an edge by this end alone; how others call the end."""
 
 
-def keeping_end_whole(end: str) -> tuple[str, ...]:
+def end_keeping_partitioners(end: str) -> tuple[str, ...]:
     """List the partitioners that can keep all edges of a vertex as `end` ("src" or "dst")
     together.
     """
@@ -40,7 +40,7 @@ def keeping_end_whole(end: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Partitioned:
+class PartitionedGraph:
     """The graph from which workers start: their parts, with held-out edges; `bare` has the ids and
     no edges; `digests` of all, by name. `folder`: where the parts lie already, but for held-out
     edges; without these `parts` are not looked at.
@@ -61,33 +61,33 @@ class Partitioned:
         whole: Sequence[str] = (),
         whole_end: str = "",
         held_out: str = "",
-    ) -> Partitioned:
+    ) -> PartitionedGraph:
         """Cut `train` into k parts now; of the types that should stay `whole`, the first does if
         the partitioner can do that. `whole_end` and `held_out`: see `Edge`; UsageError if the
         partitioner cannot keep the former.
         """
-        how = how_cut(train.ends, partitioner, k, whole, whole_end)
-        assignment = _assigned(train, how, k, seed)
+        how = choose_method(train.ends, partitioner, k, whole, whole_end)
+        assignment = _assign_parts(train, how, k, seed)
         digests = {"data": train.digest(), "test data": _digest(test), "--partitioner": partitioner}
         parts = cut(train, test, assignment, k, seed, held_out)
-        return Partitioned(parts, train.bare(), digests)
+        return PartitionedGraph(parts, train.bare(), digests)
 
     @staticmethod
-    def stored(
+    def from_folder(
         folder: Path, bare: EdgeData, test: EdgeData | None, held_out: str = ""
-    ) -> Partitioned:
+    ) -> PartitionedGraph:
         """Read the parts of a folder, their types and fields named as those of `bare`, which
         `without_edges` has made for it. DataError if a file differs from what `tux partition` has
         written.
         """
-        check(folder)
+        check_sums(folder)
         manifest = store.read_manifest(folder)
         names, fields = (
             dict(zip(manifest.ends, bare.ends, strict=True)),
-            _matched(manifest.fields, list(bare.fields), folder),
+            _match_fields(manifest.fields, list(bare.fields), folder),
         )
         parts = [
-            _renamed(store.load(folder, number), names, fields, bare)
+            _rename_part(store.load(folder, number), names, fields, bare)
             for number in range(manifest.parts)
         ]
         # Machines must have the same cut too, and another one holds other numbers of vertices.
@@ -98,20 +98,20 @@ class Partitioned:
         digest = blake2b(cut_as.encode(), digest_size=16).hexdigest()
         if test is not None:
             parts = hold_out(parts, test, manifest.seed, held_out)
-        return Partitioned(
+        return PartitionedGraph(
             parts,
             bare,
             {"data": manifest.digest, "cut of the data": digest, "test data": _digest(test)},
         )
 
     @staticmethod
-    def made(
+    def from_loaders(
         folder: Path,
         bare: EdgeData,
         test: EdgeData | None,
         partitioner: str,
         held_out: str = "",
-    ) -> Partitioned:
+    ) -> PartitionedGraph:
         """Take the parts that loaders have made in `folder`, of types and fields named as those of
         `bare`; the user has named a `partitioner`.
         """
@@ -125,7 +125,7 @@ class Partitioned:
             "test data": _digest(test),
             "--partitioner": partitioner,
         }
-        return Partitioned(parts, bare, digests, folder)
+        return PartitionedGraph(parts, bare, digests, folder)
 
     def write(self, folder: Path, ranks: Iterable[int]) -> None:
         """Write the parts of the workers `ranks` into `folder`; where they lie there already, write
@@ -137,7 +137,7 @@ class Partitioned:
             add_held_out(folder, self.parts, ranks)
 
 
-class HowCut(NamedTuple):
+class CutMethod(NamedTuple):
     """A way to cut edges: by the partitioner of this `name`. `bipartite`: a vertex as a source and
     the same as a target are two for it. `favourite`: the side that it keeps whole, "source",
     "target" or, as it chooses itself, "auto".
@@ -148,29 +148,29 @@ class HowCut(NamedTuple):
     favourite: str = "auto"
 
 
-def how_cut(
+def choose_method(
     ends: tuple[str, str], partitioner: str, k: int, whole: Sequence[str] = (), whole_end: str = ""
-) -> HowCut:
+) -> CutMethod:
     """Choose how edges between `ends` are cut into k parts if a user names a `partitioner`. `whole`
-    and `whole_end`: see `Partitioned.of`.
+    and `whole_end`: see `PartitionedGraph.of`.
     """
     bipartite = ends[0] != ends[1]
     if whole_end and k > 1:
-        if partitioner not in keeping_end_whole(whole_end):
+        if partitioner not in end_keeping_partitioners(whole_end):
             raise UsageError(
                 f"--partitioner {partitioner} cuts the edges of a {ends[0]} as {whole_end}, "
                 f'which the program declares whole="{whole_end}"',
-                do=f"use one of: {', '.join(keeping_end_whole(whole_end))}",
+                do=f"use one of: {', '.join(end_keeping_partitioners(whole_end))}",
             )
         if partitioner in FAVOURING:  # each vertex is a source and a target, two vertices
-            return HowCut(partitioner, True, ONE_END[whole_end])
-        return HowCut(ONE_END[whole_end] if partitioner == "random" else partitioner, bipartite)
+            return CutMethod(partitioner, True, ONE_END[whole_end])
+        return CutMethod(ONE_END[whole_end] if partitioner == "random" else partitioner, bipartite)
     if whole and partitioner in FAVOURING:
-        return HowCut(partitioner, bipartite, ("source", "target")[ends.index(whole[0])])
-    return HowCut(partitioner, bipartite)
+        return CutMethod(partitioner, bipartite, ("source", "target")[ends.index(whole[0])])
+    return CutMethod(partitioner, bipartite)
 
 
-def _assigned(train: EdgeData, how: HowCut, k: int, seed: int) -> np.ndarray:
+def _assign_parts(train: EdgeData, how: CutMethod, k: int, seed: int) -> np.ndarray:
     """Assign a part (m,) to each edge."""
     favourite: dict[str, Any] = {} if how.favourite == "auto" else {"favourite": how.favourite}
     return PARTITIONERS[how.name](
@@ -193,7 +193,7 @@ def without_edges(folder: Path, ends: tuple[str, str], wanted: Mapping[str, np.d
             where=str(folder),
             do="partition the file again, with --bipartite or --one-type as the program has it",
         )
-    _matched(manifest.fields, list(wanted), folder)
+    _match_fields(manifest.fields, list(wanted), folder)
     stored = {entry.name: entry for entry in manifest.types}
     ids = {
         name: store.StoredIds(folder / f"{entry}.ids.parquet", stored[entry].ids)
@@ -230,7 +230,8 @@ def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> No
     for stored, name in zip(manifest.ends, ends, strict=True):
         if stored in cut and name in whole:
             what = (
-                f"its {many(stored)} are cut, by {manifest.partitioner or 'unknown'}, but each "
+                f"its {plural_noun(stored)} are cut, by "
+                f"{manifest.partitioner or 'unknown'}, but each "
                 f"{name} is needed whole"
             )
             raise DataError(
@@ -238,7 +239,7 @@ def check_whole(folder: Path, ends: tuple[str, str], whole: Sequence[str]) -> No
             )
 
 
-def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
+def _match_fields(stored: list[str], wanted: list[str], folder: Path) -> dict[str, str]:
     """Match the stored fields with the wanted ones: by name, or by place if there are as many.
     DataError where neither works.
     """
@@ -254,7 +255,7 @@ def _matched(stored: list[str], wanted: list[str], folder: Path) -> dict[str, st
     )
 
 
-def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
+def _rename_part(part: Part, names: dict[str, str], fields: dict[str, str], bare: EdgeData) -> Part:
     known: dict[str, Any] = {
         name: {"ids": bare.ids[own], "data": bare.vertex_fields[own]} for name, own in names.items()
     }
@@ -263,12 +264,13 @@ def _renamed(part: Part, names: dict[str, str], fields: dict[str, str], bare: Ed
         for name, each in part.types.items()
     }
     columns = {
-        name: _as(part.fields[own], bare.fields[name].dtype, own) for name, own in fields.items()
+        name: _convert_column(part.fields[own], bare.fields[name].dtype, own)
+        for name, own in fields.items()
     }
     return replace(part, types=types, fields=columns)
 
 
-def _as(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
+def _convert_column(column: np.ndarray, dtype: np.dtype, name: str) -> np.ndarray:
     """Convert a column to another dtype; DataError if whole numbers are wanted and it has
     others.
     """
@@ -297,13 +299,15 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
     return chosen
 
 
-def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: int) -> Partitioned:
+def partition_inputs(
+    program: Program, inputs: Any, partitioner: str, k: int, seed: int
+) -> PartitionedGraph:
     """Return the parts of a run's `tux.runs.inputs.Inputs`: read those that exist already, else cut
     the edges.
     """
     end, held_out = program.edge.whole, program.edge.held_out
     if inputs.folder:
-        cut_graph = Partitioned.stored(inputs.folder, inputs.train, inputs.test, held_out)
+        cut_graph = PartitionedGraph.from_folder(inputs.folder, inputs.train, inputs.test, held_out)
         if end and (vertex := cut_end(cut_graph.parts, end)):
             raise DataError(
                 f"its edges of {program.edge.ends[0]} {vertex} as {end} lie in several parts, but "
@@ -311,14 +315,16 @@ def partitioned(program: Program, inputs: Any, partitioner: str, k: int, seed: i
                 where=str(inputs.folder),
                 do=f"partition the file again, by --method {ONE_END[end]}",
             )
-        return replace(cut_graph, parts=with_topology(program, cut_graph.parts, None, seed))
-    test = None if inputs.test is None else _declared(program, inputs.test)
+        return replace(cut_graph, parts=add_topology(program, cut_graph.parts, None, seed))
+    test = None if inputs.test is None else _drop_unread_columns(program, inputs.test)
     if inputs.loaded:
-        return Partitioned.made(inputs.loaded.folder, inputs.train, test, partitioner, held_out)
-    train = _declared(program, inputs.train)
+        return PartitionedGraph.from_loaders(
+            inputs.loaded.folder, inputs.train, test, partitioner, held_out
+        )
+    train = _drop_unread_columns(program, inputs.train)
     whole = whole_types(program)
-    cut_graph = Partitioned.of(train, test, partitioner, k, seed, whole, end, held_out)
-    return replace(cut_graph, parts=with_topology(program, cut_graph.parts, inputs.train, seed))
+    cut_graph = PartitionedGraph.of(train, test, partitioner, k, seed, whole, end, held_out)
+    return replace(cut_graph, parts=add_topology(program, cut_graph.parts, inputs.train, seed))
 
 
 def whole_types(program: Program) -> list[str]:
@@ -326,7 +332,7 @@ def whole_types(program: Program) -> list[str]:
     return [name for name, vertex in program.vertices.items() if vertex.whole]
 
 
-def _declared(program: Program, edges: EdgeData) -> EdgeData:
+def _drop_unread_columns(program: Program, edges: EdgeData) -> EdgeData:
     """Drop the columns that the program does not read: workers would store them in vain, and their
     names need not be names of files.
     """
@@ -358,7 +364,7 @@ def cut_end(parts: Sequence[Part], end: str) -> str:
     return ""
 
 
-def with_topology(
+def add_topology(
     program: Program, parts: list[Part], train: EdgeData | None, seed: int
 ) -> list[Part]:
     """Add the whole graph's neighbour lists to the parts, if the program looks at them; `train`:

@@ -17,14 +17,14 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.integers import distinct
-from tux.arrays.lookup import looked_up
+from tux.arrays.integers import distinct_integers
+from tux.arrays.lookup import look_up
 from tux.base.parallel import spread
 from tux.graph.orders import order_of
-from tux.graph.sorting import counted
+from tux.graph.sorting import count_keys
 from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
-from tux.partition.replicas import gathered
+from tux.partition.replicas import gather_replicas
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Part:
 
 def _ends(data: EdgeData, position_of: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     first, second = data.ends
-    return looked_up(position_of[first], data.src), looked_up(position_of[second], data.dst)
+    return look_up(position_of[first], data.src), look_up(position_of[second], data.dst)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _place(positions_by_part: list[np.ndarray], n: int, k: int, seed: int) -> _C
     """Place the vertices of a type, and their masters by load and locality. A vertex without edges
     is placed only where masters are fewest.
     """
-    replicas = gathered(positions_by_part, n)
+    replicas = gather_replicas(positions_by_part, n)
     bounds = np.cumsum([0, *np.bincount(replicas.part, minlength=k)])
     vertex = np.repeat(np.arange(n), replicas.counts)[np.argsort(replicas.part, kind="stable")]
     held = [vertex[bounds[part] : bounds[part + 1]] for part in range(k)]
@@ -147,19 +147,20 @@ def cut(
     types = {}
     for name, n in counts.items():
         sides = [end for end, of in zip(ends, data.ends, strict=True) if of == name]
-        placed = _place(spread(partial(_of_edges, sides), members), n, k, seed)
+        placed = _place(spread(partial(_ends_of_edges, sides), members), n, k, seed)
         known = data.vertex_fields.get(name, {})
         types[name] = [
             replace(each, data=known)
             for each in _type_parts(name, data.ids[name], orders[name], placed, k)
         ]
     degrees = [
-        counted(end, counts[of]).astype(np.int32) for end, of in zip(ends, data.ends, strict=True)
+        count_keys(end, counts[of]).astype(np.int32)
+        for end, of in zip(ends, data.ends, strict=True)
     ]
     nothing = np.empty(0, np.int32)
 
     def bare(part: int) -> Part:
-        local = {name: _numbering(types[name][part].rows, n) for name, n in counts.items()}
+        local = {name: _local_rows(types[name][part].rows, n) for name, n in counts.items()}
         edges = [local[of][end[members[part]]] for end, of in zip(ends, data.ends, strict=True)]
         fields = {name: array[members[part]] for name, array in data.fields.items()}
         mine = {name: each[part] for name, each in types.items()}
@@ -170,7 +171,7 @@ def cut(
     return hold_out(out, test, seed, held_out) if test is not None else out
 
 
-def _of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
+def _ends_of_edges(sides: list[np.ndarray], members: np.ndarray) -> np.ndarray:
     """Return the vertices at these ends of some edges, by the numbers of the edges."""
     return np.concatenate([side[members] for side in sides])
 
@@ -195,7 +196,9 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -
     grown = {
         name: _held_out_type(
             [part.types[name] for part in parts],
-            _needed(test.ends, ends, members, name, t.vertices, len(test.ids[name]), seed),
+            _needed_positions(
+                test.ends, ends, members, name, t.vertices, len(test.ids[name]), seed
+            ),
             home_of[name],
             orders[name],
             test,
@@ -205,7 +208,7 @@ def hold_out(parts: list[Part], test: EdgeData, seed: int, held_out: str = "") -
     out = []
     for at, part in enumerate(parts):
         each = {name: grown[name][at] for name in types}
-        local = {name: _numbering(t.rows, len(test.ids[name])) for name, t in each.items()}
+        local = {name: _local_rows(t.rows, len(test.ids[name])) for name, t in each.items()}
         src, dst = (local[of][end[members[at]]] for end, of in zip(ends, test.ends, strict=True))
         fields = {name: array[members[at]] for name, array in test.fields.items()}
         out.append(
@@ -234,7 +237,7 @@ def _held_out_type(
         np.concatenate([t.rows, np.setdiff1d(more, t.rows, assume_unique=True)]).astype(np.int32)
         for t, more in zip(parts, needed, strict=True)
     ]
-    number = _numbers([t.masters for t in parts], parts[0].vertices)
+    number = _master_numbers([t.masters for t in parts], parts[0].vertices)
     out = []
     for w, t in enumerate(parts):
         up, down = _routes(
@@ -254,7 +257,7 @@ def _held_out_type(
     return out
 
 
-def without_rows(part: TypePart) -> TypePart:
+def remove_rows(part: TypePart) -> TypePart:
     """Remove the rows of a type, of which workers keep masters only."""
     none = np.empty(0, np.int32)
     nowhere = [none] * len(part.up)
@@ -302,7 +305,7 @@ def _test_parts(
     return parts
 
 
-def _needed(
+def _needed_positions(
     of: tuple[str, str],
     ends: tuple[np.ndarray, ...],
     members: list[np.ndarray],
@@ -321,7 +324,7 @@ def _needed(
     bare = np.flatnonzero(lone[n_train:]) + n_train
     home = by_hash(bare, len(members), seed)
     return [
-        distinct(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
+        distinct_integers(np.concatenate([*(side[m] for side in sides), bare[home == w]]))
         for w, m in enumerate(members)
     ]
 
@@ -332,7 +335,7 @@ def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) ->
         np.asarray(placed.held[part] if placed.cut else mastered[part], np.int32)
         for part in range(k)
     ]
-    number = _numbers(mastered, len(placed.home))
+    number = _master_numbers(mastered, len(placed.home))
     none: list[np.ndarray] = [np.empty(0, np.int32)] * k
     out = []
     for part in range(k):
@@ -350,7 +353,7 @@ def _type_parts(name: str, ids: Ids, order: np.ndarray, placed: _Cut, k: int) ->
     return out
 
 
-def _numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
+def _master_numbers(mastered: list[np.ndarray], n: int) -> np.ndarray:
     """Return, for each position (n,), its number among its home's masters."""
     number = np.empty(n, np.int32)
     for masters in mastered:
@@ -383,7 +386,7 @@ def _routes(rows, home, number, part, k, range_of):  # type: ignore[no-untyped-d
     return up, down
 
 
-def _numbering(rows: np.ndarray, n: int) -> np.ndarray:
+def _local_rows(rows: np.ndarray, n: int) -> np.ndarray:
     """Return the local row of each position (n,) int32; -1 where there is none."""
     local = np.full(n, -1, np.int32)
     local[rows] = np.arange(len(rows), dtype=np.int32)

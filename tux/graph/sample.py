@@ -12,7 +12,7 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.integers import distinct
+from tux.arrays.integers import distinct_integers
 
 
 def sample(
@@ -39,7 +39,7 @@ def sample(
         chosen = inside[edges.src] & inside[edges.dst]
         kept = {first: inside}
     else:
-        taken = _drawn(edges.src, len(edges.ids[first]), most, draw, named.get(first, ()))
+        taken = _draw_vertices(edges.src, len(edges.ids[first]), most, draw, named.get(first, ()))
         chosen = taken[edges.src]
         other = np.zeros(len(edges.ids[second]), bool)
         other[edges.dst[chosen]] = True
@@ -49,7 +49,7 @@ def sample(
     return _part(edges, chosen, kept), held_out
 
 
-def _drawn(
+def _draw_vertices(
     src: np.ndarray, n: int, most: int, draw: np.random.Generator, keep: Sequence[int] = ()
 ) -> np.ndarray:
     """Draw vertices, of n: `keep`, and others at random, as many as have `most` edges together.
@@ -80,7 +80,7 @@ def _neighbourhood(
     order = np.argsort(ends, kind="stable")
     neighbours = np.concatenate([edges.dst, edges.src])[order]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))])
-    starts = iter(draw.permutation(distinct(ends)))
+    starts = iter(draw.permutation(distinct_integers(ends)))
     taken, seen, queue, count = np.zeros(n, bool), np.zeros(n, bool), deque[int](), 0
     for v in keep:
         seen[v] = True
@@ -94,7 +94,7 @@ def _neighbourhood(
         taken[v] = True
         near = neighbours[bounds[v] : bounds[v + 1]]
         count += int(taken[near].sum())
-        new = distinct(near[~seen[near]])
+        new = distinct_integers(near[~seen[near]])
         seen[new] = True
         queue.extend(draw.permutation(new))
     return taken
@@ -134,7 +134,7 @@ def _held_out(
     if first != second:
         new = inside & (test.src >= known[first])
         if new.any():
-            more[first] |= _drawn(test.src[new], len(more[first]), most, draw)
+            more[first] |= _draw_vertices(test.src[new], len(more[first]), most, draw)
     chosen = np.flatnonzero(inside & more[first][test.src])
     if len(chosen) > most:
         chosen = np.sort(draw.choice(chosen, most, replace=False))

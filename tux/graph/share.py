@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program.program import Program
 
 
@@ -24,7 +24,7 @@ class TypeShare(NamedTuple):
     entries: np.ndarray | None = None
 
     @property
-    def trained(self) -> np.ndarray:
+    def trained_rows(self) -> np.ndarray:
         """The rows that are trained."""
         return self.rows[: self.n_train]
 
@@ -39,12 +39,12 @@ class Share(NamedTuple):
     held_out: np.ndarray
 
 
-def types_of(program: Program, graph: Graph) -> dict[str, TypeShare]:
+def types_of(program: Program, graph: LocalGraph) -> dict[str, TypeShare]:
     """Return the worker's share of each vertex type."""
     out = {}
     for name, each in graph.vertices.items():
-        ragged = any(f.ragged for f in program.vertices[name].fields.values())
-        masters = each.part.order[each.part.masters] if each.part and each.cut else None
+        ragged = any(f.is_ragged for f in program.vertices[name].fields.values())
+        masters = each.part.order[each.part.masters] if each.part and each.is_cut else None
         entries = graph.counts(name) if ragged else None
         out[name] = TypeShare(each.order, each.n_train, masters, entries)
     return out

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tux.arrays.pieced import Pieced
+from tux.arrays.pieced import ArrayPieces
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
-from tux.partition.compiled import compiled
-from tux.rows.table import frozen
+from tux.partition.compiled import cached_njit
+from tux.rows.table import freeze
 
 SPARSE = 8
 """Keys for each entry from which on those of a group are compared instead of counted."""
@@ -34,14 +34,14 @@ def index_dtype(m: int) -> np.dtype:
     return np.dtype(np.int32 if m < 2**31 else np.int64)
 
 
-@compiled
+@cached_njit
 def _count(keys, counts):  # type: ignore[no-untyped-def]
     """Add to `counts` (n_keys,) the number of times that each key occurs."""
     for k in keys:
         counts[k] += 1
 
 
-@compiled
+@cached_njit
 def _starts(counts, bounds):  # type: ignore[no-untyped-def]
     """Replace the `counts` (pieces, n_keys) by the places where each piece's entries of each key
     begin, and write the places where those of each key begin to `bounds` (n_keys + 1,).
@@ -56,7 +56,7 @@ def _starts(counts, bounds):  # type: ignore[no-untyped-def]
     bounds[counts.shape[1]] = at
 
 
-@compiled
+@cached_njit
 def _move(keys, free, column, out):  # type: ignore[no-untyped-def]
     """Write the entries of `column` to `out`, each to the place that is free for its key."""
     for i in range(len(keys)):
@@ -65,7 +65,7 @@ def _move(keys, free, column, out):  # type: ignore[no-untyped-def]
         free[keys[i]] = at + 1
 
 
-@compiled
+@cached_njit
 def _number(keys, free, first, out):  # type: ignore[no-untyped-def]
     """Write the numbers of entries, from `first` on, to `out`, as `_move` does with entries."""
     for i in range(len(keys)):
@@ -81,15 +81,15 @@ def _pieces(keys: np.ndarray, n_keys: int) -> list[slice]:
     return slices(len(keys), max(ENTRIES_PER_THREAD, 4 * n_keys))
 
 
-def counted(keys: np.ndarray, n_keys: int) -> np.ndarray:
+def count_keys(keys: np.ndarray, n_keys: int) -> np.ndarray:
     """Count the occurrences of each of 0..n_keys-1 among `keys`, (n_keys,) int64."""
-    keys, pieces = frozen(keys), _pieces(keys, n_keys)
+    keys, pieces = freeze(keys), _pieces(keys, n_keys)
     counts = np.zeros((len(pieces), n_keys), index_dtype(len(keys)))
     spread(lambda at: _count(keys[pieces[at]], counts[at]), range(len(pieces)))
     return counts.sum(axis=0, dtype=np.int64)
 
 
-@compiled
+@cached_njit
 def _places(keys, width, bounds, places):  # type: ignore[no-untyped-def]
     """Write to `places` (m,) the place of each entry, from bounds[0] on, in the stable order of
     ``keys // width`` within each group bounds[g]..bounds[g+1].
@@ -122,7 +122,7 @@ def _places(keys, width, bounds, places):  # type: ignore[no-untyped-def]
             free[at] += 1
 
 
-@compiled
+@cached_njit
 def _put(places, column, room):  # type: ignore[no-untyped-def]
     """Put the entries of `column` (m,) to their `places` in it; `room` is for as many."""
     for i in range(len(places)):
@@ -140,7 +140,7 @@ class InnerSorting:
     """
 
     def __init__(self, keys: np.ndarray, width: int, bounds: np.ndarray) -> None:
-        self._keys, self._width, self._bounds = frozen(keys), np.uint32(width), frozen(bounds)
+        self._keys, self._width, self._bounds = freeze(keys), np.uint32(width), freeze(bounds)
 
     def arrange(self, *columns: np.ndarray) -> None:
         """Put the entries or rows of columns (m, ...) into the order; one may be the keys."""
@@ -177,7 +177,7 @@ class Sorting:
     """
 
     def __init__(self, keys: np.ndarray, n_keys: int) -> None:
-        self._keys = frozen(keys)
+        self._keys = freeze(keys)
         self._pieces = _pieces(keys, n_keys)
         self._first = np.zeros((len(self._pieces), n_keys), index_dtype(len(keys)))
         self.bounds = np.empty(n_keys + 1, np.int64)
@@ -192,9 +192,9 @@ class Sorting:
         )
         return out
 
-    def moved(self, column: np.ndarray) -> np.ndarray:
+    def sort_column(self, column: np.ndarray) -> np.ndarray:
         """Copy the entries or rows of a `column` (m, ...) to a new array, in the order."""
-        column = frozen(np.ascontiguousarray(column))
+        column = freeze(np.ascontiguousarray(column))
         if (word := WORDS.get(column.itemsize)) is None or column.ndim > 1:
             return column[self.order()]
         out = np.empty(len(column), column.dtype)
@@ -206,15 +206,15 @@ class Sorting:
         )
         return out
 
-    def collected(self, row: Pieced) -> np.ndarray:
-        """Copy the numbers of a row (m,) to a new array, in the order, as `moved` does; only one
-        piece of the row need be in memory.
+    def sort_pieces(self, row: ArrayPieces) -> np.ndarray:
+        """Copy the numbers of a row (m,) to a new array, in the order, as `sort_column` does; only
+        one piece of the row need be in memory.
         """
         out, word = np.empty(row.rows, row.dtype), WORDS[row.dtype.itemsize]
         free, done = self._first[0].copy(), 0
         for piece in row.pieces:
             keys = self._keys[done : done + len(piece)]
-            _move(keys, free, frozen(np.ascontiguousarray(piece)).view(word), out.view(word))
+            _move(keys, free, freeze(np.ascontiguousarray(piece)).view(word), out.view(word))
             done += len(piece)
         return out
 

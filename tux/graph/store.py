@@ -22,7 +22,13 @@ from tux.arrays.npy import npy_bytes, write_npy
 from tux.base.disk import writing
 from tux.base.errors import DataError
 from tux.graph.parts import Part, TypePart
-from tux.graph.stored_arrays import array, check_length, damaged, indices, lists
+from tux.graph.stored_arrays import (
+    check_length,
+    folder_damage,
+    map_array,
+    map_indices,
+    read_index_lists,
+)
 from tux.partition.capacity import MOST_PARTS
 
 FORMAT, MANIFEST = 2, "manifest.json"
@@ -81,7 +87,7 @@ class StoredIds(Ids):
         path: Path = self._path  # type: ignore[attr-defined]
         ids = read_parquet(path, ["id"])["id"]
         if not isinstance(ids, np.ndarray) or ids.ndim != 1 or ids.dtype.kind not in "iuT":
-            raise damaged(path, "no column of integers or strings")
+            raise folder_damage(path, "no column of integers or strings")
         check_length(ids, len(self), path)
         return ids
 
@@ -219,7 +225,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"not a partitioned graph: {error}", where=str(path), do="run tux partition again"
         ) from None
     if why := _contradiction(manifest):
-        raise damaged(path, why)
+        raise folder_damage(path, why)
     return manifest
 
 
@@ -247,7 +253,7 @@ def vertex_fields(folder: Path, entry: TypeEntry) -> dict[str, np.ndarray]:
     fields = {}
     for field in entry.data:
         path = folder / f"{entry.name}.data.{field}.npy"
-        fields[field] = array(path)
+        fields[field] = map_array(path)
         # Of vertices that only held-out edges have, less may be known.
         if not entry.vertices <= len(fields[field]) <= entry.ids:
             check_length(fields[field], entry.ids, path)
@@ -265,21 +271,22 @@ def load(folder: Path, number: int) -> Part:
             where=str(folder / MANIFEST),
         )
     types = {
-        entry.name: _type(folder, part, entry, number, manifest.parts) for entry in manifest.types
+        entry.name: _map_type(folder, part, entry, number, manifest.parts)
+        for entry in manifest.types
     }
     first, second = (types[end] for end in manifest.ends)
-    src = indices(part / "src.npy", first.n_train)
-    dst = indices(part / "dst.npy", second.n_train, len(src))
-    test_src = indices(part / "test_src.npy", len(first.rows))
-    test_dst = indices(part / "test_dst.npy", len(second.rows), len(test_src))
-    fields = {name: array(part / f"fields.{name}.npy", len(src)) for name in manifest.fields}
+    src = map_indices(part / "src.npy", first.n_train)
+    dst = map_indices(part / "dst.npy", second.n_train, len(src))
+    test_src = map_indices(part / "test_src.npy", len(first.rows))
+    test_dst = map_indices(part / "test_dst.npy", len(second.rows), len(test_src))
+    fields = {name: map_array(part / f"fields.{name}.npy", len(src)) for name in manifest.fields}
     test_fields = {
-        name: array(part / f"test_fields.{name}.npy", len(test_src))
+        name: map_array(part / f"test_fields.{name}.npy", len(test_src))
         for name in manifest.test_fields
     }
     degrees = (
-        indices(folder / "degrees.0.npy", MOST_EDGES + 1, first.vertices),
-        indices(folder / "degrees.1.npy", MOST_EDGES + 1, second.vertices),
+        map_indices(folder / "degrees.0.npy", MOST_EDGES + 1, first.vertices),
+        map_indices(folder / "degrees.1.npy", MOST_EDGES + 1, second.vertices),
     )
     return Part(
         types,
@@ -290,7 +297,7 @@ def load(folder: Path, number: int) -> Part:
         test_src,
         test_dst,
         test_fields,
-        {name: array(folder / f"topology.{name}.npy") for name in manifest.topology},
+        {name: map_array(folder / f"topology.{name}.npy") for name in manifest.topology},
         manifest.has_test,
     )
 
@@ -321,15 +328,17 @@ def digest_of(parts: Sequence[Part], number: int) -> str:
     return total.hexdigest()
 
 
-def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -> TypePart:
+def _map_type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -> TypePart:
     """Map one vertex type of part `number`."""
     own = f"types.{entry.name}"
-    rows = indices(part / f"{own}.rows.npy", entry.ids)
-    masters = indices(part / f"{own}.masters.npy", entry.vertices)
+    rows = map_indices(part / f"{own}.rows.npy", entry.ids)
+    masters = map_indices(part / f"{own}.masters.npy", entry.vertices)
     if entry.n_train[number] > len(rows):
-        raise damaged(part / f"{own}.rows.npy", f"{len(rows):,} rows of {entry.n_train[number]:,}")
+        raise folder_damage(
+            part / f"{own}.rows.npy", f"{len(rows):,} rows of {entry.n_train[number]:,}"
+        )
     up, down, peek_up, peek_down = (
-        lists(part / f"{own}.{route}", below, parts)
+        read_index_lists(part / f"{own}.{route}", below, parts)
         for route, below in (
             ("up", len(rows)),
             ("down", len(masters)),
@@ -340,7 +349,7 @@ def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -
     return TypePart(
         entry.name,
         StoredIds(folder / f"{entry.name}.ids.parquet", entry.ids),
-        indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
+        map_indices(folder / f"{entry.name}.order.npy", entry.ids, entry.ids),
         entry.vertices,
         entry.cut,
         rows,
@@ -350,7 +359,7 @@ def _type(folder: Path, part: Path, entry: TypeEntry, number: int, parts: int) -
         down,
         peek_up,
         peek_down,
-        indices(folder / f"{entry.name}.home.npy", parts, entry.vertices),
-        indices(folder / f"{entry.name}.number.npy", entry.vertices, entry.vertices),
+        map_indices(folder / f"{entry.name}.home.npy", parts, entry.vertices),
+        map_indices(folder / f"{entry.name}.number.npy", entry.vertices, entry.vertices),
         vertex_fields(folder, entry),
     )

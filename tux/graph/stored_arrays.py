@@ -12,7 +12,7 @@ from tux.arrays.npy import map_npy
 from tux.base.errors import DataError
 
 
-def damaged(path: Path, why: str) -> DataError:
+def folder_damage(path: Path, why: str) -> DataError:
     """Make the error about a damaged file of the folder."""
     return DataError(
         f"a partitioned graph is damaged: {why}",
@@ -21,14 +21,14 @@ def damaged(path: Path, why: str) -> DataError:
     )
 
 
-def array(path: Path, length: int | None = None) -> np.ndarray:
+def map_array(path: Path, length: int | None = None) -> np.ndarray:
     """Map an array of numbers: one number, or one row, for each of `length` things if given."""
     try:
         values = map_npy(path)
     except DataError as error:
-        raise damaged(path, error.what) from None
+        raise folder_damage(path, error.what) from None
     if not values.ndim:
-        raise damaged(path, "one number instead of an array")
+        raise folder_damage(path, "one number instead of an array")
     if length is not None:
         check_length(values, length, path)
     return values
@@ -37,24 +37,26 @@ def array(path: Path, length: int | None = None) -> np.ndarray:
 def check_length(values: np.ndarray, length: int, path: Path) -> None:
     """Raise DataError for an array of another length."""
     if len(values) != length:
-        raise damaged(path, f"{len(values):,} entries instead of {length:,}")
+        raise folder_damage(path, f"{len(values):,} entries instead of {length:,}")
 
 
-def indices(path: Path, below: int, length: int | None = None) -> np.ndarray:
+def map_indices(path: Path, below: int, length: int | None = None) -> np.ndarray:
     """Map a row of whole numbers from 0 to `below` - 1, of `length` if given."""
-    values = array(path, length)
+    values = map_array(path, length)
     if values.ndim > 1 or values.dtype.kind != "i":
-        raise damaged(path, f"{values.dtype} of shape {values.shape} instead of a row of indices")
+        raise folder_damage(
+            path, f"{values.dtype} of shape {values.shape} instead of a row of indices"
+        )
     if len(values) and not (values.min() >= 0 and values.max() < below):
-        raise damaged(path, f"indices from {values.min()} to {values.max()} of {below:,}")
+        raise folder_damage(path, f"indices from {values.min()} to {values.max()} of {below:,}")
     return values
 
 
-def lists(stem: Path, below: int, count: int) -> list[np.ndarray]:
+def read_index_lists(stem: Path, below: int, count: int) -> list[np.ndarray]:
     """Read `count` lists of indices, stored as one array and its bounds."""
     path = stem.with_name(f"{stem.name}.npy")
-    joined = indices(path, below)
-    bounds = indices(stem.with_name(f"{stem.name}.bounds.npy"), len(joined) + 1, count + 1)
+    joined = map_indices(path, below)
+    bounds = map_indices(stem.with_name(f"{stem.name}.bounds.npy"), len(joined) + 1, count + 1)
     if bounds[0] != 0 or bounds[-1] != len(joined) or (np.diff(bounds) < 0).any():
-        raise damaged(path, "its lists have no such bounds")
+        raise folder_damage(path, "its lists have no such bounds")
     return [np.asarray(joined[lo:hi]) for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)]

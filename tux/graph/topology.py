@@ -18,8 +18,8 @@ from tux.graph.orders import order_of
 from tux.graph.parts import Part
 from tux.program.fields import data
 from tux.program.program import Program
-from tux.program.returns import called
-from tux.rows.table import Table
+from tux.program.returns import call_hook
+from tux.rows.table import RowTable
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Topology:
                 if len(first)
                 else np.empty(0)
             )
-            sums = _running(each, keys // max(n, 1))
+            sums = _running_sums(each, keys // max(n, 1))
         bounds = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n)
         return Topology(bounds, (keys % max(n, 1)).astype(np.int32), sums)
 
@@ -92,10 +92,10 @@ class Topology:
         return Topology(arrays["bounds"], arrays["ends"], arrays.get("sums"), more)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> RowTable:
         """The table of one row whose fields are the arrays: `topology` in UDFs."""
         arrays = {name: np.asarray(array)[None] for name, array in self.arrays.items()}
-        return Table(
+        return RowTable(
             "topology", {name: data(*_spec(array)) for name, array in arrays.items()}, arrays
         )
 
@@ -104,7 +104,7 @@ def topology_kind(program: Program) -> str:
     """Return the topology that a program asks for: "directed", "undirected" or ""; else
     ProgramError.
     """
-    return called(program.input, "topology", program)
+    return call_hook(program.input, "topology", program)
 
 
 def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
@@ -120,7 +120,7 @@ def topology_of_parts(program: Program, parts: Sequence[Part]) -> Topology:
         else None
     )
     n, kind = parts[0].types[name].vertices, topology_kind(program)
-    return _with_tables(
+    return _add_tables(
         program, Topology.of(src, dst, n, directed=kind == "directed", weights=weights)
     )
 
@@ -147,7 +147,7 @@ def topology_of(program: Program, edges: EdgeData, seed: int) -> Topology | None
         directed=kind == "directed",
         weights=weights,
     )
-    return _with_tables(program, topology)
+    return _add_tables(program, topology)
 
 
 def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
@@ -167,9 +167,9 @@ def _check_weights(edges: EdgeData, weights: np.ndarray | None) -> None:
     )
 
 
-def _with_tables(program: Program, topology: Topology) -> Topology:
+def _add_tables(program: Program, topology: Topology) -> Topology:
     """Add the arrays that the program's input computes from the topology."""
-    tables = called(program.input, "extra_tables", program, topology)
+    tables = call_hook(program.input, "extra_tables", program, topology)
     return replace(
         topology, more={name: np.ascontiguousarray(table) for name, table in tables.items()}
     )
@@ -179,7 +179,7 @@ def _spec(array: np.ndarray) -> tuple[str | int, ...]:
     return (f"{array.dtype.kind}{array.dtype.itemsize}", *array.shape[1:])
 
 
-def _running(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+def _running_sums(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Add up `values` from the first of each group on. Group by group, so that small sums are not
     lost in that of all.
     """

@@ -20,8 +20,8 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError
-from tux.io.entries import BagSpec, Entries, GatheredEntries, repetitions, summed
-from tux.io.hashed import collisions, hashed_numbers
+from tux.io.entries import BagSpec, Entries, GatheredEntries, repetitions, sum_entries
+from tux.io.hashed import collisions, hash_numbers
 from tux.io.pair_faults import line_fault
 from tux.io.pair_lines import (
     BAD,
@@ -31,11 +31,11 @@ from tux.io.pair_lines import (
     PASSED,
     ROW,
     WEIGHTED,
-    Parsed,
+    PairArrays,
     Rules,
     parse_block,
 )
-from tux.io.text import NUMBER, note, text_blocks
+from tux.io.text import NUMBER, note_bad_lines, text_blocks
 
 HEAD = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?:.*", re.IGNORECASE)  # a number, and another one
 LOOKED_AT = 200  # lines, to tell whether rows have labels with weights
@@ -62,10 +62,10 @@ def read_lines(asked: BagSpec, form: str) -> Entries:
         queries |= form == "svm" and b"qid:" in block
         if asked.bits:
             _hash(parsed, entries, asked.bits)
-        lengths, columns, values, more = _sorted(parsed, entries, rules)
+        lengths, columns, values, more = _sort_entries(parsed, entries, rules)
         repeated += more
         if (parsed.state == BAD).any():
-            note(
+            note_bad_lines(
                 asked.bad,
                 np.flatnonzero(parsed.state == BAD),
                 block,
@@ -118,7 +118,7 @@ def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
     if first is None:
         return None
     return Rules(
-        _head(lines) if b":" in first[1] else LABEL,
+        _head_kind(lines) if b":" in first[1] else LABEL,
         np.uint64(asked.first),
         np.uint64(asked.last),
         True,
@@ -127,7 +127,7 @@ def _rules(lines: bytes, asked: BagSpec, form: str) -> Rules | None:
     )
 
 
-def _head(lines: bytes) -> int:
+def _head_kind(lines: bytes) -> int:
     """Find out the beginning of the rows from lines of which the first begins with
     ``number:number``: WEIGHTED if they begin with a label and its weight, NOTHING if with the first
     of their pairs.
@@ -155,15 +155,15 @@ def _head(lines: bytes) -> int:
     return WEIGHTED if ascending and behind and few else NOTHING
 
 
-def _hash(parsed: Parsed, entries: int, bits: int) -> None:
+def _hash(parsed: PairArrays, entries: int, bits: int) -> None:
     """Replace the columns by their hashes, and multiply the values by the signs of the hashes."""
     column, value = parsed.column[:entries], parsed.value[:entries]
-    column[:], signs = hashed_numbers(column, bits)
+    column[:], signs = hash_numbers(column, bits)
     value *= signs
 
 
-def _sorted(
-    parsed: Parsed, entries: int, rules: Rules
+def _sort_entries(
+    parsed: PairArrays, entries: int, rules: Rules
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Sort the entries of each line by column, and add up those of one column. Returns the number
     of entries of each line, their columns and values, and the number of entries that were
@@ -178,7 +178,7 @@ def _sorted(
     if not falls.any():
         return lengths, column, value, 0
     line = np.repeat(np.arange(len(lengths)), lengths)
-    line, column, value = summed(line, column, value)
+    line, column, value = sum_entries(line, column, value)
     wrong = line[~((rules.least <= value) & (value <= rules.most))]
     parsed.state[wrong] = BAD
     good = parsed.state[line] == ROW

@@ -15,13 +15,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, Coded, Column
+from tux.arrays.arrow import STRING, CodedColumn, Column
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
 from tux.io.cells import is_marked, lines_of
-from tux.io.detect import SAMPLES, Form, detect, ending
+from tux.io.detect import SAMPLES, Form, detect_format, name_ending
 from tux.io.documents import read_documents
 from tux.io.docword import read_docword
 from tux.io.entries import BagSpec, Entries, check_entries
@@ -29,7 +29,16 @@ from tux.io.foreign_kinds import check_documents
 from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.precision import coarse_columns
 from tux.io.row_one import is_in_use
-from tux.io.text import CONVERT, NOT_UTF_8, Bad, OnBadRow, blocks, doubt_of_row, short, text_blocks
+from tux.io.text import (
+    CONVERT,
+    NOT_UTF_8,
+    BadRows,
+    OnBadRow,
+    blocks,
+    doubt_of_row,
+    quote_word,
+    text_blocks,
+)
 
 TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
 COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
@@ -39,7 +48,7 @@ LABELLED = "the first number of each row is left out, as its label"
 FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
 
 
-class Bags(NamedTuple):
+class BagData(NamedTuple):
     """The content of a file of bags; row i has the id ``rows[i]`` and the label ``labels[i]``."""
 
     edges: EdgeData
@@ -62,7 +71,7 @@ def read_bags(
     against: Mapping[str, Ids] | None = None,
     unknown: Literal["new", "skip"] = "new",
     on_bad_row: OnBadRow = "stop",
-) -> Bags:
+) -> BagData:
     """Read a file of bags, or all that `path` stands for (`tux.io.input_files`), as edges between
     the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [count, i4].
 
@@ -86,16 +95,18 @@ def read_bags(
     path = input_files(path)
     wanted = {"count": np.int32} if fields is None else fields
     kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
-    chosen = _checked(path, ends, kinds, form or detect(path).bags, stop, against, unknown)
+    chosen = _check_form(
+        path, ends, kinds, form or detect_format(path).bags, stop, against, unknown
+    )
     words = None if vocab is None else read_vocabulary(vocab)
-    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
     lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
     if chosen == "svm" and vocab is None and first is None:
         lowest = 0  # as scikit-learn writes them
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
     most = None if words is None else len(words)
     asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
-    entries = _read(asked, chosen, stop)
+    entries = _read_entries(asked, chosen, stop)
     return bags_of(asked, entries, kinds, words, against, unknown=unknown, named=chosen == "text")
 
 
@@ -108,12 +119,12 @@ def bags_of(
     *,
     unknown: str,
     named: bool,
-) -> Bags:
+) -> BagData:
     """Make edges of entries; `words` are those of a vocabulary. If `named`, the columns are words
     already, and those that are not in the vocabulary are left out. See `read_bags`.
     """
     known = [against[asked.column]] if against and unknown == "skip" else []
-    entries, column, left_out = _of_known(asked, entries, words, known, named=named)
+    entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
     notes = (*entries.notes, *coarse_columns(column, entries.value))
     edges = EdgeData.of(
         (asked.row, asked.column),
@@ -127,7 +138,7 @@ def bags_of(
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
     )
-    return Bags(
+    return BagData(
         edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
     )
 
@@ -136,7 +147,7 @@ def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
     """Return sentences about numbers of rows that are not used. That about labels is left out if
     the name of the file, such as a.svm, shows that there are labels.
     """
-    labels = entries.labels is not None and ending(path) not in SAMPLES
+    labels = entries.labels is not None and name_ending(path) not in SAMPLES
     return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
 
 
@@ -191,7 +202,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
         raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
     if _are_cells(words) or _are_cells(words[1:]):
         raise DataError(
-            f"no line is a word alone; the first is {short(words[0])}",
+            f"no line is a word alone; the first is {quote_word(words[0])}",
             where=f"{path}:1",
             do="A vocabulary is one word a line, without quotes, numbers and other columns.",
         )
@@ -248,7 +259,7 @@ def _is_counted(line: str, separator: str) -> bool:
     return bool(word) and not AMOUNT.fullmatch(word) and bool(AMOUNT.fullmatch(count))
 
 
-def _checked(
+def _check_form(
     path: str | os.PathLike[str],
     ends: tuple[str, str],
     kinds: Mapping[str, np.dtype],
@@ -276,7 +287,7 @@ def _checked(
     return form
 
 
-def _read(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
     """Read the entries of a file. Raises `DataError` if no row is usable."""
     note = ""
     if form == "text":
@@ -304,16 +315,19 @@ def _name_note(begun: bytes, row: str) -> str:
     return doubt_of_row(at, first, row, "is a name")
 
 
-def _of_known(
+def _keep_known_columns(
     asked: BagSpec, entries: Entries, words: np.ndarray | None, known: list[Ids], *, named: bool
 ) -> tuple[Entries, Column, np.ndarray]:
     """Replace the columns of entries by their ids, and return them as `known_entries` does. Raises
     `DataError` if nothing is left.
     """
     if named:
-        column, known = used(entries.column), known if words is None else [*known, Ids(words)]
+        column, known = (
+            drop_unused_values(entries.column),
+            known if words is None else [*known, Ids(words)],
+        )
     else:
-        column = used(_columns(entries.column, words, asked.first))
+        column = drop_unused_values(_columns(entries.column, words, asked.first))
     left, column, left_out = known_entries(entries, column, known)
     if not len(left.value):
         which = f"known {asked.column}" if len(left_out) else asked.column
@@ -327,18 +341,18 @@ def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
     """
     if words is None:
         return column
-    return Coded((np.asarray(column) - first).astype(np.int32), words)
+    return CodedColumn((np.asarray(column) - first).astype(np.int32), words)
 
 
-def used(column: Column) -> Column:
+def drop_unused_values(column: Column) -> Column:
     """Drop the values of a column that do not occur in its rows, so that vertices are made only of
     ids that occur.
     """
-    if not isinstance(column, Coded):
+    if not isinstance(column, CodedColumn):
         return column
     there = np.zeros(len(column.values), np.bool_)
     there[column.codes] = True
-    return Coded(
+    return CodedColumn(
         (np.cumsum(there, dtype=np.int32) - np.int32(1))[column.codes], column.values[there]
     )
 
@@ -356,10 +370,12 @@ def known_entries(
     if not len(left_out):
         return entries, column, left_out
     column = (
-        column._replace(codes=column.codes[keep]) if isinstance(column, Coded) else column[keep]
+        column._replace(codes=column.codes[keep])
+        if isinstance(column, CodedColumn)
+        else column[keep]
     )
     return (
         entries._replace(row=entries.row[keep], value=entries.value[keep]),
-        used(column),
+        drop_unused_values(column),
         left_out,
     )

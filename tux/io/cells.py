@@ -79,7 +79,7 @@ def has_quotes(separator: str) -> bool:
     return len(separator) == 1 and separator != BLANKS
 
 
-def split(line: str, separator: str) -> list[str]:
+def split_line(line: str, separator: str) -> list[str]:
     """Split a line into its cells as they stand there. Raises `csv.Error` if a quote is not
     closed.
     """
@@ -98,11 +98,11 @@ def without_padding(text: bytes, separator: str) -> bytes:
     """Remove the blanks between a separator and the quotes of a cell from whole lines, as in ``ann,
     "tea, green", 4``. A quote that does not close the cell is one of its letters.
     """
-    return _quoted(separator).sub(rb"\1\2", text)
+    return _quoted_cell_pattern(separator).sub(rb"\1\2", text)
 
 
 @cache
-def _quoted(separator: str) -> re.Pattern[bytes]:
+def _quoted_cell_pattern(separator: str) -> re.Pattern[bytes]:
     """Return the pattern of cells in quotes, with the separator before them and blanks around them.
     Cells without such blanks match too, as within their quotes there may be text that looks like a
     cell with blanks.
@@ -187,6 +187,6 @@ def _decimal_width(lines: list[str], times: int, separator: str) -> int:
 def cells_of(line: str, separator: str) -> list[str]:
     """Return the cells of a line, without blanks around them; none if a quote is not closed."""
     try:
-        return [cell.strip() for cell in split(line, separator)]
+        return [cell.strip() for cell in split_line(line, separator)]
     except csv.Error:
         return []

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 REACH = 60  # powers of ten from -REACH to REACH are known, each as the sum of two doubles
 POWERS = [Fraction(10) ** k for k in range(-REACH, REACH + 1)]
@@ -17,8 +17,8 @@ LOW = np.array([float(power - Fraction(float(power))) for power in POWERS])
 SPLIT = 2.0**27 + 1.0
 
 
-@compiled
-def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
+@cached_njit
+def _scale_by_power(mantissa, exponent):  # type: ignore[no-untyped-def]
     """Compute ``mantissa * 10**exponent``. Returns it, and True if it is certain to be the nearest
     double.
 
@@ -41,7 +41,7 @@ def _scaled(mantissa, exponent):  # type: ignore[no-untyped-def]
     return product + rest, product + (rest - doubt) == product + (rest + doubt)
 
 
-@compiled
+@cached_njit
 def number_at(text, i):  # type: ignore[no-untyped-def]
     """Parse the number at text[i]. Returns its value (NaN if there is none), its end, True if it
     has the form of a whole number, and True if the value is exact.
@@ -79,5 +79,5 @@ def number_at(text, i):  # type: ignore[no-untyped-def]
         if i == begin:
             return np.nan, i, False, False
         exponent += -power if down else power
-    value, exact = _scaled(mantissa, exponent)
+    value, exact = _scale_by_power(mantissa, exponent)
     return -value if negative else value, i, whole, exact and digits <= 18

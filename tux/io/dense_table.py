@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tux.arrays.frames import SMALLEST
 from tux.base.errors import DataError
-from tux.io.edge_columns import LEFT, Wanted, matrix_error
+from tux.io.edge_columns import LEFT, WantedColumns, matrix_error
 from tux.io.text import NUMBER, WHOLE
 
 QUOTED = re.compile("['\u201c\u2018`].*['\u201d\u2019`]", re.DOTALL)  # but not by double ones
@@ -18,7 +18,7 @@ NAMED = re.compile(r"\w+=.")  # src=1
 def check_edges(
     rows: Sequence[Sequence[str]],
     picks: Sequence[int],
-    wanted: Wanted,
+    wanted: WantedColumns,
     where: str,
     *,
     named: bool = False,

@@ -85,7 +85,7 @@ WEIGHED = re.compile(rb"(?=[-+]|\d*\.)([-+]?[\d.]+):[\d.]+", re.ASCII)
 QUERY = re.compile(rb"[ \t]qid:\d+(?=[ \t\r]|\Z)", re.ASCII)
 
 
-def detect(path: str | os.PathLike[str]) -> Format:
+def detect_format(path: str | os.PathLike[str]) -> Format:
     """Find out the format of a file: MATLAB, METIS and adjacency lists by its name, the others by
     its first bytes and lines.
 
@@ -101,7 +101,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
     kind, head = _kind(path)
     if kind is not Format.TEXT:
         return kind
-    return _by_lines(head[:HEAD], len(head) <= HEAD, ending(path) in SAMPLES)
+    return _by_lines(head[:HEAD], len(head) <= HEAD, name_ending(path) in SAMPLES)
 
 
 def _detect_all(paths: list[str]) -> Format:
@@ -121,7 +121,12 @@ def _detect_all(paths: list[str]) -> Format:
                 f"{path} is {names[own]}, but {first} is {names[kind]}",
                 do="All files of one input are of one format.",
             )
-        if own is Format.TEXT and heads and _sizes(heads[0]) and _sizes(head):
+        if (
+            own is Format.TEXT
+            and heads
+            and _has_docword_sizes(heads[0])
+            and _has_docword_sizes(head)
+        ):
             raise DataError(
                 f"{path} begins with sizes of its own, as {first} does, so they are two docword "
                 "files",
@@ -133,7 +138,7 @@ def _detect_all(paths: list[str]) -> Format:
     if kind is not Format.TEXT:
         return kind
     text = b"".join(head if head.endswith(b"\n") else head + b"\n" for head in heads if head)
-    return _by_lines(text[:HEAD], len(text) <= HEAD, ending(first) in SAMPLES)
+    return _by_lines(text[:HEAD], len(text) <= HEAD, name_ending(first) in SAMPLES)
 
 
 def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
@@ -146,25 +151,25 @@ def _kind(path: str | os.PathLike[str]) -> tuple[Format, bytes]:
         if not packed.startswith((b"MATLAB", HDF5)):
             check_known(path, packed, "")
         return Format.MAT, b""
-    if is_parquet(packed) or ending(path) == ".parquet" and packed.startswith(PARQUET):
+    if is_parquet(packed) or name_ending(path) == ".parquet" and packed.startswith(PARQUET):
         return Format.PARQUET, b""
     if not is_packed(packed) or packed.startswith(ZIP):
-        check_known(path, packed, ending(path))
-    if ending(path) == ".npz" or holds_arrays(path, packed):
+        check_known(path, packed, name_ending(path))
+    if name_ending(path) == ".npz" or holds_arrays(path, packed):
         return Format.NPZ, b""
     head = packed
     if is_packed(packed):
-        check_known(path, head := _unpacked(path), ending(path))
+        check_known(path, head := _read_packed_head(path), name_ending(path))
     head = head.removeprefix(MARK)
     if is_metis(path):
         return Format.METIS, b""
     if has_banner(head, path):
         return Format.MARKET, head
-    kind = graph_kind(head, ending(path))
+    kind = graph_kind(head, name_ending(path))
     return Format.TEXT if kind is None else Format(kind), head
 
 
-def _sizes(head: bytes) -> bool:
+def _has_docword_sizes(head: bytes) -> bool:
     """Return whether lines begin as those of a docword file."""
     lines = [line for line in head.split(b"\n", 4)[:4] if line.strip()]
     return (
@@ -205,8 +210,8 @@ def _by_lines(head: bytes, whole: bool, named: bool) -> Format:
     rows = [*islice(words, SAMPLE)]
     if any(WEIGHED.fullmatch(row[0]) for row in rows if row):
         rows = [[row[0].split(b":")[0], *row[1:]] for row in rows if row]
-    if all(map(_bare, rows)):
-        rows += islice((row for row in words if not _bare(row)), SAMPLE)
+    if all(map(_is_head_alone, rows)):
+        rows += islice((row for row in words if not _is_head_alone(row)), SAMPLE)
     if not whole and len(lines) == 1:
         rows = [rows[0][:-1]] if rows else []  # cut in the middle of its last pair
     return _pairs(rows, named, cut=not whole and len(lines) == 1)
@@ -225,7 +230,7 @@ def _is_cut(lines: list[bytes]) -> bool:
     return False
 
 
-def _bare(row: list[bytes]) -> bool:
+def _is_head_alone(row: list[bytes]) -> bool:
     """Return whether a row of words is a head alone."""
     return len(row) == 1 and b":" not in row[0]
 
@@ -244,19 +249,19 @@ def _pairs(rows: list[list[bytes]], named: bool, cut: bool) -> Format:
     good = [(row, bag) for row, bag, fit in zip(rows, bags, fits, strict=True) if fit]
     widths = {len(bag) for _, bag in good}
     if not good or not _most(
-        [fit for row, fit in zip(rows, fits, strict=True) if not (fit and _bare(row))]
+        [fit for row, fit in zip(rows, fits, strict=True) if not (fit and _is_head_alone(row))]
     ):
         return Format.TEXT
     if not named and (widths == {0} or len(widths) == 1 and min(widths) + headed < BAG_COLUMNS):
         return Format.TEXT
     return (
         Format.LDA_C
-        if headed and not named and _most([_counted(row, bag, cut) for row, bag in good])
+        if headed and not named and _most([_begins_with_count(row, bag, cut) for row, bag in good])
         else Format.SVM
     )
 
 
-def _counted(row: list[bytes], bag: list[bytes], cut: bool) -> bool:
+def _begins_with_count(row: list[bytes], bag: list[bytes], cut: bool) -> bool:
     """Return whether the head of a row is the number of its pairs, each with a whole number."""
     head = row[0]
     return (
@@ -271,7 +276,7 @@ def _most(fits: list[bool]) -> bool:
     return sum(fits) >= SHARE * len(fits)
 
 
-def _unpacked(path: str | os.PathLike[str]) -> bytes:
+def _read_packed_head(path: str | os.PathLike[str]) -> bytes:
     """Read the first bytes of a packed file, unpacked; b"" if it is damaged."""
     with arrow.open_stream(path) as stream:
         try:
@@ -280,7 +285,7 @@ def _unpacked(path: str | os.PathLike[str]) -> bytes:
             return b""
 
 
-def ending(path: str | os.PathLike[str]) -> str:
+def name_ending(path: str | os.PathLike[str]) -> str:
     """Return the end of a file's name in small letters, without that of its packing: ".svm" for
     train.SVM.gz.
     """

@@ -25,7 +25,7 @@ from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 from tux.io.cells import BLANKS, TextLayout
-from tux.io.text import NUMBER, blocks, cut, short
+from tux.io.text import NUMBER, blocks, cut_word, quote_word
 
 ARCS = {
     **dict.fromkeys(("sp", "max", "asn"), b"a"),
@@ -84,7 +84,7 @@ def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
     src, dst, *values = map(np.asarray, pieces.columns()) if pieces else (np.empty(0, "i4"),) * 2
     directed = problem.kind in DIRECTED
     read = Dimacs(problem.n, directed, src, dst, values[0] if values else None)
-    kept = read if directed else _once(read)
+    kept = read if directed else _drop_repeated_edges(read)
     # many files of graphs without a direction count their edges once and list them twice, or so
     if problem.m not in ((len(src),) if directed else (len(src), len(kept.src), 2 * len(src))):
         raise DataError(
@@ -106,20 +106,20 @@ def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Proble
     where = f"{path}:{line}"
     if kind not in ARCS:
         raise DataError(
-            f"a DIMACS file of the problem {short(kind)} is not read here",
+            f"a DIMACS file of the problem {quote_word(kind)} is not read here",
             where=where,
             do=f"Graphs of these problems are read: {', '.join(ARCS)}.",
         )
-    if len(sizes) != 2 or not all(map(_plain, sizes)) or int(sizes[0]) > MAX_VERTICES:
+    if len(sizes) != 2 or not all(map(_is_plain_number, sizes)) or int(sizes[0]) > MAX_VERTICES:
         raise DataError(
-            f"{cut(' '.join(sizes))} are no sizes",
+            f"{cut_word(' '.join(sizes))} are no sizes",
             where=where,
             do=f"It should be the numbers of vertices, at most {MAX_VERTICES:,}, and of edges.",
         )
     return _Problem(kind, int(sizes[0]), int(sizes[1]), line)
 
 
-def _plain(word: str) -> bool:
+def _is_plain_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) <= DIGITS
 
 
@@ -154,9 +154,9 @@ def _add(
             or edges
             and not all(1 <= end.min() and end.max() <= problem.n for end in ends)
         ):
-            raise arrow.Unreadable("a vertex outside the graph")
+            raise arrow.UnreadableText("a vertex outside the graph")
         pieces.add(table)
-    except arrow.Unreadable as error:
+    except arrow.UnreadableText as error:
         for at, line in enumerate(block.split(b"\n"), number):
             if why := _fault(line.decode(errors="replace").split(), mark, width, problem.n):
                 raise DataError(why, where=f"{path}:{at}") from None
@@ -169,18 +169,18 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
         return ""
     words = words if mark else ["", *words]
     if words[0] != mark.decode():
-        return f"{short(words[0])} begins no line of such a file"
+        return f"{quote_word(words[0])} begins no line of such a file"
     if len(words) != width + 1:
         return f"{len(words) - 1} numbers of an edge instead of {width}"
     for word in words[1:3]:
-        if not _plain(word) or not 1 <= int(word) <= n:
-            return f"vertex {short(word)}, but vertices are 1 to {n:,}"
+        if not _is_plain_number(word) or not 1 <= int(word) <= n:
+            return f"vertex {quote_word(word)}, but vertices are 1 to {n:,}"
     if width == 3 and not (NUMBER.fullmatch(words[3]) and np.isfinite(float(words[3]))):
-        return f"the number {short(words[3])} of an edge is not finite, or none"
+        return f"the number {quote_word(words[3])} of an edge is not finite, or none"
     return ""
 
 
-def _once(read: Dimacs) -> Dimacs:
+def _drop_repeated_edges(read: Dimacs) -> Dimacs:
     """Drop the edges that repeat an earlier one, in the same or in the other direction."""
     low, high = np.minimum(read.src, read.dst), np.maximum(read.src, read.dst)
     keys = low.astype(np.int64) * (read.n + 1) + high

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries, GatheredEntries
-from tux.io.text import NOT_UTF_8, Bad, text_blocks
-from tux.partition.compiled import compiled
+from tux.io.text import NOT_UTF_8, BadRows, text_blocks
+from tux.partition.compiled import cached_njit
 
 LETTER, DIGIT = 1, 2  # kinds of characters of words; 0: the character ends a word
 CHARACTERS = 0x110000
@@ -52,7 +52,7 @@ class _Words(NamedTuple):
         )
 
 
-class _Counts(NamedTuple):
+class _WordCounts(NamedTuple):
     """The entries of lines: those of line i are ``bounds[i] : bounds[i + 1]``."""
 
     words: np.ndarray  # (m,) int32
@@ -60,7 +60,7 @@ class _Counts(NamedTuple):
     bounds: np.ndarray  # (lines + 1,) int64
 
 
-@compiled
+@cached_njit
 def _fill(slots, hashes):  # type: ignore[no-untyped-def]
     """Enter words by their hashes into an empty table."""
     mask = np.uint64(len(slots) - 1)
@@ -71,7 +71,7 @@ def _fill(slots, hashes):  # type: ignore[no-untyped-def]
         slots[at] = word
 
 
-@compiled
+@cached_njit
 def _find(text, begin, end, value, words, size):  # type: ignore[no-untyped-def]
     """Find the word text[begin:end] with hash `value`, and return its number. A new word gets the
     number `size`; -1 if there is no room for it.
@@ -103,7 +103,7 @@ def _find(text, begin, end, value, words, size):  # type: ignore[no-untyped-def]
     return np.int32(size)
 
 
-@compiled
+@cached_njit
 def _count(text, kind, words, size, stops, done, out, at):  # type: ignore[no-untyped-def]
     """Count the words of lines of characters. `at` says where to begin, and is changed: place in
     the text, line, entry, and the first entry of the line.
@@ -153,13 +153,13 @@ class _Counter:
         self.kind = np.zeros(CHARACTERS, np.uint8)
         self.known = np.zeros(CHARACTERS, np.bool_)
 
-    def count(self, text: str) -> _Counts:
+    def count(self, text: str) -> _WordCounts:
         """Count the words of some lines, and return the entries."""
         characters = np.frombuffer(text.lower().encode("utf-32-le"), np.uint32)
         self._learn(characters)
         # a word has two characters at least, and something ends it
         room, lines = len(characters) // 3 + 1, text.count("\n")
-        out = _Counts(
+        out = _WordCounts(
             np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(lines + 1, np.int64)
         )
         at = np.zeros(4, np.int64)
@@ -171,7 +171,7 @@ class _Counter:
                 break
             self._grow()
         self.done += int(out.bounds[-1])
-        return _Counts(out.words[: out.bounds[-1]], out.counts[: out.bounds[-1]], out.bounds)
+        return _WordCounts(out.words[: out.bounds[-1]], out.counts[: out.bounds[-1]], out.bounds)
 
     def _grow(self) -> None:
         """Make room for twice as many words, or twice as many letters."""
@@ -223,7 +223,7 @@ def read_documents(
     """
     counter = _Counter()
     for block in text_blocks(stop) if stop is not None else ():
-        counter.count(_text(block, Bad(str(stop), stop=True), 1)[0])
+        counter.count(_text(block, BadRows(str(stop), stop=True), 1)[0])
     counter.stops, counter.done = counter.size, 0
     gathered, number = GatheredEntries(np.dtype(np.int32)), 1
     for text, good in _of_file(asked) if texts is None else _of_memory(texts, asked.bad):
@@ -248,12 +248,12 @@ def read_documents(
             where=asked.path,
         )
     return entries._replace(
-        column=Coded(np.asarray(entries.column), counter.names()),
+        column=CodedColumn(np.asarray(entries.column), counter.names()),
         value=entries.value.astype(asked.dtype),
     )
 
 
-def _text(block: bytes, bad: Bad, number: int) -> tuple[str, np.ndarray]:
+def _text(block: bytes, bad: BadRows, number: int) -> tuple[str, np.ndarray]:
     """Decode lines, the first of them line `number`. Lines that are not UTF-8 are noted as bad and
     made blank. Returns the text, and a mask of the good lines.
     """
@@ -280,7 +280,7 @@ def _of_file(asked: BagSpec) -> Iterator[tuple[str, np.ndarray]]:
         yield text, good
 
 
-def _of_memory(texts: Sequence[Any], bad: Bad) -> Iterator[tuple[str, np.ndarray]]:
+def _of_memory(texts: Sequence[Any], bad: BadRows) -> Iterator[tuple[str, np.ndarray]]:
     """Yield strings as lines in blocks, each with a mask of the good ones. A string is bad if it is
     missing, or cannot be written as UTF-8.
     """

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays.ids import MAX_VERTICES, believed
+from tux.arrays.ids import MAX_VERTICES, is_plausible_size
 from tux.arrays.integers import narrow
 from tux.base.errors import DataError
 from tux.io.entries import BagSpec, Entries
 from tux.io.pair_faults import number_fault
-from tux.io.text import cut, note, short, text_blocks
-from tux.partition.compiled import compiled
+from tux.io.text import cut_word, note_bad_lines, quote_word, text_blocks
+from tux.partition.compiled import cached_njit
 
 RULE = (
     "A docword file begins with three lines: the numbers of documents, of words, and of lines that "
@@ -35,8 +35,8 @@ class _Head(NamedTuple):
     lines: int
 
 
-@compiled
-def _read(text, documents, words, most, out, bad):  # type: ignore[no-untyped-def]
+@cached_njit
+def _parse_lines(text, documents, words, most, out, bad):  # type: ignore[no-untyped-def]
     """Parse lines of three numbers into `out` (3, lines), and mark the `bad` (lines,) ones. The
     numbers are at most `documents`, `words` and `most`.
 
@@ -96,11 +96,11 @@ def read_docword(asked: BagSpec) -> Entries:
         lines = block.count(b"\n")
         out, bad = np.empty((3, lines), np.int64), np.empty(lines, np.bool_)
         most = asked.counts()[1]
-        count, here = _read(
+        count, here = _parse_lines(
             np.frombuffer(block, np.uint8), head.documents, head.words, most, out, bad
         )
         if bad.any():
-            note(
+            note_bad_lines(
                 asked.bad,
                 np.flatnonzero(bad),
                 block,
@@ -123,7 +123,7 @@ def read_docword(asked: BagSpec) -> Entries:
             do="Is the file cut short?",
         )
     row, column, value = (np.concatenate(piece) for piece in pieces)
-    if not believed(head.documents, len(row)):
+    if not is_plausible_size(head.documents, len(row)):
         raise DataError(
             f"{head.documents:,} {asked.row}s, but only {len(row):,} lines of {asked.column}s",
             where=asked.bad.places.of(1),
@@ -143,11 +143,11 @@ def _head(lines: list[bytes], asked: BagSpec) -> _Head:
         word = line.decode(errors="replace").strip()
         if not (word.isascii() and word.isdigit()):
             raise DataError(
-                f"{short(word)} is no number of {name}", where=asked.bad.places.of(at), do=RULE
+                f"{quote_word(word)} is no number of {name}", where=asked.bad.places.of(at), do=RULE
             )
         if len(word) > 18 or int(word) > MAX_VERTICES and at < 3:
             raise DataError(
-                f"{short(word)} {name}; at most {MAX_VERTICES:,} can be held",
+                f"{quote_word(word)} {name}; at most {MAX_VERTICES:,} can be held",
                 where=asked.bad.places.of(at),
                 do=RULE,
             )
@@ -168,8 +168,8 @@ def _fault(line: str, head: _Head, asked: BagSpec) -> str:
         return f"{len(words)} numbers instead of 3: {asked.row}, {asked.column} and {asked.field}"
     for word, size, name in zip(words, head[:2], (asked.row, asked.column), strict=False):
         if not (word.isascii() and word.isdigit()):
-            return f"{short(word)} is no number of a {name}"
+            return f"{quote_word(word)} is no number of a {name}"
         if not 1 <= len(word.lstrip("0")) <= 18 or int(word.lstrip("0")) > size:
-            return f"{name} {cut(word)}, but {name}s are numbered from 1 to {size:,}"
+            return f"{name} {cut_word(word)}, but {name}s are numbered from 1 to {size:,}"
     least, most = asked.counts()
     return number_fault(words[2], asked.field, True, least, most, asked.dtype)

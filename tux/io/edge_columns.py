@@ -42,7 +42,7 @@ Numeric = Callable[[int], bool]
 """A function that returns whether the column at a place, from 0, holds numbers."""
 
 
-class Wanted(NamedTuple):
+class WantedColumns(NamedTuple):
     """The columns to look for in a file: the ends of edges, their fields, and the names that the
     caller has given.
     """
@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
             *self.fields,
         ]
 
-    def asked(self) -> list[str]:
+    def caller_columns(self) -> list[str]:
         """Return the columns that the caller names, none if there are none. Raises UsageError if
         they do not fit the wanted ones.
         """
@@ -107,20 +107,22 @@ def plain_name(name: str) -> str:
 
 
 def find_columns(
-    header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int = LEFT
+    header: Sequence[str], wanted: WantedColumns, path: str, numeric: Numeric, left: int = LEFT
 ) -> list[int]:
     """Find the 0-based places of the wanted columns in a header. Raises `DataError` for one that is
     missing, and for a table that seems to be a matrix, of which more than `left` columns of numbers
     would be left out.
     """
-    asked = wanted.asked()
-    places = _asked_for(header, asked) if asked else _by_name(header, wanted, path, numeric, left)
+    asked = wanted.caller_columns()
+    places = (
+        _caller_places(header, asked) if asked else _by_name(header, wanted, path, numeric, left)
+    )
     for at, name in enumerate(asked or wanted.labels):
         if at not in places:
             raise DataError(
                 f"no column {name!r}" if asked else f"no column for {name}",
                 where=path,
-                do=f"It has {_shown(header)}; name the right ones with --columns."
+                do=f"It has {_list_names(header)}; name the right ones with --columns."
                 + f" If each pair counts once, add a column {name} of ones."
                 * (at > 1 and not asked),
             )
@@ -132,7 +134,7 @@ def find_columns(
 def find_beside_index(
     names: Sequence[str],
     levels: int,
-    wanted: Wanted,
+    wanted: WantedColumns,
     path: str,
     numeric: Numeric,
     left: int = LEFT,
@@ -159,13 +161,13 @@ def find_beside_index(
     return [among[at] for at in find_columns(header, wanted, path, has_numbers, left)]
 
 
-def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) -> bool:
+def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: WantedColumns) -> bool:
     """Return whether a wanted column has to be looked for in an index. This is so if no column has
     its name, and a level has. It is also so for an end without a name if there are several levels,
     as grouping makes them, if the columns are too few, or if they stand in another order, so that
     none of them can be taken from the left.
     """
-    places = _named(columns, wanted)
+    places = _match_names(columns, wanted)
     missing = set(range(len(wanted.kinds))) - places.keys()
     if not levels or not missing:
         return False
@@ -181,20 +183,20 @@ def _needs_index(levels: Sequence[str], columns: Sequence[str], wanted: Wanted) 
     return len(levels) > 1 or len(free) < len(wanted.kinds) or not ordered
 
 
-def _named(header: Sequence[str], wanted: Wanted) -> dict[int, int]:
+def _match_names(header: Sequence[str], wanted: WantedColumns) -> dict[int, int]:
     """Find the places of the wanted columns by their names: first by their own, then by other usual
     ones.
     """
     plain, places = [plain_name(name) for name in header], dict[int, int]()
     for alias in (False, True):
-        _look(places, plain, len(wanted.kinds), partial(wanted.names, alias=alias))
+        _fill_places(places, plain, len(wanted.kinds), partial(wanted.names, alias=alias))
     sides = [*FURTHER, *(set[str]() for _ in wanted.fields)]
     if not {0, 1} & places.keys() and all(side.intersection(plain) for side in FURTHER):
-        _look(places, plain, len(sides), sides.__getitem__)
+        _fill_places(places, plain, len(sides), sides.__getitem__)
     return places
 
 
-def _shown(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """Return the names of columns for a message; of many, the first ones and the number of
     others.
     """
@@ -203,7 +205,7 @@ def _shown(names: Sequence[str]) -> str:
     return f"{told} and {more:,} more" if more > 0 else told
 
 
-def _look(
+def _fill_places(
     places: dict[int, int], plain: Sequence[str], count: int, names: Callable[[int], set[str]]
 ) -> None:
     """Give each of `count` wanted columns that has no place yet the first free one with one of its
@@ -216,7 +218,7 @@ def _look(
                 break
 
 
-def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
+def _caller_places(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
     """Find the places of the columns that the caller names, by wanted column: by position, then by
     exact name, then by the letters and digits of the name.
     """
@@ -227,7 +229,7 @@ def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
         elif name in header:
             places[at] = header.index(name)
     plain = [plain_name(name) for name in header]
-    _look(
+    _fill_places(
         places,
         plain,
         len(asked),
@@ -237,7 +239,7 @@ def _asked_for(header: Sequence[str], asked: Sequence[str]) -> dict[int, int]:
 
 
 def _by_name(
-    header: Sequence[str], wanted: Wanted, path: str, numeric: Numeric, left: int
+    header: Sequence[str], wanted: WantedColumns, path: str, numeric: Numeric, left: int
 ) -> dict[int, int]:
     """Find the places of the wanted columns: by their own names, by other usual names, and then
     from the left.
@@ -250,7 +252,7 @@ def _by_name(
     name; else this is a `DataError`.
     """
     plain, count = [plain_name(name) for name in header], len(wanted.kinds)
-    places = _named(header, wanted)
+    places = _match_names(header, wanted)
     free = [
         place
         for place, name in enumerate(plain)
@@ -269,24 +271,26 @@ def _by_name(
     if missing and left_out and (telling or any(at != place for at, place in places.items())):
         labels = " and ".join(wanted.labels[at] for at in missing)
         raise DataError(
-            f"{labels} may be any of the columns {_shown([header[place] for place in free])}",
+            f"{labels} may be any of the columns {_list_names([header[place] for place in free])}",
             where=path,
             do=(
-                f"It has {_shown(header)}; say --columns {','.join(wanted.labels)} with its "
+                f"It has {_list_names(header)}; say --columns {','.join(wanted.labels)} with its "
                 "names in their places."
             ),
         )
-    _look(places, plain, count, lambda at: {plain[place] for place in free})
+    _fill_places(places, plain, count, lambda at: {plain[place] for place in free})
     return places
 
 
-def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] = ()) -> DataError:
+def matrix_error(
+    wanted: WantedColumns, numbers: int, path: str, header: Sequence[str] = ()
+) -> DataError:
     """Return the error about a table with `numbers` columns of numbers that seems to be a matrix,
     or a table of points.
     """
     what = "of which none is called as an end of edges" if header else "without names"
     seems = f"a matrix of {wanted.ends[0]}s by {wanted.ends[1]}s"
-    has = f" It has {_shown(header)}." if header else ""
+    has = f" It has {_list_names(header)}." if header else ""
     return DataError(
         f"{numbers:,} columns of numbers {what}: this seems to be {seems}, or points",
         where=path,
@@ -296,7 +300,7 @@ def matrix_error(wanted: Wanted, numbers: int, path: str, header: Sequence[str] 
     )
 
 
-def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
+def unused_notes(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
     """Return a sentence about the columns that are not at the places `picks`; none if there are no
     such columns.
     """
@@ -307,10 +311,12 @@ def unused(names: Sequence[str], picks: Sequence[int]) -> tuple[str, ...]:
         for at, name in enumerate(names)
         if at not in taken
     ]
-    return (f"columns that are not used: {_shown(left)}",) if left else ()
+    return (f"columns that are not used: {_list_names(left)}",) if left else ()
 
 
-def taken(names: Sequence[str], picks: Sequence[int], wanted: Wanted) -> dict[str, str]:
+def columns_by_label(
+    names: Sequence[str], picks: Sequence[int], wanted: WantedColumns
+) -> dict[str, str]:
     """Return the name of the column that was taken for each wanted one, by label; nothing if the
     caller has given the names, or if all columns have the wanted names.
     """

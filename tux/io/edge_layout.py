@@ -10,11 +10,17 @@ from tux.base.errors import DataError
 from tux.base.text import plural
 from tux.io.cells import DATE, TextLayout, cells_of
 from tux.io.dense_table import check_edges, check_written
-from tux.io.edge_columns import Wanted, find_columns, plain_name, taken, unused
+from tux.io.edge_columns import (
+    WantedColumns,
+    columns_by_label,
+    find_columns,
+    plain_name,
+    unused_notes,
+)
 from tux.io.first_lines import FirstLines, rows_of
 from tux.io.row_one import RowOne, has_sizes, is_in_use, row_one
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows
-from tux.io.text import NUMERIC, SAMPLE, Begin, cut, doubt_of_row
+from tux.io.text import NUMERIC, SAMPLE, Begin, cut_word, doubt_of_row
 
 SEPARATED = "Cells are cut by tabs, commas, semicolons, |, :: or blanks."
 MAX_TITLES = 2  # lines of names below the first row
@@ -31,9 +37,9 @@ class EdgeLayout(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
+def edge_layout(lines: FirstLines, wanted: WantedColumns) -> EdgeLayout | None:
     """Find the layout that the first lines of text show; None if all are comments or blank."""
-    asked = wanted.asked()
+    asked = wanted.caller_columns()
     needed = max([len(wanted.kinds), *(int(name) for name in asked if name.isdecimal())])
     if (seen := first_rows(lines, needed)) is None:
         return None
@@ -42,20 +48,20 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     first = seen.table[0]
     what = row_one(seen.table, known_names(wanted))
     if any(not name.isdecimal() for name in asked) or what is RowOne.NAMES:
-        return _named(seen, first, wanted, lines.path)._replace(
+        return _layout_by_names(seen, first, wanted, lines.path)._replace(
             title=rows_of(lines.text, 1, marked=seen.leading)[0].line
         )
     if asked:
         layout = seen.layout([int(name) - 1 for name in asked])
     elif title := _title(seen, wanted):
-        return _named(seen, title, wanted, lines.path)  # as numpy's savetxt writes names
+        return _layout_by_names(seen, title, wanted, lines.path)  # as numpy's savetxt writes names
     else:
         layout = seen.layout(list(range(len(wanted.kinds))))
         check_edges(seen.table, layout.picks, wanted, lines.path)
         check_written(seen.table, layout.picks, lines.path)
     places = [f"column {place + 1}" for place in range(seen.width)]
-    names = taken(places, layout.picks, wanted) if seen.width > needed else {}
-    notes = unused(places, layout.picks)
+    names = columns_by_label(places, layout.picks, wanted) if seen.width > needed else {}
+    notes = unused_notes(places, layout.picks)
     notes = (*notes, *_odd_rows(seen.table, layout, wanted))
     text = ", ".join(first)
     if what is RowOne.UNSURE:
@@ -68,7 +74,9 @@ def edge_layout(lines: FirstLines, wanted: Wanted) -> EdgeLayout | None:
     return EdgeLayout(layout._replace(names=names), notes=notes)
 
 
-def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> EdgeLayout:
+def _layout_by_names(
+    seen: FirstRows, header: list[str], wanted: WantedColumns, path: str
+) -> EdgeLayout:
     """Return the layout of rows whose columns have names."""
     rest = seen.table[header == seen.table[0] :]
     width = len(header)
@@ -78,16 +86,16 @@ def _named(seen: FirstRows, header: list[str], wanted: Wanted, path: str) -> Edg
         return bool(alike) and all(NUMERIC.fullmatch(row[at]) for row in alike if row[at])
 
     picks = find_columns(header, wanted, path, numeric)
-    names = taken(header, picks, wanted)
+    names = columns_by_label(header, picks, wanted)
     if wanted.columns is None and names:  # the columns are not called as the ends of the edges
         check_edges(rest, picks, wanted, path, named=True)
     check_written(rest, picks, path)
     layout = seen.layout(picks)._replace(width=width, header=header, names=names)
     odd = _odd_rows(rest, layout, wanted)
-    return EdgeLayout(layout, notes=(*unused(header, picks), *odd))
+    return EdgeLayout(layout, notes=(*unused_notes(header, picks), *odd))
 
 
-def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: Wanted) -> list[str]:
+def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: WantedColumns) -> list[str]:
     """Return sentences about rows after the first one that may be names of columns, as of another
     table in the file, and about ids that are dates.
     """
@@ -112,7 +120,7 @@ def _odd_rows(rows: list[list[str]], layout: TextLayout, wanted: Wanted) -> list
     return notes
 
 
-def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
+def _too_few(width: int, needed: int, wanted: WantedColumns, where: str) -> DataError:
     """Return the error about a table that lacks some of the wanted columns."""
     do = SEPARATED if width == 1 else ""
     if width == 2 and needed == 3 and len(wanted.fields) == 1:
@@ -124,7 +132,7 @@ def _too_few(width: int, needed: int, wanted: Wanted, where: str) -> DataError:
     )
 
 
-def known_names(wanted: Wanted) -> set[str]:
+def known_names(wanted: WantedColumns) -> set[str]:
     """Return all names of the wanted columns."""
     return set().union(
         *(
@@ -135,7 +143,7 @@ def known_names(wanted: Wanted) -> set[str]:
     )
 
 
-def _title(seen: FirstRows, wanted: Wanted) -> list[str] | None:
+def _title(seen: FirstRows, wanted: WantedColumns) -> list[str] | None:
     """Return the cells of the comment before the rows that has the names of columns. It is a
     comment whose cells are all usual names, or the last one, if two of its cells are names of
     wanted columns.
@@ -143,17 +151,17 @@ def _title(seen: FirstRows, wanted: Wanted) -> list[str] | None:
     known = known_names(wanted)
     for at, cells in enumerate(seen.titles):
         used = [plain_name(name) in known or is_in_use(name) for name in cells]
-        if len(used) > 1 and all(used) or at == 0 and _known(cells, wanted) > 1:
+        if len(used) > 1 and all(used) or at == 0 and _count_known_names(cells, wanted) > 1:
             return cells
     return None
 
 
-def _known(cells: list[str], wanted: Wanted) -> int:
+def _count_known_names(cells: list[str], wanted: WantedColumns) -> int:
     """Count the cells of a row that are names of wanted columns."""
     return sum(plain_name(name) in known_names(wanted) for name in cells)
 
 
-def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
+def beginning(lines: TableLines, wanted: WantedColumns, first: str) -> Begin:
     """Make the function that finds the end of what is passed over at the beginning of a file:
     comments, and the first row, if it is the header of the layout.
 
@@ -166,10 +174,10 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
             return None
         end = max(start + HEAD, block.find(b"\n", start) + 1)
         rows = rows_of(block[start:end], SAMPLE, marked=True)
-        table = [_as_wide(cells_of(row.line, layout.separator), layout) for row in rows]
+        table = [_add_empty_cell(cells_of(row.line, layout.separator), layout) for row in rows]
         if layout.header and table[0] == list(layout.header):
             return start + rows[0].end
-        names = _known(table[0], wanted) > 1
+        names = _count_known_names(table[0], wanted) > 1
         alike = bool(layout.header) and len(table[0]) == layout.width
         if (
             path != first
@@ -178,8 +186,9 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
         ):
             header = ",".join(layout.header) or "no names of columns"
             raise DataError(
-                f"the columns of {path} are {cut(','.join(table[0]))}, but {first} begins with "
-                f"{cut(header)}",
+                f"the columns of {path} are {cut_word(','.join(table[0]))}, but {first} "
+                "begins with "
+                f"{cut_word(header)}",
                 do="Give all files the same line of names, or none.",
             )
         return start
@@ -187,7 +196,7 @@ def beginning(lines: TableLines, wanted: Wanted, first: str) -> Begin:
     return begin
 
 
-def _as_wide(cells: list[str], layout: TextLayout) -> list[str]:
+def _add_empty_cell(cells: list[str], layout: TextLayout) -> list[str]:
     """Return the cells of a line of names; one with a cell less than a row gets an empty cell, as
     in `FirstRows`.
     """

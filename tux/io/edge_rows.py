@@ -24,9 +24,9 @@ from tux.io.cells import is_marked
 from tux.io.detect import Format
 from tux.io.field_values import field_values
 from tux.io.graph_kinds import DATA
-from tux.io.memory_edges import nothing_left
+from tux.io.memory_edges import no_row_error
 from tux.io.network_files import WEIGHTS
-from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Bad, OnBadRow, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, BadRows, OnBadRow, quote_word, text_blocks
 
 TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[{}\[\]():,]|[^\s'\"{}\[\]():,]+", re.DOTALL
@@ -56,7 +56,7 @@ def read_edge_rows(
     if fields and format is Format.ADJLIST:
         name = next(iter(fields))
         raise DataError(f"{path} has no {name}: an adjacency list has edges without numbers")
-    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
     rows, alone, numbers = arrow.Pieces([None, None]), arrow.Pieces([None]), _Numbers(fields)
     take = _neighbours if format is Format.ADJLIST else numbers.edge
     number = 1
@@ -71,7 +71,7 @@ def read_edge_rows(
         _add(alone, vertices)
         number += block.count(b"\n")
     if not rows.rows:
-        raise nothing_left(bad, "edge")
+        raise no_row_error(bad, "edge")
     src, dst = rows.columns()
     return EdgeData.of(
         ends,
@@ -132,7 +132,7 @@ class _Numbers:
             if word is None:
                 return f"the edge has no {names[field]!r}"
             if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
-                return f"{names[field]} is {short(word)}, no finite number"
+                return f"{names[field]} is {quote_word(word)}, no finite number"
         self.names = names
         for field, word in words.items():
             self.values[field].append(float(word or 0))
@@ -161,7 +161,7 @@ def data_of(text: str) -> dict[str, str]:
     return found
 
 
-def _lines(block: bytes, bad: Bad, number: int) -> Iterator[str]:
+def _lines(block: bytes, bad: BadRows, number: int) -> Iterator[str]:
     """Yield the lines of a block, the first of them line `number`. Raises DataError for a line that
     is not UTF-8.
     """

@@ -24,15 +24,15 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.cells import TextLayout, split
-from tux.io.edge_columns import Wanted, find_columns, taken, unused
+from tux.io.cells import TextLayout, split_line
+from tux.io.edge_columns import WantedColumns, columns_by_label, find_columns, unused_notes
 from tux.io.edge_layout import beginning, edge_layout
 from tux.io.first_lines import check_text, first_lines
 from tux.io.input_files import pieces_of
 from tux.io.odd_ids import odd_ids
 from tux.io.plain_rows import count_lines, plain_rows
 from tux.io.precision import coarse_notes
-from tux.io.table_lines import JUDGED, Passed, TableLines
+from tux.io.table_lines import JUDGED, LineCounts, TableLines
 from tux.io.text import (
     ADVICE,
     EMPTY,
@@ -42,10 +42,10 @@ from tux.io.text import (
     SMALL,
     TEXT,
     WHOLE,
-    Bad,
+    BadRows,
     OnBadRow,
     blocks,
-    cut,
+    cut_word,
     not_number,
 )
 
@@ -72,8 +72,8 @@ def read_edge_table(
     parquet: bool,
 ) -> EdgeData:
     """Read the edges of a table, Parquet or text. See `tux.io.read.read_edges`."""
-    wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     pieces = read.pieces
     if pieces.rows == 0:
@@ -100,7 +100,7 @@ def read_edge_table(
     return replace(edges, notes=notes)
 
 
-class Read(NamedTuple):
+class EdgeTableRows(NamedTuple):
     """The rows of a table of edges: their columns, the names of these
     (`tux.arrays.edges.EdgeData.columns`), sentences that the user should know, and counts of lines
     that were passed over.
@@ -109,17 +109,19 @@ class Read(NamedTuple):
     pieces: arrow.Pieces
     names: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    passed: Passed = Passed()
+    passed: LineCounts = LineCounts()
 
 
-def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
+def text_pieces(
+    bad: BadRows, wanted: WantedColumns, whole: str, tell: Tell | None = None
+) -> EdgeTableRows:
     """Read the columns of files of text. `bad.path` is the `whole` input or a share of it; the
     first lines of the `whole` show the layout.
     """
     pieces = arrow.Pieces(wanted.kinds)
     first = first_lines(whole, JUDGED)
     if (table := edge_layout(first, wanted)) is None:
-        return Read(pieces, {}, passed=Passed(comments=first.text.count(b"\n")))
+        return EdgeTableRows(pieces, {}, passed=LineCounts(comments=first.text.count(b"\n")))
     lines = TableLines(table.layout)
     lines.title = table.title.encode(errors="replace")
     number, size = 1, 0  # of the block's first line; of what is read
@@ -133,8 +135,8 @@ def text_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) 
         if tell:
             tell(size, bad.places.pieces - 1)
     src, dst, *_ = pieces.padded
-    passed = lines.passed._replace(rows=pieces.rows, padded_src=src, padded_dst=dst)
-    return Read(pieces, table.layout.names, table.notes, passed)
+    passed = lines.line_counts._replace(rows=pieces.rows, padded_src=src, padded_dst=dst)
+    return EdgeTableRows(pieces, table.layout.names, table.notes, passed)
 
 
 def _check_beginning(block: bytes, path: str, whole: str) -> None:
@@ -148,7 +150,12 @@ def _check_beginning(block: bytes, path: str, whole: str) -> None:
 
 
 def _add(
-    pieces: arrow.Pieces, block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad
+    pieces: arrow.Pieces,
+    block: bytes,
+    number: int,
+    layout: TextLayout,
+    wanted: WantedColumns,
+    bad: BadRows,
 ) -> None:
     """Append the rows of a block of lines, the first of them line `number`. A block that fails is
     appended by halves, and a small one by its good lines.
@@ -167,9 +174,9 @@ def _add(
         )
         lines = text.count(b"\n")
         if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
-            raise arrow.Unreadable("a quoted value runs over several lines")
+            raise arrow.UnreadableText("a quoted value runs over several lines")
         pieces.add(table)
-    except arrow.Unreadable as error:
+    except arrow.UnreadableText as error:
         half = block.find(b"\n", len(block) // 2) + 1
         if len(block) > SMALL and half < len(block):
             _add(pieces, block[:half], number, layout, wanted, bad)
@@ -183,7 +190,9 @@ def _add(
         _add(pieces, good, number, layout, wanted, bad)
 
 
-def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, bad: Bad) -> bytes:
+def _good_lines(
+    block: bytes, number: int, layout: TextLayout, wanted: WantedColumns, bad: BadRows
+) -> bytes:
     """Return the lines that are good rows; the others are noted as bad, unless they are blank."""
     good = []
     for at, line in enumerate(block[:-1].split(b"\n"), number):
@@ -191,7 +200,7 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
         text = line.decode(errors="surrogateescape").removesuffix("\r")
         try:
             blank = layout.is_blank(text)
-            why = "" if blank else _fault(split(text, layout.separator), layout, wanted)
+            why = "" if blank else _fault(split_line(text, layout.separator), layout, wanted)
         except csv.Error:
             why = "a quote is not closed, or not followed by a separator"
         if why:
@@ -201,7 +210,7 @@ def _good_lines(block: bytes, number: int, layout: TextLayout, wanted: Wanted, b
     return b"".join(good)
 
 
-def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
+def _fault(cells: list[str], layout: TextLayout, wanted: WantedColumns) -> str:
     """Return the fault of a row in words, "" if it has none."""
     if len(cells) != layout.width:
         return f"{plural(len(cells), 'column')} instead of {layout.width}"
@@ -217,15 +226,17 @@ def _fault(cells: list[str], layout: TextLayout, wanted: Wanted) -> str:
         if not (NUMBER if kind.kind == "f" else WHOLE).fullmatch(cell):
             return f"{label} is {not_number(cell, whole=kind.kind != 'f')}"
         if kind.kind == "f" and not abs(float(cell)) <= float(np.finfo(kind).max):
-            return f"{label} is {cut(cell)}, not finite"
+            return f"{label} is {cut_word(cell)}, not finite"
         if kind.kind != "f" and not (
             len(cell) <= DIGITS and np.iinfo(kind).min <= int(cell) <= np.iinfo(kind).max
         ):
-            return f"{label} is {cut(cell)}, beyond {kind}"
+            return f"{label} is {cut_word(cell)}, beyond {kind}"
     return ""
 
 
-def parquet_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = None) -> Read:
+def parquet_pieces(
+    bad: BadRows, wanted: WantedColumns, whole: str, tell: Tell | None = None
+) -> EdgeTableRows:
     """Read the columns of Parquet files. `bad.path` is the `whole` input or a share of it; the
     first file of the `whole` shows the columns.
     """
@@ -249,7 +260,7 @@ def parquet_pieces(bad: Bad, wanted: Wanted, whole: str, tell: Tell | None = Non
             pieces.add(table)
             if tell:
                 tell(0, at + (pieces.rows + bad.count - begun) / max(rows, 1))
-    return Read(pieces, taken(names, picks, wanted), unused(names, picks))
+    return EdgeTableRows(pieces, columns_by_label(names, picks, wanted), unused_notes(names, picks))
 
 
 def check_parquet(path: str, chosen: Sequence[str], first: str) -> None:

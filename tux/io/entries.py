@@ -12,9 +12,9 @@ import numpy as np
 
 from tux.arrays.arrow import Column
 from tux.arrays.ids import Ids
-from tux.arrays.integers import joined, narrow
+from tux.arrays.integers import join_integers, narrow
 from tux.base.errors import UsageError
-from tux.io.text import Bad
+from tux.io.text import BadRows
 
 MAX_COLUMN = 2**64 - 1  # the largest number of a column
 # whole numbers up to this one are exact in double precision and have at most 15 digits
@@ -31,7 +31,7 @@ class BagSpec(NamedTuple):
     dtype: np.dtype  # of that number
     first: int  # the lowest number of a column
     columns: int | None  # the number of columns, if it is known
-    bad: Bad
+    bad: BadRows
     bits: int = 0  # columns are hashed into 2^bits (`tux.io.hashed`); 0: they are not
 
     @property
@@ -77,7 +77,7 @@ class Entries(NamedTuple):
     notes: tuple[str, ...] = ()  # sentences that the user should know
 
 
-def summed(
+def sum_entries(
     row: np.ndarray, column: np.ndarray, value: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort entries by row and column, and add up the values of each pair."""
@@ -127,7 +127,7 @@ class GatheredEntries:
     def whole(self, labels: np.ndarray | None = None) -> Entries:
         """Return all entries. They are given up piece by piece, so call it once."""
         rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
-        columns, self.columns = joined(self.columns), []
+        columns, self.columns = join_integers(self.columns), []
         assert columns is not None  # they are not negative
         values, self.values = np.concatenate(self.values), []
         return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)

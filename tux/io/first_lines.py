@@ -35,7 +35,7 @@ class FirstLines(NamedTuple):
     place: str  # file:line
 
 
-class Row(NamedTuple):
+class TextRow(NamedTuple):
     """A line that is not blank, or several lines with line breaks within quotes; and the place in
     its text where it ends.
     """
@@ -104,20 +104,20 @@ def check_text(block: bytes, path: str) -> None:
         )
 
 
-def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
+def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[TextRow]:
     """Return the first rows of a block of whole lines, at most `count`; with `marked`, also the
     first `count` lines that begin with # or %, and the last of these. If the quote of a cell is not
     closed in a line, the lines up to the one that closes it are one row.
     """
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     start = plain = 0
     while plain < count and (end := block.find(b"\n", start) + 1):
         line = block[start:end]
         if line.count(b'"') & 1 and OPENED.search(line):
-            end = _closed(block, end) or end
+            end = _quote_end(block, end) or end
             line = block[start:end]
         start, text = end, line[:-1].decode(errors="replace").removesuffix("\r")
-        row = Row(text.replace("\n", BREAK.decode()), end)
+        row = TextRow(text.replace("\n", BREAK.decode()), end)
         if begins_row(line):
             plain += 1
         elif not marked or not is_marked(text):
@@ -129,7 +129,7 @@ def rows_of(block: bytes, count: int, *, marked: bool = False) -> list[Row]:
     return rows
 
 
-def _closed(block: bytes, begin: int) -> int:
+def _quote_end(block: bytes, begin: int) -> int:
     """Return the end of the line that closes a quote which is open at `begin`; 0 if none of the
     next lines does.
     """

@@ -25,7 +25,7 @@ WRITE = "Write a table: the two ends of an edge and its number, a row each."
 NETWORKX = "Read it with networkx, and give the graph to tux.run; or write it as GraphML or GML."
 
 
-class Kind(NamedTuple):
+class ForeignKind(NamedTuple):
     """The name of a kind of files, and the advice for the user."""
 
     name: str  # with a comma if it says already that there is nothing to read
@@ -33,38 +33,42 @@ class Kind(NamedTuple):
 
 
 BYTES = {
-    b"ARROW1\0\0": Kind("an Arrow file"),
-    b"\xff\xff\xff\xff": Kind("an Arrow stream"),
-    b"FEA1": Kind("a Feather file"),
-    b"\x89HDF\r\n": Kind("an HDF5 file"),
-    b"SQLite format 3\0": Kind("an SQLite database"),
-    b"\xd0\xcf\x11\xe0": Kind("an Excel file"),
-    b"Obj\1": Kind("an Avro file", "Write it as Parquet or CSV."),
-    b"\x93NUMPY": Kind(
+    b"ARROW1\0\0": ForeignKind("an Arrow file"),
+    b"\xff\xff\xff\xff": ForeignKind("an Arrow stream"),
+    b"FEA1": ForeignKind("a Feather file"),
+    b"\x89HDF\r\n": ForeignKind("an HDF5 file"),
+    b"SQLite format 3\0": ForeignKind("an SQLite database"),
+    b"\xd0\xcf\x11\xe0": ForeignKind("an Excel file"),
+    b"Obj\1": ForeignKind("an Avro file", "Write it as Parquet or CSV."),
+    b"\x93NUMPY": ForeignKind(
         "a .npy file of numpy",
         "Load the array, and give it to tux.run; or write a sparse matrix with "
         "scipy.sparse.save_npz.",
     ),
-    b"MATLAB 5.0 MAT-file": Kind("a MATLAB file", "Call it .mat."),
-    b"%PDF-": Kind("a PDF document", "Fetch the data that it describes, or copy the table to CSV."),
-    b"%!PS": Kind("a PostScript document", "Fetch the data that it describes."),
-    b"{\\rtf": Kind("an RTF document", "Save it as plain text."),
-    b"Rar!\x1a\x07": Kind("a RAR archive", UNPACK),
-    b"\x89PNG\r\n": Kind("a picture", "Name a file of data."),
-    b"\xff\xd8\xff": Kind("a picture", "Name a file of data."),
-    b"GIF8": Kind("a picture", "Name a file of data."),
-    b"<stata_dta>": Kind("a Stata file"),
-    b"$FL2": Kind("an SPSS file"),
-    b"$FL3": Kind("an SPSS file"),
-    bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf": Kind("a SAS file"),
-    b"HEADER RECORD*******LIB": Kind("a SAS transport file"),
-    b"RDX2\n": Kind("an R workspace", "Write the table as CSV, in R with write.csv."),
-    b"RDX3\n": Kind("an R workspace", "Write the table as CSV, in R with write.csv."),
-    b"X\n\0\0\0": Kind("an object of R", "Write it as CSV, in R with write.csv(readRDS(FILE))."),
-    b">>graph6<<": Kind("a graph6 file", NETWORKX),
-    b">>sparse6<<": Kind("a sparse6 file", NETWORKX),
-    b"LEDA.GRAPH": Kind("a LEDA graph", NETWORKX),
-    b"(tlp ": Kind("a Tulip graph", WRITE),
+    b"MATLAB 5.0 MAT-file": ForeignKind("a MATLAB file", "Call it .mat."),
+    b"%PDF-": ForeignKind(
+        "a PDF document", "Fetch the data that it describes, or copy the table to CSV."
+    ),
+    b"%!PS": ForeignKind("a PostScript document", "Fetch the data that it describes."),
+    b"{\\rtf": ForeignKind("an RTF document", "Save it as plain text."),
+    b"Rar!\x1a\x07": ForeignKind("a RAR archive", UNPACK),
+    b"\x89PNG\r\n": ForeignKind("a picture", "Name a file of data."),
+    b"\xff\xd8\xff": ForeignKind("a picture", "Name a file of data."),
+    b"GIF8": ForeignKind("a picture", "Name a file of data."),
+    b"<stata_dta>": ForeignKind("a Stata file"),
+    b"$FL2": ForeignKind("an SPSS file"),
+    b"$FL3": ForeignKind("an SPSS file"),
+    bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf": ForeignKind("a SAS file"),
+    b"HEADER RECORD*******LIB": ForeignKind("a SAS transport file"),
+    b"RDX2\n": ForeignKind("an R workspace", "Write the table as CSV, in R with write.csv."),
+    b"RDX3\n": ForeignKind("an R workspace", "Write the table as CSV, in R with write.csv."),
+    b"X\n\0\0\0": ForeignKind(
+        "an object of R", "Write it as CSV, in R with write.csv(readRDS(FILE))."
+    ),
+    b">>graph6<<": ForeignKind("a graph6 file", NETWORKX),
+    b">>sparse6<<": ForeignKind("a sparse6 file", NETWORKX),
+    b"LEDA.GRAPH": ForeignKind("a LEDA graph", NETWORKX),
+    b"(tlp ": ForeignKind("a Tulip graph", WRITE),
 }
 """Kinds by their first bytes, unpacked."""
 
@@ -82,25 +86,28 @@ WEB = (
 INSTEAD = (
     (
         "version https://git-lfs",
-        Kind("a pointer of Git LFS, not the file itself", "Say: git lfs pull"),
+        ForeignKind("a pointer of Git LFS, not the file itself", "Say: git lfs pull"),
     ),
-    (WEB, Kind("the error of a web server, not the file", FETCH)),
+    (WEB, ForeignKind("the error of a web server, not the file", FETCH)),
 )
 """Texts that came instead of a file."""
 TEXTS = (
     *INSTEAD,
-    (r"\{\s*(\"|\}?\s*\Z)|\[\s*([\[{\"]|\Z)|\[\s*\n|\[[^\n\]]*\]\s*\n\[", Kind("JSON")),
-    (r"dl\s+n\s*=", Kind("a network of UCINET (DL)", WRITE)),
-    (r"@relation\s", Kind("an ARFF file", "Write it as CSV, for example with Weka or scipy.")),
-    (r"@(prefix|base)\s|prefix\s+\w*:\s*<", Kind("RDF (Turtle)", TRIPLES)),
+    (r"\{\s*(\"|\}?\s*\Z)|\[\s*([\[{\"]|\Z)|\[\s*\n|\[[^\n\]]*\]\s*\n\[", ForeignKind("JSON")),
+    (r"dl\s+n\s*=", ForeignKind("a network of UCINET (DL)", WRITE)),
+    (
+        r"@relation\s",
+        ForeignKind("an ARFF file", "Write it as CSV, for example with Weka or scipy."),
+    ),
+    (r"@(prefix|base)\s|prefix\s+\w*:\s*<", ForeignKind("RDF (Turtle)", TRIPLES)),
 )
 """Kinds by their text, but for comments and blank lines before it."""
 ROOTS = {
-    "html": Kind("an HTML page, not a file of data", FETCH),
-    "error": Kind("the error of a web server, not the file", FETCH),
-    "gexf": Kind("a GEXF graph", NETWORKX),
-    "workbook": Kind("an Excel file of XML"),
-    "rdf:rdf": Kind("RDF in XML", TRIPLES),
+    "html": ForeignKind("an HTML page, not a file of data", FETCH),
+    "error": ForeignKind("the error of a web server, not the file", FETCH),
+    "gexf": ForeignKind("a GEXF graph", NETWORKX),
+    "workbook": ForeignKind("an Excel file of XML"),
+    "rdf:rdf": ForeignKind("RDF in XML", TRIPLES),
 }
 """Kinds of XML by their first element."""
 ROOT = re.compile(r"<([a-z][\w.-]*(:[\w.-]+)?)(\s[^<>]*)?/?>", re.IGNORECASE)
@@ -113,12 +120,12 @@ SQL = re.compile(
 TRIPLE = re.compile(r"(<[^<>]*>|_:\S+)\s+<[^<>]*>\s+(<|_:|\")")
 FEATURE = re.compile(r"[^\s:|]+:[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE)
 BLOCK, RATED = re.compile(r"\d+:"), re.compile(r"\d+(,\d+(\.\d+)?)?(,\d{4}-\d\d-\d\d)?")
-NETFLIX = Kind(
+NETFLIX = ForeignKind(
     "a file of the Netflix Prize (a line 'movie:' before its ratings)",
     "Write a user, a movie and a rating into each row: "
     'awk -F, \'/:$/ {m = $1 + 0; next} {print $1 "," m "," $2}\' FILE',
 )
-VOWPAL = Kind(
+VOWPAL = ForeignKind(
     "a file of Vowpal Wabbit",
     "Write libsvm text, label feature:value ..., or a table with named columns.",
 )
@@ -131,7 +138,7 @@ DOCUMENTS = (
     "Write the text of each document on a line of its own; or read it with pandas, and give the "
     "list of texts to tux.run."
 )
-COUNTS = Kind(
+COUNTS = ForeignKind(
     "a list of words and their counts (word:count)",
     "Write a row for each word of a document: document,word,count.",
 )
@@ -179,11 +186,13 @@ def check_documents(path: str | os.PathLike[str], head: bytes) -> None:
     if kind is None and (root == "error" or root == "html" and "</html>" not in first):
         kind = ROOTS[root]
     if kind is None and (begun.most(JSON_LINE.match) or JSON_ARRAY.match(begun.text)):
-        kind = Kind("JSON", DOCUMENTS)
+        kind = ForeignKind("JSON", DOCUMENTS)
     if kind is None and _is_counts(begun):
         kind = COUNTS
     if kind is None and (names := _names(begun)):
-        kind = Kind(f"a table with the columns {names}, no text with a document a line", DOCUMENTS)
+        kind = ForeignKind(
+            f"a table with the columns {names}, no text with a document a line", DOCUMENTS
+        )
     _refuse(path, kind)
 
 
@@ -215,46 +224,48 @@ def _pairs_of(row: str) -> int:
     return len(pairs) if fit else 0
 
 
-def _refuse(path: str | os.PathLike[str], kind: Kind | None) -> None:
+def _refuse(path: str | os.PathLike[str], kind: ForeignKind | None) -> None:
     """Raise DataError for a file of a kind, unless that is None."""
     if kind is not None:
         unread = "" if "," in kind.name else ", which tux does not read"
         raise DataError(f"{path} is {kind.name}{unread}", do=kind.do)
 
 
-def _of_bytes(head: bytes, ending: str) -> Kind | None:
+def _of_bytes(head: bytes, ending: str) -> ForeignKind | None:
     """Return the kind of a file by its first bytes and the ending of its name."""
     if ending in (".xlsx", ".xlsm") and head.startswith(b"PK"):
-        return Kind("an Excel file")
+        return ForeignKind("an Excel file")
     if ending in (".json", ".jsonl", ".ndjson") and head.lstrip()[:1] in (b"[", b"{"):
-        return Kind("JSON")
+        return ForeignKind("JSON")
     if ending == ".tgf":
-        return Kind("a graph in the Trivial Graph Format", WRITE)
+        return ForeignKind("a graph in the Trivial Graph Format", WRITE)
     if PICKLE.match(head):
-        return Kind("a pickle of Python", "Load it, and give the object to tux.run.")
+        return ForeignKind("a pickle of Python", "Load it, and give the object to tux.run.")
     if ORC.match(head):
-        return Kind("an ORC file", "Read it with pyarrow.orc, and give the table or write Parquet.")
+        return ForeignKind(
+            "an ORC file", "Read it with pyarrow.orc, and give the table or write Parquet."
+        )
     if STATA.match(head):
-        return Kind("a Stata file")
+        return ForeignKind("a Stata file")
     if head[TAR[0] :].startswith(TAR[1]):
-        return Kind("a tar archive", UNPACK)
+        return ForeignKind("a tar archive", UNPACK)
     return next((kind for magic, kind in BYTES.items() if head.startswith(magic)), None)
 
 
-def _of_text(begun: Beginning) -> Kind | None:
+def _of_text(begun: Beginning) -> ForeignKind | None:
     """Return the kind of a text by its first lines."""
     if (root := xml_root(begun.text)) not in ("", "graphml"):
-        return ROOTS.get(root, Kind("XML"))
+        return ROOTS.get(root, ForeignKind("XML"))
     for pattern, kind in TEXTS:
         if re.match(pattern, begun.text, re.IGNORECASE):
             return kind
     pairs = ("\n".join(begun.rows[at : at + 2]) for at in range(DOT_LINES))
     if any(map(DOT.match, pairs)):  # behind comments of its own kind
-        return Kind("a graph of Graphviz (DOT)", WRITE)
+        return ForeignKind("a graph of Graphviz (DOT)", WRITE)
     if any(map(SQL.match, begun.rows)):
-        return Kind("a dump of SQL", "Load it into a database, and export the table as CSV.")
+        return ForeignKind("a dump of SQL", "Load it into a database, and export the table as CSV.")
     if begun.most(lambda row: TRIPLE.match(row) and row.endswith(".")):
-        return Kind("RDF (N-Triples)", TRIPLES)
+        return ForeignKind("RDF (N-Triples)", TRIPLES)
     if _is_netflix(begun):
         return NETFLIX
     return VOWPAL if begun.most(_is_vowpal) else None

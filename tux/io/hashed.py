@@ -18,12 +18,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tux.base.random import mix
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 BASIS, PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
-@compiled
+@cached_njit
 def _of_numbers(numbers, hashes):  # type: ignore[no-untyped-def]
     """Compute the FNV-1a hashes of uint64s, written in decimal digits."""
     digits, ten = np.empty(20, np.uint64), np.uint64(10)
@@ -41,7 +41,7 @@ def _of_numbers(numbers, hashes):  # type: ignore[no-untyped-def]
         hashes[k] = h
 
 
-@compiled
+@cached_njit
 def _of_words(text, before, bounds, hashes):  # type: ignore[no-untyped-def]
     """Compute the FNV-1a hashes of words, each with the bytes `before` it."""
     begun = np.uint64(BASIS)
@@ -54,20 +54,18 @@ def _of_words(text, before, bounds, hashes):  # type: ignore[no-untyped-def]
         hashes[k] = h
 
 
-def hashed_numbers(numbers: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+def hash_numbers(numbers: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Hash ids that are whole numbers from 0. Returns their features (n,) int64 and signs (n,)
     float64.
     """
     hashes = np.empty(len(numbers), np.uint64)
     _of_numbers(numbers.astype(np.uint64, copy=False), hashes)
-    return _placed(hashes, bits)
+    return _split_hashes(hashes, bits)
 
 
-def hashed_words(
-    words: Sequence[str], bits: int, before: str = ""
-) -> tuple[np.ndarray, np.ndarray]:
+def hash_words(words: Sequence[str], bits: int, before: str = "") -> tuple[np.ndarray, np.ndarray]:
     """Hash ids that are words, each with the text `before` it. Returns their features and signs, as
-    `hashed_numbers`.
+    `hash_numbers`.
     """
     encoded = [word.encode() for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
@@ -75,10 +73,10 @@ def hashed_words(
     hashes = np.empty(len(words), np.uint64)
     text = np.frombuffer(b"".join(encoded), np.uint8)
     _of_words(text, np.frombuffer(before.encode(), np.uint8), bounds, hashes)
-    return _placed(hashes, bits)
+    return _split_hashes(hashes, bits)
 
 
-def _placed(hashes: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+def _split_hashes(hashes: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     h = mix(hashes)
     feature = (h & np.uint64((1 << bits) - 1)).astype(np.int64)
     return feature, 1.0 - 2.0 * (h >> np.uint64(63)).astype(np.float64)

@@ -39,7 +39,7 @@ class InputFile(NamedTuple):
     size: int
 
 
-class Piece(NamedTuple):
+class FilePiece(NamedTuple):
     """A part of a file: bytes of text, or row groups of Parquet, from `begin` up to `end`; None: up
     to the end of the file.
     """
@@ -55,19 +55,19 @@ class Files(str):
     It is a string, so that it can be named wherever one file can; `pieces_of` gives the pieces.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePiece, ...]
 
     @classmethod
-    def of(cls, name: str, pieces: Sequence[Piece]) -> Files:
+    def of(cls, name: str, pieces: Sequence[FilePiece]) -> Files:
         """Give these pieces a name."""
         files = cls(name)
         files.pieces = tuple(pieces)
         return files
 
 
-def pieces_of(path: Path) -> tuple[Piece, ...]:
+def pieces_of(path: Path) -> tuple[FilePiece, ...]:
     """Return the pieces of files that a path stands for."""
-    return path.pieces if isinstance(path, Files) else (Piece(os.fspath(path)),)
+    return path.pieces if isinstance(path, Files) else (FilePiece(os.fspath(path)),)
 
 
 def input_files(data: Source) -> str:
@@ -79,29 +79,29 @@ def input_files(data: Source) -> str:
     if isinstance(data, Files):
         return data
     if isinstance(data, str | os.PathLike):
-        path = named_here(data)
+        path = lookup_path(data)
         if _is_file(path):
             return path
-    files = listed(data)
+    files = list_files(data)
     if len(files) == 1:
         return files[0].path
-    return Files.of(shown(data), [Piece(file.path) for file in files])
+    return Files.of(source_name(data), [FilePiece(file.path) for file in files])
 
 
-def listed(data: Source) -> list[InputFile]:
+def list_files(data: Source) -> list[InputFile]:
     """List the files that `data` stands for, in order, without empty ones if there are several.
     Raises the errors of `input_files`.
     """
     if not isinstance(data, str | os.PathLike):
         if not data:
             raise UsageError("no file is named", do="name one at least")
-        found = [file for each in data for file in _found(named_here(each))]
+        found = [file for each in data for file in _find_files(lookup_path(each))]
     else:
-        found = _found(named_here(data))
+        found = _find_files(lookup_path(data))
     if len(found) < 2:
         return found
     if not (filled := [file for file in found if file.size]):
-        raise DataError(f"all {len(found):,} files of {shown(data)} are empty")
+        raise DataError(f"all {len(found):,} files of {source_name(data)} are empty")
     return filled
 
 
@@ -110,15 +110,15 @@ def holds_files(folder: str) -> bool:
     return any(_counts(each.name) and not each.folder for each in _entries(folder))
 
 
-def named_here(path: Path) -> str:
+def lookup_path(path: Path) -> str:
     """Return a path as it is looked up: that of a file:// URI without the scheme, others as they
     are. Raises UsageError for a URI with a password in it.
     """
-    name = stores.local(path)
+    name = stores.local_path(path)
     return stores.without_secrets(name) if stores.is_uri(name) else name
 
 
-def shown(data: Source) -> str:
+def source_name(data: Source) -> str:
     """Return the name of the data in messages: the path; of several paths, the first and the number
     of others.
     """
@@ -128,7 +128,7 @@ def shown(data: Source) -> str:
     return first if len(data) == 1 else f"{first} and {plural(len(data) - 1, 'other')}"
 
 
-def recorded(data: Source) -> str | list[str]:
+def absolute_source(data: Source) -> str | list[str]:
     """Return the data in a form that means the same in any folder: absolute paths, patterns and
     URIs.
     """
@@ -138,7 +138,7 @@ def recorded(data: Source) -> str | list[str]:
 
 
 def _absolute(path: Path) -> str:
-    name = named_here(path)
+    name = lookup_path(path)
     return name if stores.is_uri(name) else os.path.abspath(name)
 
 
@@ -149,7 +149,7 @@ def _is_file(path: str) -> bool:
     return not PATTERN.search(path) or os.path.lexists(path)
 
 
-def _found(path: str) -> list[InputFile]:
+def _find_files(path: str) -> list[InputFile]:
     """Find the files of one path."""
     if stores.is_uri(path):
         return _of_store(path)
@@ -182,17 +182,17 @@ def _size(path: str) -> int:
         return 1
 
 
-def _entries(folder: str) -> Iterator[stores.Entry]:
+def _entries(folder: str) -> Iterator[stores.StoreEntry]:
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise DataError(f"the folder {folder} cannot be read: {error.strerror}") from None
     for name in names:
         path = os.path.join(folder, name)
-        yield stores.Entry(path, _size(path), os.path.isdir(path), name)
+        yield stores.StoreEntry(path, _size(path), os.path.isdir(path), name)
 
 
-def _of_folder(folder: str, entries: Iterable[stores.Entry]) -> list[InputFile]:
+def _of_folder(folder: str, entries: Iterable[stores.StoreEntry]) -> list[InputFile]:
     """Return the files among the entries of a folder. Raises DataError if there is none, or if
     there is a folder among them, which may stand for anything.
     """
@@ -247,10 +247,10 @@ def _of_store(uri: str) -> list[InputFile]:
     """
     base, options = stores.split_options(uri)
     if not PATTERN.search(base):
-        found = stores.entry(uri)
+        found = stores.uri_entry(uri)
         if not found.folder:
             return [InputFile(uri, found.size)]
-        return _of_folder(uri, stores.entries(uri))
+        return _of_folder(uri, stores.list_folder(uri))
     root = _root(base)
     try:
         matches = re.compile(_expression(base[len(root) :].lstrip("/")))
@@ -258,7 +258,7 @@ def _of_store(uri: str) -> list[InputFile]:
         raise UsageError(f"{uri} is no pattern of names: {error}", do="correct it") from None
     files = [
         InputFile(each.path, each.size)
-        for each in stores.entries(root + options, below=True)
+        for each in stores.list_folder(root + options, below=True)
         if not each.folder and _counts(each.name) and matches.fullmatch(each.name)
     ]
     if not files:

@@ -19,14 +19,22 @@ from tux.arrays.arrow import ColumnPieces
 from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.cells import MARK
-from tux.io.detect import Format, detect
-from tux.io.edge_columns import Wanted
+from tux.io.detect import Format, detect_format
+from tux.io.edge_columns import WantedColumns
 from tux.io.edge_table import Tell, parquet_pieces, text_pieces
 from tux.io.first_lines import rows_of
-from tux.io.input_files import Files, InputFile, Piece, Source, input_files, listed, shown
+from tux.io.input_files import (
+    FilePiece,
+    Files,
+    InputFile,
+    Source,
+    input_files,
+    list_files,
+    source_name,
+)
 from tux.io.places import Range
-from tux.io.table_lines import Passed, several_lines
-from tux.io.text import Bad, OnBadRow, line_blocks
+from tux.io.table_lines import LineCounts, several_lines
+from tux.io.text import BadRows, OnBadRow, line_blocks
 
 STEP = 1 << 16  # bytes that are read at a time to find an end of a line
 LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart
@@ -48,32 +56,32 @@ class ShareRows(NamedTuple):
     skipped: int
     first_skipped: str
     notes: tuple[str, ...] = ()  # sentences that the user should know about the columns
-    passed: Passed = Passed()
+    passed: LineCounts = LineCounts()
 
 
-def shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
+def cut_into_shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
     """Cut the input into `count` shares of about as many bytes; some may be empty. `format` is that
     of the input, if it is known. Raises the errors of `tux.io.input_files.input_files` and
-    `tux.io.detect.detect`.
+    `tux.io.detect_format.detect_format`.
     """
-    files = listed(data)
-    format = detect(input_files(data)) if format is None else format
+    files = list_files(data)
+    format = detect_format(input_files(data)) if format is None else format
     apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
     near = _near_line if apart else _near_file
     if format is Format.PARQUET:
         near = _near_group
     cuts = [Cut(0, 0), *_cuts(files, count, near), Cut(len(files), 0)]
-    return [Files.of(shown(data), between(files, *pair)) for pair in pairwise(cuts)]
+    return [Files.of(source_name(data), pieces_between(files, *pair)) for pair in pairwise(cuts)]
 
 
-def between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[Piece]:
+def pieces_between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[FilePiece]:
     """Return the pieces of files from one cut to another."""
     pieces = []
     for number, file in enumerate(files):
         first = begin.at if number == begin.file else 0
         last = end.at if number == end.file else None
         if begin.file <= number <= end.file and first != last:
-            pieces.append(Piece(file.path, first, last))
+            pieces.append(FilePiece(file.path, first, last))
     return pieces
 
 
@@ -132,7 +140,7 @@ def _line_end(path: str, begin: int) -> int:
 def _first_row_end(path: str) -> int:
     """Return the end of the first row of a file of text; the end of the file if there is none."""
     end = len(MARK) if head_of(path, len(MARK)) == MARK else 0
-    for block in line_blocks(Piece(path, end), STEP):
+    for block in line_blocks(FilePiece(path, end), STEP):
         if rows := rows_of(block, 1):
             return end + rows[0].end
         end += len(block)
@@ -159,14 +167,14 @@ def read_share(
     Raises `DataError` with file and line, and `UsageError` for an input of another format.
     """
     whole = input_files(data)
-    format = detect(whole) if format is None else format
+    format = detect_format(whole) if format is None else format
     if format not in (Format.TEXT, Format.PARQUET):
         raise UsageError(
             f"{whole} is read whole, as it is a {format.value} file",
             do="shares are those of tables of edges, text or Parquet",
         )
-    wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    bad = Bad(share, stop=on_bad_row == "stop")
+    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    bad = BadRows(share, stop=on_bad_row == "stop")
     read = parquet_pieces if format is Format.PARQUET else text_pieces
     pieces, names, notes, passed = read(bad, wanted, whole, tell)
     return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tux.base.errors import DataError
 from tux.io.text import blocks
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 MAX_NUMBER = 2**62  # the largest number
 
@@ -29,8 +29,8 @@ class IntegerLines(NamedTuple):
     number: np.ndarray
 
 
-@compiled
-def _read(text, comment, values, bounds, number, at):  # type: ignore[no-untyped-def]
+@cached_njit
+def _parse_lines(text, comment, values, bounds, number, at):  # type: ignore[no-untyped-def]
     """Parse `text`, which is whole lines, the first of them line `at`.
 
     Returns the counts of values and of lines; or -1 and the count of lines before a bad one,
@@ -68,7 +68,7 @@ def _read(text, comment, values, bounds, number, at):  # type: ignore[no-untyped
     return count, lines
 
 
-def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[IntegerLines]:
+def read_integer_lines(path: str | os.PathLike[str], comment: str = "%") -> Iterator[IntegerLines]:
     """Yield the lines of a text file, packed or not, some at a time. Lines that begin with
     `comment` are left out, blank ones are not.
 
@@ -81,7 +81,7 @@ def numbers(path: str | os.PathLike[str], comment: str = "%") -> Iterator[Intege
         ends = block.count(b"\n")
         values = np.empty(len(text) // 2 + 1, np.int64)
         bounds, number = np.zeros(ends + 1, np.int64), np.empty(ends, np.int64)
-        count, lines = _read(text, ord(comment), values, bounds, number, at)
+        count, lines = _parse_lines(text, ord(comment), values, bounds, number, at)
         if count < 0:
             line = block.split(b"\n", lines + 1)[lines].decode(errors="replace")
             word = next(

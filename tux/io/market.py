@@ -22,7 +22,7 @@ from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 from tux.io.cells import BLANKS, MARK, TextLayout
-from tux.io.text import NUMBER, blocks, cut, short
+from tux.io.text import NUMBER, blocks, cut_word, quote_word
 
 BANNER = re.compile(
     rb"\s*(%{1,2}MatrixMarket\b|%{1,2}[ \t]+MatrixMarket[ \t]+matrix[ \t])", re.IGNORECASE
@@ -58,9 +58,14 @@ def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
     of edges.
     """
     lines = head[:START].removeprefix(MARK).split(b"\n")
-    at = _banner_at(lines)
+    at = _find_banner(lines)
     other = next(
-        (number for number, line in enumerate(lines[: max(at, 0)], 1) if not _passed(line)), None
+        (
+            number
+            for number, line in enumerate(lines[: max(at, 0)], 1)
+            if not _is_blank_or_comment(line)
+        ),
+        None,
     )
     if other is not None:
         what = f"line {other} stands before the banner %%MatrixMarket"
@@ -70,12 +75,12 @@ def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
     return at >= 0
 
 
-def _banner_at(lines: list[bytes]) -> int:
+def _find_banner(lines: list[bytes]) -> int:
     """Return the place of the banner among lines, -1 if it is not there."""
     return next((at for at, line in enumerate(lines) if BANNER.match(line)), -1)
 
 
-def _passed(line: bytes) -> bool:
+def _is_blank_or_comment(line: bytes) -> bool:
     """Return whether a line is blank or a comment."""
     return line.strip()[:1] in (b"", b"#", b"%")
 
@@ -113,7 +118,7 @@ def read_market(path: str | os.PathLike[str]) -> Market:
     )
 
 
-def shape(path: str | os.PathLike[str]) -> tuple[int, int]:
+def market_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Return the numbers of rows and columns of the matrix in a file. Raises `DataError` if it is
     none.
     """
@@ -125,7 +130,7 @@ def _head(block: bytes, path: str | os.PathLike[str]) -> tuple[list[str], list[i
     """Parse the head of a file in its first block. Returns the words of the first line, the numbers
     in the line of sizes, the rest of the block, and the number of the first line of the rest.
     """
-    before = max(_banner_at(block[:START].split(b"\n")), 0)
+    before = max(_find_banner(block[:START].split(b"\n")), 0)
     start, number = 0, before + 2
     for _ in range(before):
         start = block.find(b"\n", start) + 1
@@ -155,7 +160,7 @@ def _banner(line: bytes, where: str) -> list[str]:
         word not in choices for word, choices in zip(words, known, strict=True)
     ):
         raise DataError(
-            f"a matrix that is {cut(' '.join(words[2:])) or 'of no kind'} is not read here",
+            f"a matrix that is {cut_word(' '.join(words[2:])) or 'of no kind'} is not read here",
             where=where,
             do=RULE,
         )
@@ -197,9 +202,9 @@ def _add(
             and 1 <= column.min()
             and column.max() <= sizes[1]
         ):
-            raise arrow.Unreadable("an entry outside the matrix")
+            raise arrow.UnreadableText("an entry outside the matrix")
         pieces.add(table)
-    except arrow.Unreadable as error:
+    except arrow.UnreadableText as error:
         for at, line in enumerate(block.split(b"\n"), number):
             words = line.decode(errors="replace").split()
             if words and not words[0].startswith("%") and (why := _fault(words, len(kinds), sizes)):
@@ -214,7 +219,7 @@ def _fault(words: list[str], width: int, sizes: list[int]) -> str:
     for word, size, name in zip(words, sizes[:2], ("row", "column"), strict=False):
         plain = word.isascii() and word.isdigit() and len(word) <= DIGITS
         if not plain or not 1 <= int(word) <= size:
-            return f"{name} {short(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
+            return f"{name} {quote_word(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
     if width == 3 and not (NUMBER.fullmatch(words[2]) and np.isfinite(float(words[2]))):
-        return f"the value {short(words[2])} is no finite number"
+        return f"the value {quote_word(words[2])} is no finite number"
     return ""

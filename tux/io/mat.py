@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import MAX_VERTICES, Ids, believed_sizes
+from tux.arrays.ids import MAX_VERTICES, Ids, are_plausible_sizes
 from tux.arrays.packed import head_of
 from tux.base.errors import DataError
 from tux.io.field_values import field_values
@@ -47,7 +47,7 @@ class Matrix(NamedTuple):
     values: np.ndarray  # (m,) float64
 
 
-class Entry(NamedTuple):
+class MatrixEntry(NamedTuple):
     """A matrix in a file: its name, class and sizes, and the place of its element."""
 
     name: str
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
         return f"{self.name} ({' x '.join(map(str, self.sizes))}, {kind})"
 
 
-class _Short(ValueError):
+class _FormatError(ValueError):
     """Bytes that are not what the format has in their place."""
 
 
@@ -92,7 +92,7 @@ def read_mat_edges(
     """
     entries = list(_entries(path))
     entry = (
-        _named(path, entries, name)
+        _find_matrix(path, entries, name)
         if name
         else _network(path, entries, one_type=ends[0] == ends[1])
     )
@@ -103,10 +103,10 @@ def read_mat_edges(
         )
     if len(fields or {}) > 1:
         raise DataError(f"{path} has one number an edge, but {', '.join(fields or {})} are needed")
-    matrix = _read(path, entry)
+    matrix = _read_matrix(path, entry)
     if not len(matrix.row):
         raise DataError(f"{entry.name} of {path} holds no edge")
-    if not believed_sizes(entry.sizes, ends, len(matrix.row), against):
+    if not are_plausible_sizes(entry.sizes, ends, len(matrix.row), against):
         raise DataError(f"{entry} of {path} has {len(matrix.row):,} entries only", do=RULE)
     vertices = {
         end: np.arange(size) for end, size in zip(ends, (matrix.rows, matrix.columns), strict=True)
@@ -126,7 +126,7 @@ def read_mat_labels(
 
     Raises `DataError` if there is no such matrix, or it cannot be read.
     """
-    matrix = _read(path, _named(path, list(_entries(path)), name))
+    matrix = _read_matrix(path, _find_matrix(path, list(_entries(path)), name))
     return matrix.row[matrix.values != 0], matrix.column[matrix.values != 0]
 
 
@@ -135,11 +135,13 @@ def mat_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[in
     `DataError` if there is none.
     """
     entries = list(_entries(path))
-    entry = _named(path, entries, name) if name else _network(path, entries, one_type=False)
+    entry = _find_matrix(path, entries, name) if name else _network(path, entries, one_type=False)
     return entry.sizes[0], entry.sizes[1]
 
 
-def _network(path: str | os.PathLike[str], entries: list[Entry], *, one_type: bool) -> Entry:
+def _network(
+    path: str | os.PathLike[str], entries: list[MatrixEntry], *, one_type: bool
+) -> MatrixEntry:
     """Return the matrix of edges."""
     named = [
         entry
@@ -157,14 +159,16 @@ def _network(path: str | os.PathLike[str], entries: list[Entry], *, one_type: bo
     )
 
 
-def _named(path: str | os.PathLike[str], entries: list[Entry], name: str) -> Entry:
+def _find_matrix(
+    path: str | os.PathLike[str], entries: list[MatrixEntry], name: str
+) -> MatrixEntry:
     for entry in entries:
         if entry.name == name:
             return entry
     raise DataError(f"{path} has no matrix {name!r}", do=f"It has {_list(entries)}.")
 
 
-def _list(entries: list[Entry]) -> str:
+def _list(entries: list[MatrixEntry]) -> str:
     return (
         ", ".join(map(str, entries[:10])) + (", ..." if len(entries) > 10 else "")
         if entries
@@ -188,15 +192,17 @@ class _Bytes:
         self.inflate = zlib.decompressobj() if packed else None
 
     def take(self, count: int) -> bytes:
-        """Take the next `count` bytes. Raises `_Short` if there are fewer."""
+        """Take the next `count` bytes. Raises `_FormatError` if there are fewer."""
         if count > self.left:
-            raise _Short(f"{count:,} bytes are announced where {self.left:,} follow")
+            raise _FormatError(f"{count:,} bytes are announced where {self.left:,} follow")
         self.left -= count
         parts, missing = [], count
         while missing:
             part = self._some(min(missing, PIECE))
             if not part:
-                raise _Short(f"{count:,} bytes are announced, but there are {count - missing:,}")
+                raise _FormatError(
+                    f"{count:,} bytes are announced, but there are {count - missing:,}"
+                )
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)
@@ -218,21 +224,21 @@ class _Bytes:
         return b""
 
     def finish(self) -> None:
-        """Read on to the end, where packed bytes have their checksum. Raises `_Short` or
+        """Read on to the end, where packed bytes have their checksum. Raises `_FormatError` or
         zlib.error if it is not right.
         """
         while self.inflate is not None and self._some(PIECE):
             pass
         if self.inflate is not None and not self.inflate.eof:
-            raise _Short("packed bytes end too early")
+            raise _FormatError("packed bytes end too early")
 
     def element(self, most: int | None = None) -> tuple[int, bytes]:
-        """Take the next element, and return its type and bytes. Raises `_Short` if there are over
-        `most` bytes.
+        """Take the next element, and return its type and bytes. Raises `_FormatError` if there are
+        over `most` bytes.
         """
         kind, size, small = _tag(self.take(ALIGNED), self.order)
         if most is not None and size > most:
-            raise _Short(f"an element of {size:,} bytes where {most:,} at most can be")
+            raise _FormatError(f"an element of {size:,} bytes where {most:,} at most can be")
         if small is not None:
             return kind, small
         data = self.take(size)
@@ -243,17 +249,17 @@ class _Bytes:
         """Take the next element as an array of integers."""
         numbers = self.numbers(most)
         if numbers.dtype.kind == "f":
-            raise _Short("numbers with a fraction where integers should be")
+            raise _FormatError("numbers with a fraction where integers should be")
         return numbers
 
     def numbers(self, most: int | None = None) -> np.ndarray:
         """Take the next element as an array of numbers."""
         kind, data = self.element(most)
         if kind not in KINDS:
-            raise _Short(f"an element of type {kind} where numbers should be")
+            raise _FormatError(f"an element of type {kind} where numbers should be")
         dtype = np.dtype(self.order + KINDS[kind])
         if len(data) % dtype.itemsize:
-            raise _Short(f"{len(data):,} bytes of numbers of {dtype.itemsize} bytes")
+            raise _FormatError(f"{len(data):,} bytes of numbers of {dtype.itemsize} bytes")
         return np.frombuffer(data, dtype)
 
 
@@ -266,7 +272,7 @@ def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
         return kind, size, None
     kind, size = kind & 0xFFFF, kind >> 16
     if size > 4:
-        raise _Short(f"a small element of {size:,} bytes")
+        raise _FormatError(f"a small element of {size:,} bytes")
     return kind, size, head[4 : 4 + size]
 
 
@@ -274,7 +280,7 @@ def _tag(head: bytes, order: str) -> tuple[int, int, bytes | None]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
+def _open_mat(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
     """Open a file, and give it and its byte order. Errors of damaged bytes within the body become a
     `DataError`.
     """
@@ -289,7 +295,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], str]]:
             if not order or version != b"\x01\x00":
                 raise DataError(f"{path} is no MATLAB file of level 5", do=RULE)
             yield file, order
-        except (_Short, zlib.error, OSError, UnicodeDecodeError) as error:
+        except (_FormatError, zlib.error, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{path} is damaged or cut short ({error})", do=RULE) from None
 
 
@@ -301,7 +307,7 @@ def _begin(file: IO[bytes], start: int, size: int, order: str) -> tuple[_Bytes |
     kind, length, small = _tag(_Bytes(file, size - start, order, packed=False).take(ALIGNED), order)
     end = start + ALIGNED + (0 if small is not None else length)
     if end > size:
-        raise _Short(f"an element of {length:,} bytes at byte {start:,} of {size:,}")
+        raise _FormatError(f"an element of {length:,} bytes at byte {start:,} of {size:,}")
     if kind == MATRIX:
         return _Bytes(file, length, order, packed=False), end
     if kind != PACKED:
@@ -312,23 +318,23 @@ def _begin(file: IO[bytes], start: int, size: int, order: str) -> tuple[_Bytes |
     return (inner if kind == MATRIX else None), end
 
 
-def _head(data: _Bytes, start: int) -> tuple[Entry, int]:
+def _head(data: _Bytes, start: int) -> tuple[MatrixEntry, int]:
     """Read name, class and sizes of a matrix, and its flags; its parts follow in `data`."""
     flags = data.integers(2 * ALIGNED)
     if not len(flags):
-        raise _Short("a matrix without a class")
+        raise _FormatError("a matrix without a class")
     kind, more = int(flags[0]) & 0xFF, int(flags[0]) >> 8 & 0xFF
     if kind >= FOREIGN:  # functions and objects, whose parts are others
-        return Entry("?", kind, (0, 0), start), more
+        return MatrixEntry("?", kind, (0, 0), start), more
     sizes = tuple(int(size) for size in data.integers(LONGEST))
     if len(sizes) < 2 or min(sizes) < 0:
-        raise _Short(f"a matrix of sizes {sizes[:4]}")
-    return Entry(data.element(LONGEST)[1].decode("latin-1"), kind, sizes, start), more
+        raise _FormatError(f"a matrix of sizes {sizes[:4]}")
+    return MatrixEntry(data.element(LONGEST)[1].decode("latin-1"), kind, sizes, start), more
 
 
-def _entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
+def _entries(path: str | os.PathLike[str]) -> Iterator[MatrixEntry]:
     """Yield the matrices of a file, of any class. Only their first bytes are read."""
-    with _opened(path) as (file, order):
+    with _open_mat(path) as (file, order):
         size, start = os.path.getsize(path), HEADER
         while start < size:
             data, end = _begin(file, start, size, order)
@@ -337,13 +343,13 @@ def _entries(path: str | os.PathLike[str]) -> Iterator[Entry]:
             start = end
 
 
-def _read(path: str | os.PathLike[str], entry: Entry) -> Matrix:
+def _read_matrix(path: str | os.PathLike[str], entry: MatrixEntry) -> Matrix:
     """Read the entries of one matrix."""
     if entry.kind != SPARSE and entry.kind not in DENSE or len(entry.sizes) != 2:
         raise DataError(f"{entry} of {path} is no matrix of numbers")
     if max(entry.sizes) > MAX_VERTICES:
         raise DataError(f"{entry} of {path}: at most {MAX_VERTICES:,} rows or columns can be held")
-    with _opened(path) as (file, order):
+    with _open_mat(path) as (file, order):
         data, _ = _begin(file, entry.start, os.path.getsize(path), order)
         assert data is not None  # since there was one
         _, flags = _head(data, entry.start)
@@ -365,13 +371,13 @@ def _sparse(data: _Bytes, rows: int, columns: int) -> Matrix:
         or (np.diff(bounds) < 0).any()
         or bounds[-1] > len(row)
     ):
-        raise _Short(f"bounds of {columns:,} columns that do not fit {len(row):,} entries")
+        raise _FormatError(f"bounds of {columns:,} columns that do not fit {len(row):,} entries")
     row = row[: bounds[-1]]
     if len(row) and not (0 <= row.min() and row.max() < rows):
-        raise _Short(f"an entry outside of {rows:,} rows")
+        raise _FormatError(f"an entry outside of {rows:,} rows")
     values = data.numbers() if data.left else np.ones(len(row))  # there are matrices without values
     if len(values) < len(row):
-        raise _Short(f"{len(values):,} values of {len(row):,} entries")
+        raise _FormatError(f"{len(values):,} values of {len(row):,} entries")
     return Matrix(
         rows,
         columns,
@@ -384,7 +390,7 @@ def _sparse(data: _Bytes, rows: int, columns: int) -> Matrix:
 def _dense(data: _Bytes, rows: int, columns: int) -> Matrix:
     values = data.numbers()
     if len(values) != rows * columns:
-        raise _Short(f"{len(values):,} values of a matrix of {rows:,} x {columns:,}")
+        raise _FormatError(f"{len(values):,} values of a matrix of {rows:,} x {columns:,}")
     (at,) = np.nonzero(values)
     return Matrix(
         rows, columns, at % max(rows, 1), at // max(rows, 1), values[at].astype(np.float64)

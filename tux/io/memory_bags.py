@@ -11,17 +11,17 @@ from typing import Any, Literal
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.bags import Bags, bags_of, read_vocabulary
+from tux.io.bags import BagData, bags_of, read_vocabulary
 from tux.io.documents import read_documents
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.memory_edges import check_matrix
-from tux.io.memory_samples import from_zero
+from tux.io.memory_samples import number_from_zero
 from tux.io.sample_matrix import arrays_of, matrix_rows
-from tux.io.text import Bad, OnBadRow, short
-from tux.io.vertex_arrays import absent
+from tux.io.text import BadRows, OnBadRow, quote_word
+from tux.io.vertex_arrays import is_absent
 
 
 def read_memory_bags(
@@ -36,7 +36,7 @@ def read_memory_bags(
     against: Mapping[str, Ids] | None = None,
     unknown: Literal["new", "skip"] = "new",
     on_bad_row: OnBadRow = "stop",
-) -> Bags:
+) -> BagData:
     """Read documents in memory as `tux.io.bags.read_bags` reads those of files. They are a sparse
     matrix of scipy of counts (zeros are no entries), or of any finite numbers if the field holds
     floats; or a list whose entries are texts or lists of words. Documents have as ids their places
@@ -52,7 +52,7 @@ def read_memory_bags(
     }
     check_entries(what, "rows and columns", ends, kinds, against, unknown)
     field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
-    bad = Bad.of_memory(what, on_bad_row)
+    bad = BadRows.of_memory(what, on_bad_row)
     named = isinstance(documents, list)
     if words is not None and (named or vocab is not None):
         raise UsageError(
@@ -62,7 +62,9 @@ def read_memory_bags(
     names = None if vocab is None else read_vocabulary(vocab)
     if named:
         asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
-        if documents and not all(isinstance(each, str) or absent_text(each) for each in documents):
+        if documents and not all(
+            isinstance(each, str) or is_absent_text(each) for each in documents
+        ):
             entries = _lists(documents, asked, stop)
         else:
             entries = read_documents(asked, stop, documents)
@@ -83,12 +85,12 @@ def read_memory_bags(
         first = f"; the first: {bad.first}" if bad.count else ""
         raise DataError(f"no {asked.row} of {what} is usable{first}")
     bags = bags_of(asked, entries, kinds, names, against, unknown=unknown, named=named)
-    return bags._replace(edges=from_zero(bags.edges, ends[0]), rows=bags.rows - 1)
+    return bags._replace(edges=number_from_zero(bags.edges, ends[0]), rows=bags.rows - 1)
 
 
-def absent_text(value: Any) -> bool:
+def is_absent_text(value: Any) -> bool:
     """Return whether an entry of a list of texts stands for a missing one."""
-    return absent(value)
+    return is_absent(value)
 
 
 def _names(words: Any, columns: int, what: str) -> np.ndarray:
@@ -108,7 +110,7 @@ def _names(words: Any, columns: int, what: str) -> np.ndarray:
     texts = [str(word) for word in array.tolist()]
     if len(set(texts)) < len(texts):
         twice = next(word for at, word in enumerate(texts) if word in texts[:at])
-        raise DataError(f"{short(twice)} is the word of two columns", where=what)
+        raise DataError(f"{quote_word(twice)} is the word of two columns", where=what)
     return np.array(texts, STRING)
 
 
@@ -139,5 +141,5 @@ def _lists(documents: Sequence[Any], asked: BagSpec, stop: Any) -> Entries:
             f"{asked.dtype}",
             where=asked.path,
         )
-    column = Coded((pairs % len(values)).astype(np.int32), values)
+    column = CodedColumn((pairs % len(values)).astype(np.int32), values)
     return Entries(rows, rows[pairs // len(values)], column, counts.astype(asked.dtype))

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.frame_columns import fitting, gathered, unfit
+from tux.arrays.frame_columns import cast_numbers, gather_columns, unfit_reason
 from tux.arrays.frames import Frame
-from tux.arrays.given import PLAIN, common
+from tux.arrays.given import PLAIN, common_type
 from tux.arrays.ids import Ids
 from tux.arrays.networks import from_networkx
 from tux.base.errors import DataError, UsageError
 from tux.io.edge_columns import (
     LEFT,
-    Wanted,
+    WantedColumns,
+    columns_by_label,
     find_beside_index,
     matrix_error,
-    taken,
-    unused,
+    unused_notes,
 )
 from tux.io.precision import coarse_notes
-from tux.io.text import NO_ROW, Bad, OnBadRow
+from tux.io.text import NO_ROW, BadRows, OnBadRow
 
 
 def read_frame(
@@ -44,14 +44,14 @@ def read_frame(
     Columns without names are taken from the left, or by their positions from 1. Raises `DataError`
     with the column or the row (from 0), and `UsageError` for `columns` that can mean nothing.
     """
-    wanted = Wanted(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
     picks = _picks(frame, wanted)
-    bad = Bad.of_memory(frame.what, on_bad_row)
-    pieces, types = gathered(
+    bad = BadRows.of_memory(frame.what, on_bad_row)
+    pieces, types = gather_columns(
         frame, picks, wanted.labels, wanted.kinds, lambda row, why: bad.note(row + 1, why)
     )
     if pieces.rows == 0:
-        raise nothing_left(bad, "edge")
+        raise no_row_error(bad, "edge")
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))
     return EdgeData.of(
@@ -60,15 +60,17 @@ def read_frame(
         dst,
         values,
         against=against,
-        columns=taken(frame.names, picks, wanted) if _says(frame, picks) else {},
-        notes=(*unused(frame.names, picks), *coarse_notes(values)),
+        columns=columns_by_label(frame.names, picks, wanted)
+        if _must_name_columns(frame, picks)
+        else {},
+        notes=(*unused_notes(frame.names, picks), *coarse_notes(values)),
         skipped=bad.count,
         first_skipped=bad.first,
-        id_types=_noted(ends, types),
+        id_types=_id_types_by_end(ends, types),
     )
 
 
-def _picks(frame: Frame, wanted: Wanted) -> list[int]:
+def _picks(frame: Frame, wanted: WantedColumns) -> list[int]:
     """Find the places of the wanted columns."""
     if frame.square and not wanted.columns:
         raise matrix_error(wanted, len(frame.names) - frame.levels, frame.what)
@@ -81,7 +83,7 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
         except DataError as error:
             error.do = f"{error.do} {frame.advice}".strip()
             raise
-    needed, width, asked = len(wanted.kinds), len(frame.names), wanted.asked()
+    needed, width, asked = len(wanted.kinds), len(frame.names), wanted.caller_columns()
     if other := next((name for name in asked if not name.isdecimal()), ""):
         raise UsageError(
             f"columns {wanted.columns!r} name {other!r}, but {frame.what} has no names",
@@ -100,20 +102,20 @@ def _picks(frame: Frame, wanted: Wanted) -> list[int]:
     return picks
 
 
-def _says(frame: Frame, picks: list[int]) -> bool:
+def _must_name_columns(frame: Frame, picks: list[int]) -> bool:
     """Return whether the user should be told the columns that were taken."""
     return frame.titled or frame.array or len(frame.names) > len(picks)
 
 
-def _noted(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
+def _id_types_by_end(ends: tuple[str, str], types: list[str]) -> dict[str, str]:
     """Return the type in which ids were given, by vertex type, unless it is one of `PLAIN`."""
     given = dict(zip(ends, types, strict=False))
     if ends[0] == ends[1]:
-        given = {ends[0]: common(*types[:2])}
+        given = {ends[0]: common_type(*types[:2])}
     return {end: name for end, name in given.items() if name and name not in PLAIN}
 
 
-def nothing_left(bad: Bad, what: str) -> DataError:
+def no_row_error(bad: BadRows, what: str) -> DataError:
     """Return the error about data of which no row is left."""
     if not bad.count:
         return DataError(f"{bad.path} holds no {what}", do=NO_ROW.replace("edge", what))
@@ -146,18 +148,18 @@ def read_matrix_edges(
         raise DataError(f"{what} has one number an edge, but {', '.join(fields)} are needed")
     entries = matrix.tocoo()
     src, dst = entries.row, entries.col
-    bad, numbers = Bad.of_memory(what, on_bad_row), {}
+    bad, numbers = BadRows.of_memory(what, on_bad_row), {}
     for name, dtype in fields.items():
         kind = np.dtype(dtype)
-        values, wrong = fitting(entries.data, kind)
+        values, wrong = cast_numbers(entries.data, kind)
         if wrong is not None:
             for at in np.flatnonzero(wrong).tolist():
-                why = f"{name} of column {dst[at]} is {unfit(entries.data[at], kind)}"
+                why = f"{name} of column {dst[at]} is {unfit_reason(entries.data[at], kind)}"
                 bad.note(int(src[at]) + 1, why)
             src, dst, values = src[~wrong], dst[~wrong], values[~wrong]
         numbers[name] = values
     if not len(src):
-        raise nothing_left(bad, "edge")
+        raise no_row_error(bad, "edge")
     return EdgeData.of(
         ends,
         src,

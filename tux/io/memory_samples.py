@@ -20,13 +20,13 @@ from tux.base.errors import DataError, UsageError
 from tux.io.entries import BagSpec, check_entries
 from tux.io.memory_edges import check_matrix
 from tux.io.places import MemoryRows, Places
-from tux.io.sample_columns import Heads
-from tux.io.sample_labels import F4, Classes, Rows, read_sample_labels
+from tux.io.sample_columns import LabelOptions
+from tux.io.sample_labels import F4, Classes, SampleRows, read_sample_labels
 from tux.io.sample_matrix import arrays_of, matrix_rows
 from tux.io.sample_parquet import read_frame_rows
-from tux.io.samples import Samples, kinds_of, samples_of, with_labels
-from tux.io.text import Bad, OnBadRow
-from tux.io.vertex_arrays import absent
+from tux.io.samples import SampleData, kinds_of, samples_of, with_labels
+from tux.io.text import BadRows, OnBadRow
+from tux.io.vertex_arrays import is_absent
 
 LABELS = "the labels"
 
@@ -50,7 +50,7 @@ def read_memory_samples(
     numeric: bool = False,
     multiclass: bool = False,
     hash_bits: int = 0,
-) -> Samples:
+) -> SampleData:
     """Read samples in memory as `tux.io.samples.read_samples` reads those of files. `x` is a sparse
     matrix of scipy, an array (n, m), or a `Frame`; `what` is its name in messages.
 
@@ -64,11 +64,13 @@ def read_memory_samples(
     framed = isinstance(x, Frame)
     _check(what, label, weight, y, weights, labels, framed=framed)
     field, dtype = next(iter(kinds.items()), ("value", F4))
-    bad = Bad.of_memory(what, on_bad_row)
+    bad = BadRows.of_memory(what, on_bad_row)
     asked = BagSpec(what, *ends, field, dtype, 1, None, bad, hash_bits)
-    apart, places = _apart(y, labels)
+    apart, places = _separate_labels(y, labels)
     known = (against or {}).get(ends[1])
-    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass, known)
+    heads = LabelOptions(
+        label, weight, apart is not None, require_labels, numeric, multiclass, known
+    )
     if framed:
         rows = read_frame_rows(asked, heads, x)
     else:
@@ -76,12 +78,12 @@ def read_memory_samples(
     rule = "Give the matrix and its labels: (X, y)."
     rows = with_labels(rows, asked, heads, apart, places, rule)
     if weights is not None:
-        rows = _weighted(rows, weights, asked)
+        rows = _set_weights(rows, weights, asked)
     found = samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
-    return found._replace(edges=from_zero(found.edges, ends[0]))
+    return found._replace(edges=number_from_zero(found.edges, ends[0]))
 
 
-def from_zero(edges: EdgeData, kind: str) -> EdgeData:
+def number_from_zero(edges: EdgeData, kind: str) -> EdgeData:
     """Number the vertices of a type from 0, which were numbered from 1."""
     return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values - 1)})
 
@@ -108,7 +110,9 @@ def _check(
         raise UsageError("weights are given twice, once as a column", do="give them once")
 
 
-def _apart(y: Any, labels: str | os.PathLike[str] | None) -> tuple[np.ndarray | None, Places]:
+def _separate_labels(
+    y: Any, labels: str | os.PathLike[str] | None
+) -> tuple[np.ndarray | None, Places]:
     """Return labels that are given apart from the samples, and their places."""
     if y is not None:
         return label_column(y), MemoryRows(LABELS)
@@ -126,7 +130,7 @@ def label_column(y: Any) -> np.ndarray:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.dtype.kind == "O" and array.ndim == 1:
-        texts = ["" if absent(each) else str(each) for each in array.tolist()]
+        texts = ["" if is_absent(each) else str(each) for each in array.tolist()]
         array = np.array(texts, STRING)
     elif array.dtype.kind == "U":
         array = array.astype(STRING)
@@ -137,7 +141,7 @@ def label_column(y: Any) -> np.ndarray:
     return array
 
 
-def _weighted(rows: Rows, weights: Any, asked: BagSpec) -> Rows:
+def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
     """Give rows their weights; `weights` has an entry for each row of the input, bad ones too."""
     check_unmasked(weights)
     array = np.asarray(weights)

@@ -21,8 +21,8 @@ import numpy as np
 from tux.arrays.ids import MAX_VERTICES
 from tux.arrays.packed import ENDINGS as PACKINGS
 from tux.base.errors import DataError
-from tux.io.integer_lines import IntegerLines, numbers
-from tux.partition.hashing import hashed
+from tux.io.integer_lines import IntegerLines, read_integer_lines
+from tux.partition.hashing import hash_values
 
 ENDINGS = (".graph", ".metis")
 NAME = "A file called .graph or .metis is read as a METIS graph; call a plain list of edges .txt."
@@ -41,7 +41,7 @@ class Metis(NamedTuple):
     weights: np.ndarray | None
 
 
-class _Head(NamedTuple):
+class _MetisSizes(NamedTuple):
     n: int
     m: int
     skip: int  # numbers before the first neighbour
@@ -63,10 +63,10 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
     """Read a METIS graph. Sizes and weights of vertices are left out. Raises `DataError` with file
     and line for a file that is none.
     """
-    head: _Head | None = None
+    head: _MetisSizes | None = None
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     done, entries, forth, back = 0, 0, 0, 0
-    for lines in numbers(path):
+    for lines in read_integer_lines(path):
         if head is None:
             if not len(lines.number):
                 continue
@@ -102,7 +102,7 @@ def read_metis(path: str | os.PathLike[str]) -> Metis:
     return Metis(head.n, low, high, weight if head.weighted else None)
 
 
-def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
+def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _MetisSizes:
     """Parse the line of sizes. Raises DataError if it is none."""
     header = lines.values[: lines.bounds[1]].tolist()
     where = f"{path}:{lines.number[0]}"
@@ -118,11 +118,11 @@ def _head(lines: IntegerLines, path: str | os.PathLike[str]) -> _Head:
     if n > MAX_VERTICES:
         raise DataError(f"{n:,} vertices; at most {MAX_VERTICES:,} can be held", where=where)
     size, vertex, edge = form // 100, form // 10 % 10, form % 10
-    return _Head(n, m, size + vertex * weights, bool(edge), int(lines.number[0]))
+    return _MetisSizes(n, m, size + vertex * weights, bool(edge), int(lines.number[0]))
 
 
 def _adjacent(
-    lines: IntegerLines, head: _Head, done: int, path: str | os.PathLike[str]
+    lines: IntegerLines, head: _MetisSizes, done: int, path: str | os.PathLike[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return vertex, neighbour and weight of each entry of some lines, the first of them that of
     vertex done+1. Raises DataError for a false line.
@@ -180,13 +180,13 @@ def _sum(low: np.ndarray, high: np.ndarray, weights: np.ndarray) -> int:
     """Add up hashes of edges. Two lists of the same edges and weights, in whatever order, have the
     same sum, and hardly any others.
     """
-    keys = hashed(low, 1) ^ hashed(high, 2)
+    keys = hash_values(low, 1) ^ hash_values(high, 2)
     if len(weights):
-        keys = hashed(keys, 3) ^ hashed(weights, 4)
-    return int(hashed(keys, 5).sum(dtype=np.uint64))
+        keys = hash_values(keys, 3) ^ hash_values(weights, 4)
+    return int(hash_values(keys, 5).sum(dtype=np.uint64))
 
 
-def _unequal(path: str | os.PathLike[str], head: _Head, entries: int) -> DataError:
+def _unequal(path: str | os.PathLike[str], head: _MetisSizes, entries: int) -> DataError:
     """Return the error about a false number of edges in the first line, or about an edge that
     stands on the line of one end only. Reads the file again.
     """
@@ -199,7 +199,7 @@ def _unequal(path: str | os.PathLike[str], head: _Head, entries: int) -> DataErr
         return DataError(f"{entries:,} neighbours, but {head.m:,} edges", where=where, do=rule)
     named = []
     done, skipped = 0, False
-    for lines in numbers(path):
+    for lines in read_integer_lines(path):
         if not skipped and len(lines.number):
             skipped, lines = True, IntegerLines(lines.values, lines.bounds[1:], lines.number[1:])
         named.append(_adjacent(lines, head, done, path)[:2])

@@ -21,7 +21,7 @@ from tux.base.text import one_line
 from tux.io.detect import Format
 from tux.io.memory_edges import read_network
 from tux.io.pajek import parse_pajek
-from tux.io.text import CONVERT, NO_ROW, short, text_blocks
+from tux.io.text import CONVERT, NO_ROW, quote_word, text_blocks
 
 NAMES = {Format.GML: "GML", Format.GRAPHML: "GraphML", Format.PAJEK: "Pajek"}
 WEIGHTS = ("weight", "value")
@@ -52,7 +52,7 @@ def read_network_file(
         raise UsageError(
             f"{path} has no columns to name", do="leave --columns out: this is a graph"
         )
-    graph = _renamed(_parsed(path, format))
+    graph = _rename_nodes(_parse_graph(path, format))
     types = [data.get("bipartite") for _, data in graph.nodes(data=True)]
     if ends[0] != ends[1] and not all(of in (0, 1) for of in types):
         raise DataError(
@@ -63,15 +63,15 @@ def read_network_file(
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not graph.number_of_edges():
         raise DataError(f"{path} holds no edge", do=NO_ROW)
-    names = {field: _number_called(graph, field, path) for field in fields}
+    names = {field: _copy_number(graph, field, path) for field in fields}
     if not both and not graph.is_directed():
-        graph = _forth(graph)
+        graph = _one_direction(graph)
     edges = read_network(graph, ends, fields, os.fspath(path), against=against)
     said = {at: name for at, name in names.items() if at != name and format is not Format.PAJEK}
     return replace(edges, columns=said)
 
 
-def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
+def _parse_graph(path: str | os.PathLike[str], format: Format) -> Any:
     """Parse a file, and return it as a graph of networkx."""
     import networkx as nx  # type: ignore[import-untyped]
 
@@ -90,7 +90,7 @@ def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
         with warnings.catch_warnings(action="ignore"):
             if format is Format.GML:
                 return nx.parse_gml(text.split("\n"), label=None)
-            return _with_defaults(nx.parse_graphml(text, _given))
+            return _fill_defaults(nx.parse_graphml(text, _check_node_id))
     except (
         nx.NetworkXException,
         ArithmeticError,
@@ -108,14 +108,14 @@ def _parsed(path: str | os.PathLike[str], format: Format) -> Any:
         ) from None
 
 
-def _given(node: str | None) -> str:
+def _check_node_id(node: str | None) -> str:
     """Return the id of a node of GraphML. Raises ValueError for None, as an edge may lack it."""
     if node is None:
         raise ValueError("an edge without a source or a target")
     return node
 
 
-def _with_defaults(graph: Any) -> Any:
+def _fill_defaults(graph: Any) -> Any:
     """Give edges without a number of their own the one that the file states for all."""
     for *_, data in graph.edges(data=True):
         for name, value in graph.graph.get("edge_default", {}).items():
@@ -123,7 +123,7 @@ def _with_defaults(graph: Any) -> Any:
     return graph
 
 
-def _renamed(graph: Any) -> Any:
+def _rename_nodes(graph: Any) -> Any:
     """Name the nodes of a graph by their labels if each has its own, and by integers if all are
     written as such.
     """
@@ -143,7 +143,7 @@ def _renamed(graph: Any) -> Any:
     return nx.relabel_nodes(graph, dict(zip(nodes, names, strict=True)))
 
 
-def _number_called(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
+def _copy_number(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
     """Find the attribute of edges that is the wanted number, copy it to the attribute `field` of
     each edge, and return its name. Raises DataError if an edge lacks it.
     """
@@ -154,7 +154,7 @@ def _number_called(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
     for u, v, data in graph.edges(data=True):
         if name not in data:
             raise DataError(
-                f"the edge {short(str(u))} - {short(str(v))} has no {name}",
+                f"the edge {quote_word(str(u))} - {quote_word(str(v))} has no {name}",
                 where=os.fspath(path),
                 do="Give each edge a number.",
             )
@@ -162,7 +162,7 @@ def _number_called(graph: Any, field: str, path: str | os.PathLike[str]) -> str:
     return name
 
 
-def _forth(graph: Any) -> Any:
+def _one_direction(graph: Any) -> Any:
     """Make a directed graph of the edges of an undirected one, in one direction each."""
     import networkx as nx
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids, believed_sizes
+from tux.arrays.ids import Ids, are_plausible_sizes
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError, UsageError
 from tux.io.field_values import field_values
-from tux.io.sample_matrix import PARTS, triples
+from tux.io.sample_matrix import PARTS, matrix_entries
 
 
 def read_npz_edges(
@@ -36,7 +36,7 @@ def read_npz_edges(
         raise UsageError(
             f"{path} has no columns to name", do="leave --columns out: this is a matrix"
         )
-    sizes, row, column, values = triples(read_npz(path, PARTS), os.fspath(path))
+    sizes, row, column, values = matrix_entries(read_npz(path, PARTS), os.fspath(path))
     what = f"{sizes[0]:,} x {sizes[1]:,}"
     if ends[0] == ends[1] and sizes[0] != sizes[1]:
         raise DataError(
@@ -47,7 +47,7 @@ def read_npz_edges(
         raise DataError(f"{path} has one number an edge, but {', '.join(fields)} are needed")
     if not len(row):
         raise DataError(f"{path} holds no edge")
-    if not believed_sizes(sizes, ends, len(row), against):
+    if not are_plausible_sizes(sizes, ends, len(row), against):
         raise DataError(
             f"{path} is said to be {what}, with {len(row):,} entries",
             do="Leave rows and columns without entries out.",
@@ -65,4 +65,4 @@ def npz_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Return the numbers of rows and columns of the matrix that `read_npz_edges` would read. Raises
     `DataError`.
     """
-    return triples(read_npz(path, PARTS), os.fspath(path))[0]
+    return matrix_entries(read_npz(path, PARTS), os.fspath(path))[0]

@@ -12,7 +12,7 @@ from tux.arrays import arrow
 from tux.arrays.ids import Ids
 from tux.io.cells import DECIMAL
 from tux.io.row_one import GAPS
-from tux.io.text import NUMBER, WHOLE, short
+from tux.io.text import NUMBER, WHOLE, quote_word
 
 ODD = 3  # words among ids that are whole numbers, at most
 LONGEST_GAP = max(map(len, GAPS))
@@ -45,7 +45,7 @@ def odd_ids(ids: Mapping[str, Ids]) -> list[str]:
         brief = {*values[np.strings.str_len(values) <= LONGEST_GAP].tolist()}
         found = [gap for gap in GAPS if gap in brief]
         others = islice((word for word in values if not WHOLE.fullmatch(word)), ODD + 1)
-        words = [short(word) for word in others]
+        words = [quote_word(word) for word in others]
         few = 0 < len(words) <= ODD and 2 * len(words) <= len(values)
         if words and all(map(_is_number, values)):
             notes.append(f"ids of {kind}s such as {words[0]} are words: 1 and 1.0 are two of them")
@@ -93,7 +93,7 @@ def _signs_of(kind: str, values: np.ndarray, told: Sequence[str]) -> list[str]:
 
 def _note(kind: str, found: Sequence[str], such: str, why: str) -> list[str]:
     """Return a sentence about some ids of a type, none if there are no ids."""
-    shown = ", ".join(map(short, sorted(found)[:SHOWN]))
+    shown = ", ".join(map(quote_word, sorted(found)[:SHOWN]))
     count = f" ({len(found):,})" * (len(found) > SHOWN)
     return [f"ids of {kind}s {such}, {shown}{count}: {why}"] if found else []
 

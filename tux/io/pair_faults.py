@@ -8,7 +8,7 @@ import numpy as np
 
 from tux.io.entries import WHOLE, BagSpec
 from tux.io.pair_lines import COUNT, LABEL, NOTHING, WEIGHTED, Rules
-from tux.io.text import NUMBER, not_number, short
+from tux.io.text import NUMBER, not_number, quote_word
 
 
 def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
@@ -21,13 +21,13 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
     if rules.head == WEIGHTED:
         head, _, weight = head.partition(":")
         if not NUMBER.fullmatch(weight) or not 0 <= float(weight) <= rules.heaviest:
-            return f"the weight {short(weight)} of the {asked.row} is no finite number from 0"
+            return f"the weight {quote_word(weight)} of the {asked.row} is no finite number from 0"
     if rules.comments and pairs and re.fullmatch(r"qid:\d+", pairs[0], re.ASCII):
         del pairs[0]
     if rules.head in (LABEL, WEIGHTED) and not head.isascii() or not head.isprintable():
-        return f"{short(head)} is no label: it is not plain text"
+        return f"{quote_word(head)} is no label: it is not plain text"
     if rules.head == COUNT and not (head.isascii() and head.isdigit() and len(head) <= 18):
-        return f"{short(head)} is no number of {asked.column}s: a line begins with it"
+        return f"{quote_word(head)} is no number of {asked.column}s: a line begins with it"
     for pair in pairs:
         if why := _pair_fault(pair, rules, asked):
             return why
@@ -47,9 +47,9 @@ def line_fault(line: str, rules: Rules, asked: BagSpec) -> str:
 def _pair_fault(pair: str, rules: Rules, asked: BagSpec) -> str:
     column, colon, number = pair.partition(":")
     if not (colon and column.isascii() and column.isdigit()):
-        return f"{short(pair)} is no {asked.column}:{asked.field}"
+        return f"{quote_word(pair)} is no {asked.column}:{asked.field}"
     if len(column.lstrip("0")) > 20:
-        return f"{asked.column} {short(column)} is too large a number"
+        return f"{asked.column} {quote_word(column)} is too large a number"
     if why := asked.outside(_whole(column)):
         return why
     return number_fault(
@@ -79,9 +79,9 @@ def number_fault(
         and not whole
         and not least <= value <= most
     ):
-        return f"{name} is {short(number)}, not finite"
+        return f"{name} is {quote_word(number)}, not finite"
     if value < least == 1:
-        return f"{name} is {short(number)}, but a count is at least 1"
+        return f"{name} is {quote_word(number)}, but a count is at least 1"
     if not least <= value <= most or whole and abs(value) > WHOLE:
-        return f"{name} is {short(number)}, beyond {dtype}"
+        return f"{name} is {quote_word(number)}, beyond {dtype}"
     return ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.io.decimals import number_at
 from tux.io.entries import WHOLE
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 NOTHING, LABEL, COUNT, WEIGHTED = range(4)  # the beginning of a line; WEIGHTED: label:weight
 PASSED, ROW, BAD = range(3)  # the state of a line: passed over, a row, or a bad one
@@ -30,7 +30,7 @@ class Rules(NamedTuple):
     heaviest: float = float(np.finfo(np.float32).max)  # weight of a row
 
 
-class Parsed(NamedTuple):
+class PairArrays(NamedTuple):
     """Arrays for the content of a block of lines. `label_at` and `late` hold the places of texts
     that the compiled code leaves to Python.
     """
@@ -45,13 +45,13 @@ class Parsed(NamedTuple):
     late: np.ndarray  # (m, 3) int64: entry, begin and end
 
 
-@compiled
+@cached_njit
 def _is_blank(byte):  # type: ignore[no-untyped-def]
     """Return whether a byte separates words of a line."""
     return byte == 32 or byte == 9 or byte == 13
 
 
-@compiled
+@cached_njit
 def _after_blanks(text, i):  # type: ignore[no-untyped-def]
     """Return the place of the first byte from text[i] on that is no blank."""
     while _is_blank(text[i]):
@@ -59,7 +59,7 @@ def _after_blanks(text, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@compiled
+@cached_njit
 def _pair(text, i, rules):  # type: ignore[no-untyped-def]
     """Parse the pair at text[i]. Returns its column, its number, the begin and the end of the
     number, True if the number is exact, and True if the pair may stand here.
@@ -85,7 +85,7 @@ def _pair(text, i, rules):  # type: ignore[no-untyped-def]
     return column, value, begin, i, exact, True
 
 
-@compiled
+@cached_njit
 def _count(text, i):  # type: ignore[no-untyped-def]
     """Parse the number of pairs that a line states at text[i]. Returns it and its end, -1 if there
     is none.
@@ -98,7 +98,7 @@ def _count(text, i):  # type: ignore[no-untyped-def]
     return stated, i if good else -1
 
 
-@compiled
+@cached_njit
 def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
     """Store the label at text[i], and its weight. Returns the end of both, -1 if one is missing."""
     begin = i
@@ -122,7 +122,7 @@ def _label(text, i, rules, parsed, line):  # type: ignore[no-untyped-def]
     return after
 
 
-@compiled
+@cached_njit
 def _after_query(text, i):  # type: ignore[no-untyped-def]
     """Return the place after ``qid:number`` at text[i], or i if there is none."""
     if not (text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == 58):
@@ -133,7 +133,7 @@ def _after_query(text, i):  # type: ignore[no-untyped-def]
     return end if end > i + 4 and (_is_blank(text[end]) or text[end] == 10) else i
 
 
-@compiled
+@cached_njit
 def _pairs(text, i, rules, parsed, count, late):  # type: ignore[no-untyped-def]
     """Store the pairs from text[i] to the end of the line, as entries from `count` on.
 
@@ -157,7 +157,7 @@ def _pairs(text, i, rules, parsed, count, late):  # type: ignore[no-untyped-def]
         count += 1
 
 
-@compiled
+@cached_njit
 def _row(text, i, rules, parsed, line, count, late):  # type: ignore[no-untyped-def]
     """Parse the line at text[i], its head and its pairs; returns as `_pairs`."""
     before, stated = count, np.int64(0)
@@ -174,7 +174,7 @@ def _row(text, i, rules, parsed, line, count, late):  # type: ignore[no-untyped-
     return i, count, late, good and (rules.head != COUNT or count - before == stated)
 
 
-@compiled
+@cached_njit
 def _parse(text, rules, parsed):  # type: ignore[no-untyped-def]
     """Parse whole lines. Returns the counts of entries and of numbers left to Python; a bad line
     has neither.
@@ -201,11 +201,11 @@ def _parse(text, rules, parsed):  # type: ignore[no-untyped-def]
     return count, late
 
 
-def parse_block(block: bytes, rules: Rules) -> tuple[Parsed, int]:
+def parse_block(block: bytes, rules: Rules) -> tuple[PairArrays, int]:
     """Parse the lines of a block. Returns the arrays, and the number of entries in them."""
     text = np.frombuffer(block, np.uint8)
     lines, most = block.count(b"\n"), block.count(b":") + 1
-    parsed = Parsed(
+    parsed = PairArrays(
         np.empty(most, np.uint64),
         np.empty(most),
         np.empty(lines, np.int8),

@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tux.arrays.ids import believed
+from tux.arrays.ids import is_plausible_size
 from tux.base.errors import DataError
-from tux.io.text import NUMBER, short
+from tux.io.text import NUMBER, quote_word
 
 VERTEX = re.compile(r"(\d{1,10})(?:\s+(?:\"([^\"]*)\"|(\S+)).*)?", re.ASCII)
 SECTIONS = ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix", "network")
@@ -66,8 +66,8 @@ def parse_pajek(text: str, path: str) -> Any:
                 )
             arcs += [(row, at, value) for at, value in enumerate(values, 1) if value]
         elif section != "network":
-            raise DataError(f"{short(line)} stands before *Vertices", where=where)
-    if not believed(n, len(labels) + len(arcs) + len(edges)):
+            raise DataError(f"{quote_word(line)} stands before *Vertices", where=where)
+    if not is_plausible_size(n, len(labels) + len(arcs) + len(edges)):
         raise DataError(f"{path} is said to have {n:,} vertices", do="Correct the line *Vertices.")
     graph = nx.MultiDiGraph() if arcs else nx.MultiGraph()
     graph.add_nodes_from((at, {"label": labels.get(at, "")}) for at in range(1, n + 1))
@@ -85,7 +85,7 @@ def _section(line: str, n: int, where: str) -> tuple[str, int]:
     name = name.lower()
     if name not in SECTIONS:
         raise DataError(
-            f"the section {short(line)} of a Pajek file is not read here",
+            f"the section {quote_word(line)} of a Pajek file is not read here",
             where=where,
             do=f"These are: {', '.join(f'*{each}' for each in SECTIONS)}.",
         )
@@ -101,7 +101,7 @@ def _vertex(line: str, n: int, where: str) -> tuple[int, str]:
     """Return the number and the label of a vertex."""
     found = VERTEX.fullmatch(line)
     if found is None or not 1 <= int(found[1]) <= n:
-        raise DataError(f"{short(line)} is no vertex of 1 to {n:,}", where=where)
+        raise DataError(f"{quote_word(line)} is no vertex of 1 to {n:,}", where=where)
     return int(found[1]), found[2] or found[3] or ""
 
 
@@ -112,12 +112,12 @@ def _ends(words: list[str], n: int, where: str) -> tuple[int, int]:
     for word in words:
         digits = word.isascii() and word.isdigit() and len(word) <= 10
         if not digits or not 1 <= int(word) <= n:
-            raise DataError(f"vertex {short(word)}, but vertices are 1 to {n:,}", where=where)
+            raise DataError(f"vertex {quote_word(word)}, but vertices are 1 to {n:,}", where=where)
     return int(words[0]), int(words[1])
 
 
 def _value(word: str, where: str) -> float:
     """Return the value of an edge."""
     if not NUMBER.fullmatch(word) or not abs(float(word)) <= 1e308:
-        raise DataError(f"the value {short(word)} of an edge is no finite number", where=where)
+        raise DataError(f"the value {quote_word(word)} of an edge is no finite number", where=where)
     return float(word)

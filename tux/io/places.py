@@ -7,9 +7,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from tux.arrays.piped import opened
+from tux.arrays.piped import open_input
 from tux.base.errors import DataError
-from tux.io.input_files import Piece
+from tux.io.input_files import FilePiece
 
 STEP = 1 << 20  # bytes that are read at a time
 
@@ -20,7 +20,7 @@ class _Start(NamedTuple):
     """
 
     number: int
-    piece: Piece
+    piece: FilePiece
     line: int
 
 
@@ -34,7 +34,7 @@ class Places:
         self._starts: list[_Start] = []
         self.pieces = 0  # number of pieces that have begun
 
-    def begin(self, number: int, piece: Piece, line: int = 1) -> None:
+    def begin(self, number: int, piece: FilePiece, line: int = 1) -> None:
         """Note that line `number` of the text is line `line` of a piece. Call it with ascending
         numbers; of equal ones the last counts.
         """
@@ -71,7 +71,7 @@ class Range:
     def __init__(self, path: str, begin: int, end: int | None) -> None:
         """Open the file. Raises `DataError` if it cannot be opened."""
         try:
-            self._file: Any = opened(path)
+            self._file: Any = open_input(path)
             self._file.seek(begin)
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror or error}") from None

@@ -17,7 +17,7 @@ from tux.arrays.integers import narrow
 from tux.base.parallel import slices, spread
 from tux.io.cells import TextLayout
 from tux.io.decimals import number_at
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 BYTES_PER_THREAD = 1 << 19
 """Bytes of text that are worth a thread; less than two pieces of that size are left to Arrow, so
@@ -30,7 +30,7 @@ DOUBLE_DIGITS = 15  # digits of a whole number that is surely a double
 TENS = 10.0 ** np.arange(DOUBLE_DIGITS + 1)
 
 
-@compiled
+@cached_njit
 def lines_in(text):  # type: ignore[no-untyped-def]
     """Count the lines that end in `text` (bytes,)."""
     lines = 0
@@ -39,8 +39,8 @@ def lines_in(text):  # type: ignore[no-untyped-def]
     return lines
 
 
-@compiled
-def _rounded_twice(value):  # type: ignore[no-untyped-def]
+@cached_njit
+def _may_round_twice(value):  # type: ignore[no-untyped-def]
     """Return whether a double, which is rounded itself, may be rounded to another float32 than its
     decimal number: it lies in the middle between two.
     """
@@ -50,20 +50,20 @@ def _rounded_twice(value):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@cached_njit
 def _real_at(text, i, single):  # type: ignore[no-untyped-def]
     """Parse the number at text[i]. Returns it and its end, -1 if it is none, or not surely the
     nearest double or (`single`) float32.
     """
     value, i, whole, exact = number_at(text, i)
     whole = whole and abs(value) < 2.0**53
-    if not exact or (single and not whole and _rounded_twice(value)):
+    if not exact or (single and not whole and _may_round_twice(value)):
         return value, -1
     return value, i
 
 
-@compiled
-def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
+@cached_njit
+def _column_end(text, i, separator, quotes):  # type: ignore[no-untyped-def]
     """Return the end of the column at text[i], -1 if there is a quote in it that may hide a
     separator.
     """
@@ -74,7 +74,7 @@ def _skipped(text, i, separator, quotes):  # type: ignore[no-untyped-def]
     return i
 
 
-@compiled
+@cached_njit
 def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: ignore[no-untyped-def]
     """Parse whole lines of len(kinds) columns: column c, of kind kinds[c], goes to row places[c] of
     `wholes` (., lines) int64 or `reals` (., lines) float64. Returns True if all rows are plain.
@@ -88,7 +88,7 @@ def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: igno
             negative = text[i] == 45
             first = i + negative
             if kind == SKIPPED:
-                i = _skipped(text, i, separator, quotes)
+                i = _column_end(text, i, separator, quotes)
             else:
                 i = first
                 while 48 <= text[i] <= 57:
@@ -114,7 +114,7 @@ def _parse(text, separator, quotes, kinds, places, wholes, reals):  # type: igno
                 value = -value if negative else value
                 if digits == 0 or digits > DOUBLE_DIGITS or text[i] == 101 or text[i] == 69:
                     value, i = _real_at(text, begin, kind == SINGLE)
-                elif fraction and kind == SINGLE and _rounded_twice(value):
+                elif fraction and kind == SINGLE and _may_round_twice(value):
                     return False
                 reals[places[column], line] = value
             if i < 0:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tux.arrays.arrow import Coded, Column
+from tux.arrays.arrow import CodedColumn, Column
 
 COARSE_STEPS = 1 << 16
 """Steps of 32 bits between the least and the largest number: with more, what two numbers lose is
@@ -53,7 +53,7 @@ def coarse_notes(fields: Mapping[str, Column]) -> list[str]:
     """
     notes = []
     for name, values in fields.items():
-        if isinstance(values, Coded) or values.dtype != np.float32 or not len(values):
+        if isinstance(values, CodedColumn) or values.dtype != np.float32 or not len(values):
             continue
         least, most = float(values.min()), float(values.max())
         top = max(abs(least), abs(most))
@@ -68,7 +68,7 @@ def coarse_columns(columns: Column, values: np.ndarray) -> list[str]:
     """Return such sentences about entries: `values` (m,) of `columns` (m,), which are numbers or
     names of columns. Only the first columns are named.
     """
-    codes, names = columns if isinstance(columns, Coded) else (columns, None)
+    codes, names = columns if isinstance(columns, CodedColumn) else (columns, None)
     if values.dtype != np.float32 or not (large := np.abs(values) >= FROM).any():
         return []
     notes: list[str] = []

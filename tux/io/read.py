@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.edge_table import read_edge_table
 from tux.io.input_files import Source, input_files
 from tux.io.mat import read_mat_edges
 from tux.io.npz_edges import read_npz_edges
-from tux.io.sized_graph import read_sized
+from tux.io.sized_graph import read_sized_graph
 from tux.io.text import OnBadRow
 
 Undirected = Literal["both", "once"]
@@ -56,7 +56,7 @@ def read_edges(
     `DataError` with file and line, and `UsageError` for `columns` that can mean nothing.
     """
     path = input_files(path)
-    format = detect(path) if format is None else format
+    format = detect_format(path) if format is None else format
     match format:
         case Format.MAT:  # `columns` names the matrix
             return read_mat_edges(path, ends, columns, fields, against)
@@ -64,7 +64,7 @@ def read_edges(
             return read_npz_edges(path, ends, fields, columns, against)
         case Format.METIS | Format.MARKET | Format.DIMACS:
             both = undirected == "both"
-            return read_sized(path, format, ends, fields, columns, against, both=both)
+            return read_sized_graph(path, format, ends, fields, columns, against, both=both)
         case Format.GML | Format.GRAPHML | Format.PAJEK:
             from tux.io.network_files import read_network_file
 

@@ -95,7 +95,7 @@ def row_one(table: Sequence[Sequence[str]], known: Collection[str]) -> RowOne:
     used = sum(plain_name(cell) in known or is_in_use(cell) for cell in first if cell not in ids)
     if used > 1 or named or (rest and _differ_at_end(first, rest)):
         return RowOne.NAMES
-    return RowOne.UNSURE if rest and not _alike(first, rest) else RowOne.ROW
+    return RowOne.UNSURE if rest and not _has_same_form(first, rest) else RowOne.ROW
 
 
 def has_names(table: Sequence[Sequence[str]], known: Collection[str]) -> bool:
@@ -222,7 +222,7 @@ def _differ_at_end(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     return any(not any(cell.startswith(stem) for row in rest for cell in row) for stem in twice)
 
 
-def _alike(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+def _has_same_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether cells of the first row have the form of those below: letters and digits in the
     same places.
     """

@@ -14,15 +14,22 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, Coded
+from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.edge_columns import unused
-from tux.io.entries import BagSpec, Entries, GatheredEntries, summed
-from tux.io.hashed import collisions, hashed_words
+from tux.io.edge_columns import unused_notes
+from tux.io.entries import BagSpec, Entries, GatheredEntries, sum_entries
+from tux.io.hashed import collisions, hash_words
 from tux.io.pair_faults import number_fault
 from tux.io.precision import lost_note
-from tux.io.sample_labels import MAX_LABEL, Rows, SampleLabels, Where, number_label_fault, plain
+from tux.io.sample_labels import (
+    MAX_LABEL,
+    SampleLabels,
+    SampleRows,
+    Where,
+    number_label_fault,
+    plain_number,
+)
 from tux.io.text import NUMBER
 from tux.io.vertex_columns import INDEX
 
@@ -39,7 +46,7 @@ MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
-class Heads(NamedTuple):
+class LabelOptions(NamedTuple):
     """The options of the caller about labels, weights and columns."""
 
     label: str | None = None
@@ -64,7 +71,7 @@ class Words(NamedTuple):
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
-def roles_of(names: Sequence[str], heads: Heads, path: str) -> dict[int, Role]:
+def roles_of(names: Sequence[str], heads: LabelOptions, path: str) -> dict[int, Role]:
     """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
     `DataError` if one is missing.
     """
@@ -137,7 +144,7 @@ def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) ->
     return said
 
 
-def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
+def known_kinds(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
     """Return the kinds of columns in other samples, by their places, as far as the `known` features
     of these show them.
     """
@@ -156,14 +163,14 @@ def kinds_before(names: Sequence[str], known: Ids | None) -> dict[int, Role]:
     return kinds
 
 
-def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
+def value_fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") -> str:
     """Return the fault of a number of a column in words, "" if it has none; `text` is the number as
     it is written.
     """
     if role == "target":
         missing = np.isnan(number) and not text
-        return number_label_fault("" if missing else text or plain(number), f"label {name}")
-    text = text or plain(number)
+        return number_label_fault("" if missing else text or plain_number(number), f"label {name}")
+    text = text or plain_number(number)
     if role == "weight":
         return (
             ""
@@ -177,8 +184,8 @@ def fault(asked: BagSpec, name: str, role: Role, number: float, text: str = "") 
     return number_fault(text, name, whole, least, most, asked.dtype)
 
 
-def faulty(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
-    """Return a mask (r,) of the values that have a `fault`."""
+def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
+    """Return a mask (r,) of the values that have a `value_fault`."""
     least, most = asked.reals() if role == "number" else (0.0, MAX_LABEL)
     if role == "target":
         least = -MAX_LABEL
@@ -218,7 +225,7 @@ class SampleTable:
         value = np.zeros(code.shape)
         for at, place in enumerate(self._columns):
             if place in numbers:
-                (number,), (sign,) = self._numbered([self.names[place]], place)
+                (number,), (sign,) = self._number_features([self.names[place]], place)
                 code[:, at] = number
                 value[:, at] = sign * numbers[place]
                 self._look_at(place, numbers[place])
@@ -227,7 +234,7 @@ class SampleTable:
                     self._excess[place] |= {float(excess.min()), float(excess.max())}
             else:
                 codes, texts = words[place]
-                known, signs = self._numbered(texts, place, f"{self.names[place]}=")
+                known, signs = self._number_features(texts, place, f"{self.names[place]}=")
                 self._look_at_words(place, texts)
                 code[:, at] = np.append(known, np.int32(-1))[codes]
                 there = np.array([bool(text) for text in texts] + [False])
@@ -236,7 +243,7 @@ class SampleTable:
         column, value = code[row, cell], value[row, cell]
         if self.asked.bits:
             before = len(row)
-            row, column, value = summed(row, column, value)
+            row, column, value = sum_entries(row, column, value)
             value = np.clip(value, *self.asked.reals())
             self.collided += before - len(row)
         self._gathered.add(ids, np.bincount(row, minlength=len(ids)), column, value)
@@ -278,7 +285,7 @@ class SampleTable:
                 "each; convert it to numbers if these are amounts"
             )
 
-    def _numbered(
+    def _number_features(
         self, names: Sequence[str], place: int, before: str = ""
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the features of a column, int32, and their signs, float64. A
@@ -286,7 +293,7 @@ class SampleTable:
         means nothing.
         """
         if self.asked.bits:
-            numbers, signs = hashed_words(names, self.asked.bits, before)
+            numbers, signs = hash_words(names, self.asked.bits, before)
             return numbers.astype(np.int32), signs
         known = [self._feature(before + name, place) if name else -1 for name in names]
         return np.array(known, np.int32), np.ones(len(names))
@@ -301,12 +308,12 @@ class SampleTable:
             raise DataError(what, where=self.asked.path, do="Rename one of them.")
         return number
 
-    def whole(self, where: Where) -> Rows:
+    def whole(self, where: Where) -> SampleRows:
         """Return all rows; call it once."""
         entries: Entries = self._gathered.whole()
         codes = np.asarray(entries.column).astype(np.int32, copy=False)
         names = np.array(list(self._features), STRING)
-        column = codes if self.asked.bits else Coded(codes, names)
+        column = codes if self.asked.bits else CodedColumn(codes, names)
         labels = (
             SampleLabels(np.concatenate(self._labels), list(self._kinds))
             if "label" in self.roles
@@ -328,11 +335,13 @@ class SampleTable:
         picks = [at for at, role in enumerate(self.roles) if role != "none"]
         notes = (
             *self.names_told,
-            *unused(self.names, picks),
+            *unused_notes(self.names, picks),
             *self.notes,
             *self._coarse.values(),
             *counters,
             *missing,
             *added,
         )
-        return Rows(entries._replace(column=column, notes=notes), where, labels, targets, weight)
+        return SampleRows(
+            entries._replace(column=column, notes=notes), where, labels, targets, weight
+        )

@@ -6,7 +6,7 @@ import re
 
 from tux.io.cells import DATE
 from tux.io.row_one import GAPS
-from tux.io.text import NUMBER, short
+from tux.io.text import NUMBER, quote_word
 
 SIGNED = re.compile(
     r"[^\w\s=\"'#/@]{0,3}\s?((USD|EUR|GBP|CHF|JPY|INR|CNY|Rs\.?|kr\.?|[A-Z]{1,2}\$)\s?)?"
@@ -20,7 +20,7 @@ FEWEST = 3  # values of a column, to say that all differ
 AMOUNT = re.compile(r"[\s\d]")  # in texts, times and other words that are no names of a kind
 
 
-def doubt(name: str, cells: list[str]) -> str:
+def column_doubt(name: str, cells: list[str]) -> str:
     """Return a sentence about a column of words that may be meant as something else: some are
     numbers, or all have a sign or a unit, or are dates, or are texts that all differ. "" for other
     columns.
@@ -32,11 +32,13 @@ def doubt(name: str, cells: list[str]) -> str:
     what = f"column {name} is read as words, one feature each"
     signed = all(map(SIGNED.fullmatch, others))
     if len(others) == len(known) and all(map(DATE.fullmatch, others)) and len(set(others)) > 1:
-        return f"{what}, such as {short(others[0])}: dates are no numbers; write days, or years"
+        return (
+            f"{what}, such as {quote_word(others[0])}: dates are no numbers; write days, or years"
+        )
     if len(others) == len(known):
         several = len(set(others)) > 1
         if signed and several:
-            return f"{what}, such as {short(others[0])}; write numbers without signs"
+            return f"{what}, such as {quote_word(others[0])}; write numbers without signs"
         alone = len(others) >= FEWEST and len(set(others)) == len(others)
         if alone and any(map(AMOUNT.search, others)):
             return f"{what}, and all of its first {len(others):,} values differ"
@@ -45,11 +47,11 @@ def doubt(name: str, cells: list[str]) -> str:
     do = "write numbers without signs" if signed else do
     return (
         f"{what}: {len(known) - len(others):,} of its first {len(known):,} values are numbers, but "
-        f"{short(others[0])} is not; {do}"
+        f"{quote_word(others[0])} is not; {do}"
     )
 
 
-def words_of_gaps(name: str, cells: list[str]) -> str:
+def gap_words_note(name: str, cells: list[str]) -> str:
     """Return a sentence about words such as NA in a column of words; "" if there are none."""
     found = list(dict.fromkeys(cell for cell in cells if cell and cell in GAPS))
     if not found:

@@ -21,7 +21,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.entries import Entries
 from tux.io.pair_faults import number_fault
 from tux.io.places import Places
-from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Begin, short, text_blocks
+from tux.io.text import CONVERT, NOT_UTF_8, NUMBER, Begin, quote_word, text_blocks
 
 Classes = tuple[str, ...]
 Where = Callable[[int], str]
@@ -36,7 +36,7 @@ F4 = np.dtype("f4")
 MAX_LABEL = float(np.finfo(F4).max)  # label that is a number
 
 
-class NotTwo(DataError):
+class LabelCountError(DataError):
     """Labels of one kind, or of more than two."""
 
 
@@ -53,20 +53,22 @@ class SampleLabels(NamedTuple):
         """Make labels of a column of numbers, booleans or strings (StringDType)."""
         if column.dtype.kind == "T":
             coded = (
-                arrow.encode(column) if len(column) else arrow.Coded(np.empty(0, np.int32), column)
+                arrow.encode(column)
+                if len(column)
+                else arrow.CodedColumn(np.empty(0, np.int32), column)
             )
             return cls(coded.codes.astype(np.int32), [str(text) for text in coded.values.tolist()])
         values, codes = np.unique(column, return_inverse=True)
-        return cls(codes.astype(np.int32), [plain(value) for value in values.tolist()])
+        return cls(codes.astype(np.int32), [plain_number(value) for value in values.tolist()])
 
-    def merged(self) -> SampleLabels:
+    def merge_kinds(self) -> SampleLabels:
         """Merge the texts of each kind into one, the first that occurs."""
         kinds: dict[float | str, int] = {}
         texts: list[str] = []
         kind_of = np.full(len(self.texts) + 1, -1, np.int32)  # the last one for code -1
         for code in np.argsort(self.first(), kind="stable").tolist():
             text = self.texts[code].strip()
-            if (meant := meaning(text)) is not None:
+            if (meant := label_value(text)) is not None:
                 kind_of[code] = kinds.setdefault(meant, len(kinds))
                 texts += [text] * (len(kinds) - len(texts))
         return SampleLabels(kind_of[self.codes], texts)
@@ -84,7 +86,7 @@ class SampleLabels(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
 
-class Rows(NamedTuple):
+class SampleRows(NamedTuple):
     """The result of a reader of any form: n samples, their entries, and their places."""
 
     entries: Entries  # `labels` of these is not used
@@ -94,14 +96,14 @@ class Rows(NamedTuple):
     weight: np.ndarray | None = None  # (n,) float32
 
 
-def plain(value: float | bool) -> str:
+def plain_number(value: float | bool) -> str:
     """Write a number in its common form."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
-def meaning(text: str) -> float | str | None:
+def label_value(text: str) -> float | str | None:
     """Return the value by which a label is compared: its number, or the text itself; None if it is
     no label.
     """
@@ -116,7 +118,7 @@ def numbers_of(column: np.ndarray) -> np.ndarray:
     """
     if column.dtype.kind == "T":
         codes, texts = SampleLabels.of(column)
-        meant = [meaning(text.strip()) for text in texts]
+        meant = [label_value(text.strip()) for text in texts]
         known = [value if isinstance(value, float) else np.nan for value in meant]
         column = np.array([*known, np.nan])[codes]
     values = column.astype(np.float64)
@@ -161,7 +163,7 @@ def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
     return np.array(words, STRING)
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line of the input."""
 
     place: str  # file:line
@@ -174,7 +176,7 @@ def line_of(
     begins: re.Pattern[bytes],
     begin: Begin | None = None,
     rows: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
-) -> Line:
+) -> InputLine:
     """Find the `row`-th line (from 1) of those that `begins` matches, in the text that
     ``rows(blocks)`` makes of the files, without the beginnings that are passed over
     (`tux.io.text.blocks`). The files are read up to there.
@@ -186,7 +188,7 @@ def line_of(
             if not left:
                 at = found.start()
                 text = block[at : block.index(b"\n", at)].decode(errors="replace")
-                return Line(places.of(line + block.count(b"\n", 0, at)), text)
+                return InputLine(places.of(line + block.count(b"\n", 0, at)), text)
         line += block.count(b"\n")
     raise DataError(f"{path} was changed while it was read")
 
@@ -195,49 +197,51 @@ class UnknownLabel(DataError):
     """A label that is none of the given classes."""
 
 
-def signs(
+def label_signs(
     labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
 ) -> tuple[np.ndarray, Classes]:
-    """Convert labels, all there and one text a kind (`SampleLabels.merged`), to -1 and +1, (n,)
-    float32. Returns them, and the classes that these stand for: `classes`, or the two kinds found.
+    """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to -1 and +1,
+    (n,) float32. Returns them, and the classes that these stand for: `classes`, or the two kinds
+    found.
 
     ``where(i)`` is the place of sample i. Raises `DataError` for another number of kinds, and with
     `classes` for a label unknown to them.
     """
     if classes is None:
-        classes = _two(labels, where, path)
-    known = {meaning(classes[0].strip()): -1.0, meaning(classes[1].strip()): 1.0}
+        classes = _two_classes(labels, where, path)
+    known = {label_value(classes[0].strip()): -1.0, label_value(classes[1].strip()): 1.0}
     if len(known) < 2 or None in known:
         raise UsageError(
             f"classes {classes[0]!r} and {classes[1]!r} are not two different labels", do="give two"
         )
-    sign = np.array([known.get(meaning(text), 0.0) for text in labels.texts], np.float32)
+    sign = np.array([known.get(label_value(text), 0.0) for text in labels.texts], np.float32)
     if (sign == 0).any():
         raise _unknown(labels, sign == 0, where, f"neither {classes[0]!r} nor {classes[1]!r}")
     return sign[labels.codes], classes
 
 
-def numbered(
+def class_numbers(
     labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
 ) -> tuple[np.ndarray, Classes]:
-    """Convert labels, all there and one text a kind (`SampleLabels.merged`), to the numbers of
+    """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to the numbers of
     their classes from 0, (n,) float32. Returns them, and the classes: those given, or all kinds
-    found, in ascending order. Raises the errors of `signs`.
+    found, in ascending order. Raises the errors of `label_signs`.
     """
     if classes is None:
         if len(labels.texts) < 2:
             raise _of_one_kind(labels, path)
         classes = _ascending(labels.texts)
-    known = {meaning(name.strip()): number for number, name in enumerate(classes)}
+    known = {label_value(name.strip()): number for number, name in enumerate(classes)}
     if len(known) < max(2, len(classes)) or None in known:
         raise UsageError(
-            f"the classes are to be {', '.join(map(short, classes))}, which are not two labels or "
+            f"the classes are to be {', '.join(map(quote_word, classes))}, which are not "
+            "two labels or "
             "more, all different and none empty",
             do="give each of them once",
         )
-    number = np.array([known.get(meaning(text), -1) for text in labels.texts], np.float32)
+    number = np.array([known.get(label_value(text), -1) for text in labels.texts], np.float32)
     if (number < 0).any():
-        raise _unknown(labels, number < 0, where, f"none of the classes {_some(classes)}")
+        raise _unknown(labels, number < 0, where, f"none of the classes {_first_texts(classes)}")
     return number[labels.codes], tuple(classes)
 
 
@@ -249,38 +253,39 @@ def _unknown(
     """
     at = int(labels.first()[wrong].min())
     return UnknownLabel(
-        f"label {short(labels.texts[labels.codes[at]])} is {what}",
+        f"label {quote_word(labels.texts[labels.codes[at]])} is {what}",
         where=where(at),
-        do=f"Correct the file; the classes are those of training. It has {_some(labels.texts)}.",
+        do="Correct the file; the classes are those of training. It has "
+        f"{_first_texts(labels.texts)}.",
     )
 
 
-def _some(texts: Sequence[str]) -> str:
+def _first_texts(texts: Sequence[str]) -> str:
     """Return the first ones of some texts, for a message."""
-    shown = ", ".join(short(each) for each in texts[:SHOWN])
+    shown = ", ".join(quote_word(each) for each in texts[:SHOWN])
     return f"{shown}, ..." if len(texts) > SHOWN else shown
 
 
 def _ascending(texts: Sequence[str]) -> Classes:
     """Sort kinds of labels: by value if all are numbers, else as texts."""
-    values = {text: meaning(text) for text in texts}
+    values = {text: label_value(text) for text in texts}
     if all(isinstance(value, float) for value in values.values()):
         return tuple(sorted(texts, key=lambda text: values[text]))  # type: ignore[arg-type, return-value]
     return tuple(sorted(texts))
 
 
-def _of_one_kind(labels: SampleLabels, path: str) -> NotTwo:
+def _of_one_kind(labels: SampleLabels, path: str) -> LabelCountError:
     kinds = [
-        f"{short(text)} ({count:,})"
+        f"{quote_word(text)} ({count:,})"
         for text, count in zip(labels.texts, labels.counts().tolist(), strict=True)
     ]
-    return NotTwo(
+    return LabelCountError(
         f"all labels of {path} are of one kind: {kinds[0]}",
         do="To tell two kinds apart, samples of both are needed.",
     )
 
 
-def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
+def _two_classes(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
     """Return the two kinds of labels, the smaller first. Raises NotTwo for another number of
     kinds.
     """
@@ -290,9 +295,9 @@ def _two(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classe
         raise _of_one_kind(labels, path)
     counts = labels.counts().tolist()
     kinds = [
-        f"{short(text)} ({count:,})"
+        f"{quote_word(text)} ({count:,})"
         for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
     ]
     more = ", ..." if len(labels.texts) > SHOWN else ""
     found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
-    raise NotTwo(found, where=where(int(labels.first()[2])), do=MORE)
+    raise LabelCountError(found, where=where(int(labels.first()[2])), do=MORE)

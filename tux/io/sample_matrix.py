@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.given import check_unmasked
-from tux.arrays.ids import MAX_VERTICES, believed
+from tux.arrays.ids import MAX_VERTICES, is_plausible_size
 from tux.arrays.integers import narrow
 from tux.arrays.npy import read_npz
 from tux.base.errors import DataError
-from tux.io.entries import BagSpec, Entries, summed
-from tux.io.hashed import collisions, hashed_numbers
+from tux.io.entries import BagSpec, Entries, sum_entries
+from tux.io.hashed import collisions, hash_numbers
 from tux.io.pair_faults import number_fault
-from tux.io.sample_labels import Rows, plain
+from tux.io.sample_labels import SampleRows, plain_number
 
 FORMS = ("csr", "csc", "coo")
 PARTS = ("format", "shape", "data", "indices", "indptr", "row", "col")
 """The arrays of a file that are read."""
 
 
-def read_matrix(asked: BagSpec, samples: int | None) -> Rows:
+def read_matrix(asked: BagSpec, samples: int | None) -> SampleRows:
     """Read the rows of the matrix in a .npz file, numbered from 1; columns are numbered from 0.
     `samples` is the number of rows that there should be, if it is known.
 
@@ -59,12 +59,12 @@ def arrays_of(matrix: Any) -> dict[str, np.ndarray]:
 
 def matrix_rows(
     arrays: dict[str, np.ndarray], asked: BagSpec, samples: int | None, *, counts: bool = False
-) -> Rows:
+) -> SampleRows:
     """Make the rows of arrays that are read already; see `read_matrix`. With `counts`, numbers must
     be whole and at least 1; zeros are no entries.
     """
-    (rows, _), row, column, value = triples(arrays, asked.path)
-    if samples is None and not believed(rows, len(value)):
+    (rows, _), row, column, value = matrix_entries(arrays, asked.path)
+    if samples is None and not is_plausible_size(rows, len(value)):
         raise DataError(
             f"{rows:,} rows, but only {len(value):,} entries",
             where=asked.path,
@@ -72,7 +72,7 @@ def matrix_rows(
         )
     if samples is not None and samples != rows:
         raise DataError(f"{samples:,} labels, but {rows:,} {asked.row}s", where=asked.path)
-    row, column, value = summed(row, column, value)
+    row, column, value = sum_entries(row, column, value)
     least, most = asked.counts() if counts else asked.reals()
     whole = counts or asked.dtype.kind != "f"
     bad = ~((value >= least) & (value <= most)) & (value != 0)
@@ -84,7 +84,7 @@ def matrix_rows(
         name = f"{asked.field} of {asked.column} {column[at]}"
         asked.bad.note(
             int(row[at]) + 1,
-            number_fault(plain(float(value[at])), name, whole, least, most, asked.dtype),
+            number_fault(plain_number(float(value[at])), name, whole, least, most, asked.dtype),
             "row ",
         )
     good = keep[row] & (value != 0)
@@ -92,18 +92,18 @@ def matrix_rows(
     row, column, value = row[good], column[good], value[good]
     notes: tuple[str, ...] = ()
     if asked.bits:
-        column, signs = hashed_numbers(column, asked.bits)
+        column, signs = hash_numbers(column, asked.bits)
         before = len(row)
-        row, column, value = summed(row, column, value * signs)
+        row, column, value = sum_entries(row, column, value * signs)
         value = np.clip(value, *asked.reals())
         notes = collisions(before - len(row), asked.row, asked.column)
     entries = Entries(
         ids, row + row.dtype.type(1), narrow(column), value.astype(asked.dtype), notes=notes
     )
-    return Rows(entries, lambda at: asked.bad.places.of(at, "row "))
+    return SampleRows(entries, lambda at: asked.bad.places.of(at, "row "))
 
 
-def triples(
+def matrix_entries(
     arrays: dict[str, np.ndarray], path: str
 ) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
     """Return the numbers of rows and columns of a matrix, and of each entry its row (m,) int32, its
@@ -153,7 +153,7 @@ def triples(
                 where=path,
             )
     else:
-        major, minor, data = _unpacked(arrays, rows if form == "csr" else columns, path)
+        major, minor, data = _expand_rows(arrays, rows if form == "csr" else columns, path)
         row, column = (major, minor) if form == "csr" else (minor, major)
     for name, index, size in (("row", row, rows), ("column", column, columns)):
         if len(index) and not (int(index.min()) >= 0 and int(index.max()) < size):
@@ -165,7 +165,7 @@ def triples(
     return (rows, columns), row.astype(np.int32), column.astype(np.int64), data.astype(np.float64)
 
 
-def _unpacked(
+def _expand_rows(
     arrays: dict[str, np.ndarray], size: int, path: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Expand `size` compressed rows (or columns). Returns the row of each entry, its index and its

@@ -17,23 +17,23 @@ from tux.io.entries import BagSpec
 from tux.io.input_files import pieces_of
 from tux.io.sample_columns import (
     CALLED,
-    Heads,
+    LabelOptions,
     Role,
-    Rows,
+    SampleRows,
     SampleTable,
     Words,
-    fault,
-    faulty,
-    kinds_before,
+    faulty_values,
+    known_kinds,
     odd_names,
     roles_of,
+    value_fault,
 )
 from tux.io.sample_labels import SampleLabels
 
 CELLS = 1 << 22  # cells of a file that are read at a time
 
 
-def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
+def read_parquet_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
     """Read the rows of a Parquet file, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
@@ -56,7 +56,7 @@ def read_parquet_table(asked: BagSpec, heads: Heads) -> Rows:
             for batch in file.iter_batches(
                 max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
             ):
-                arrow.whole(batch)
+                arrow.validate_piece(batch)
                 done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
     if not done or table is None:
         raise DataError(f"{asked.path} holds no {asked.row}")
@@ -70,7 +70,7 @@ class _Field(NamedTuple):
     type: Any
 
 
-def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
+def read_frame_rows(asked: BagSpec, heads: LabelOptions, frame: Frame) -> SampleRows:
     """Read the rows of a table in memory, numbered from 1, bad ones counted, as those of a Parquet
     file.
     """
@@ -93,7 +93,7 @@ def read_frame_rows(asked: BagSpec, heads: Heads, frame: Frame) -> Rows:
 
 
 def _roles(
-    fields: Sequence[Any], asked: BagSpec, heads: Heads, path: str
+    fields: Sequence[Any], asked: BagSpec, heads: LabelOptions, path: str
 ) -> tuple[list[str], list[Role]]:
     """Return the names of the columns of a file, and the role of each."""
     names: list[str] = [field.name for field in fields]
@@ -106,7 +106,7 @@ def _roles(
                 where=path,
                 do="Name a column of numbers.",
             )
-    for at, kind in kinds_before(names, heads.known).items():
+    for at, kind in known_kinds(names, heads.known).items():
         if at not in what and roles[at] not in (kind, "none"):
             raise DataError(
                 f"column {names[at]!r} is one of {roles[at]}s, but of {kind}s in training",
@@ -167,11 +167,15 @@ def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) ->
             )
         values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
         numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
-    bad = {at: faulty(table.asked, table.roles[at], values) for at, values in numbers.items()}
+    bad = {
+        at: faulty_values(table.asked, table.roles[at], values) for at, values in numbers.items()
+    }
     keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
     for row in np.flatnonzero(~keep).tolist():
         place = next(at for at, rows_ in bad.items() if rows_[row])
-        why = fault(table.asked, table.names[place], table.roles[place], float(numbers[place][row]))
+        why = value_fault(
+            table.asked, table.names[place], table.roles[place], float(numbers[place][row])
+        )
         table.asked.bad.note(done + row + 1, why, "row ")
     ids = np.arange(done + 1, done + rows + 1)[keep]
     kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}

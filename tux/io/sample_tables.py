@@ -18,7 +18,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split
+from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split_line
 from tux.io.edge_columns import plain_name
 from tux.io.entries import BagSpec
 from tux.io.first_lines import FirstLines, first_lines, rows_of
@@ -28,18 +28,18 @@ from tux.io.sample_columns import (
     NUMBERS,
     TRUTHS,
     USUAL,
-    Heads,
+    LabelOptions,
     Role,
-    Rows,
+    SampleRows,
     SampleTable,
     Words,
-    fault,
-    faulty,
-    kinds_before,
+    faulty_values,
+    known_kinds,
     odd_names,
     roles_of,
+    value_fault,
 )
-from tux.io.sample_doubts import doubt, words_of_gaps
+from tux.io.sample_doubts import column_doubt, gap_words_note
 from tux.io.sample_labels import line_of
 from tux.io.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
 from tux.io.text import (
@@ -50,9 +50,9 @@ from tux.io.text import (
     NUMERIC,
     SMALL,
     Begin,
-    cut,
+    cut_word,
     not_number,
-    short,
+    quote_word,
     text_blocks,
 )
 
@@ -63,7 +63,7 @@ EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """The cells of a column of numbers that are all missing."""
 
 
-def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
+def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
     """Read the rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.read_samples`.
     """
@@ -73,7 +73,7 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
             f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
         )
     seen, title = _with_names(seen, heads, first, asked)
-    text = _Text.begun(asked, heads, seen)
+    text = _Text.from_first_rows(asked, heads, seen)
     lines = TableLines(text.layout)
     lines.title = title
     begin = _beginning(lines, text.table.names, text.table.roles, first.path)
@@ -89,12 +89,12 @@ def read_text_table(asked: BagSpec, heads: Heads) -> Rows:
     for block in lines.blocks(text_blocks(asked.path, asked.bad.places, begin)):
         text.add(block, number)
         number += block.count(b"\n")
-    text.table.notes += lines.passed.notes(asked.row)
+    text.table.notes += lines.line_counts.notes(asked.row)
     return text.table.whole(place)
 
 
 def _with_names(
-    seen: FirstRows, heads: Heads, first: FirstLines, asked: BagSpec
+    seen: FirstRows, heads: LabelOptions, first: FirstLines, asked: BagSpec
 ) -> tuple[FirstRows, bytes]:
     """Return the first rows, with the names of columns before them, and the line of names: the
     first row, or the last comment before it. Raises DataError if neither is one of names.
@@ -108,7 +108,7 @@ def _with_names(
         return seen._replace(table=[title, *seen.table]), b""
     rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
     raise DataError(
-        f"{short(','.join(cells))} is no line of column names", where=first.place, do=rule
+        f"{quote_word(','.join(cells))} is no line of column names", where=first.place, do=rule
     )
 
 
@@ -138,8 +138,8 @@ def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], f
         same = sorted(cells) == sorted(names)  # in another order
         if path != first and (same or (numbers and not known)):
             raise DataError(
-                f"the columns of {path} are {cut(','.join(cells))}, but {first} begins with "
-                f"{cut(','.join(names))}",
+                f"the columns of {path} are {cut_word(','.join(cells))}, but {first} begins with "
+                f"{cut_word(','.join(names))}",
                 do="Give all files the same line of names, or the first one alone.",
             )
         return start
@@ -160,19 +160,19 @@ class _Text:
         self.rows = 0
 
     @classmethod
-    def begun(cls, asked: BagSpec, heads: Heads, seen: FirstRows) -> _Text:
+    def from_first_rows(cls, asked: BagSpec, heads: LabelOptions, seen: FirstRows) -> _Text:
         """Begin the table that the line of names and the first rows show."""
         names, columns = seen.table[0], _columns(seen)
         what = roles_of(names, heads, asked.path)
-        before = kinds_before(names, heads.known)
+        before = known_kinds(names, heads.known)
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
-        notes = [doubt(names[at], columns[at]) for at in words if at not in told]
+        notes = [column_doubt(names[at], columns[at]) for at in words if at not in told]
         labels = [
             at for at, role in enumerate(roles) if role == "label" and _kind(columns[at]) == "word"
         ]
-        notes += [words_of_gaps(names[at], columns[at]) for at in (*words, *labels)]
+        notes += [gap_words_note(names[at], columns[at]) for at in (*words, *labels)]
         picks = [at for at, role in enumerate(roles) if role != "none"]
         layout = seen.layout(picks)._replace(width=len(names), header=names)
         if not {"number", "word"} & set(roles):
@@ -200,7 +200,7 @@ class _Text:
             return
         try:
             count = self._add(text)
-        except arrow.Unreadable:
+        except arrow.UnreadableText:
             half = block.find(b"\n", len(block) // 2) + 1
             if len(block) > SMALL and half < len(block):
                 self.add(block[:half], number)
@@ -211,19 +211,19 @@ class _Text:
             try:
                 if good:
                     self._add(self.layout.cut(good), ids[:-1])
-            except arrow.Unreadable as error:
+            except arrow.UnreadableText as error:
                 raise DataError(
                     f"cannot be read ({error})", where=self.asked.bad.places.of(number), do=ADVICE
                 ) from None
         self.rows += count
 
     def _add(self, text: bytes, ids: np.ndarray | None = None) -> int:
-        """Append rows that are all good, else raise `Unreadable` and append none. Returns the
+        """Append rows that are all good, else raise `UnreadableText` and append none. Returns the
         number of rows.
         """
         try:
             numbers, words, rows, missing = self._columns(text, self.gaps)
-        except arrow.Unreadable:
+        except arrow.UnreadableText:
             places = set(self.layout.picks)
             if places <= self.gaps:
                 raise
@@ -257,13 +257,13 @@ class _Text:
         )
         lines = text.count(b"\n")
         if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
-            raise arrow.Unreadable("a quoted value runs over several lines")
+            raise arrow.UnreadableText("a quoted value runs over several lines")
         numbers, words, missing = {}, {}, {}
         for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
             if kind is not None:
                 numbers[at] = column.to_numpy()
-                if faulty(self.asked, roles[at], numbers[at]).any():
-                    raise arrow.Unreadable("a number that may not be")
+                if faulty_values(self.asked, roles[at], numbers[at]).any():
+                    raise arrow.UnreadableText("a number that may not be")
                 continue
             cells = Words.of(column.combine_chunks())
             texts = [text.strip() for text in cells.texts]
@@ -273,7 +273,7 @@ class _Text:
             if not number:
                 words[at] = cells
             elif any(self._fault(at, text) for text in cells.texts):
-                raise arrow.Unreadable("a cell that is no number")
+                raise arrow.UnreadableText("a cell that is no number")
             else:
                 numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
                 missing[at] = int(
@@ -293,7 +293,7 @@ class _Text:
             others = "training" if place in self.before else "the first rows"
             return why if DECIMAL.fullmatch(cell) else f"{why} as in {others}"
         number = float(cell) if NUMBER.fullmatch(cell) else math.nan
-        return fault(self.asked, name, role, number, cell)
+        return value_fault(self.asked, name, role, number, cell)
 
     def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
         """Return the lines that are good rows, and their ids, followed by the id of the last row of
@@ -319,7 +319,7 @@ class _Text:
     def _row_fault(self, line: str) -> str:
         """Return the fault of a row in words, "" if it has none."""
         try:
-            cells = [cell.strip() for cell in split(line, self.layout.separator)]
+            cells = [cell.strip() for cell in split_line(line, self.layout.separator)]
         except csv.Error:
             return "a quote is not closed, or not followed by a separator"
         if len(cells) != self.layout.width:

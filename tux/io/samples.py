@@ -15,36 +15,36 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import Coded
+from tux.arrays.arrow import CodedColumn
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.bag_lines import read_lines
-from tux.io.bags import known_entries, used
-from tux.io.detect import SAMPLES, Format, detect, ending
+from tux.io.bags import drop_unused_values, known_entries
+from tux.io.detect import SAMPLES, Format, detect_format, name_ending
 from tux.io.entries import BagSpec, Entries, check_entries
 from tux.io.input_files import Source, input_files, pieces_of
 from tux.io.places import Places
 from tux.io.precision import coarse_columns, lost_note
-from tux.io.sample_columns import Heads
+from tux.io.sample_columns import LabelOptions
 from tux.io.sample_labels import (
     F4,
     Classes,
-    Rows,
     SampleLabels,
+    SampleRows,
+    class_numbers,
+    label_signs,
+    label_value,
     line_of,
-    meaning,
     number_label_fault,
-    numbered,
     numbers_of,
-    plain,
+    plain_number,
     read_sample_labels,
-    signs,
 )
 from tux.io.sample_matrix import read_matrix
 from tux.io.sample_parquet import read_parquet_table
 from tux.io.sample_tables import read_text_table
-from tux.io.text import ADVICE, CORRECT, NUMBER, Bad, OnBadRow, short
+from tux.io.text import ADVICE, CORRECT, NUMBER, BadRows, OnBadRow, quote_word
 
 Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
@@ -69,7 +69,7 @@ UNLABELLED = {
 """Formats that have no place for labels, and their names."""
 
 
-class Samples(NamedTuple):
+class SampleData(NamedTuple):
     """n samples. `label` and `weight` have the order of ``edges.ids[edges.ends[0]]``, which is that
     of the file.
     """
@@ -99,7 +99,7 @@ def read_samples(
     multiclass: bool = False,
     hash_bits: int = 0,
     format: Format | None = None,
-) -> Samples:
+) -> SampleData:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
     between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value,
     f4].
@@ -129,16 +129,18 @@ def read_samples(
     """
     kinds = kinds_of(fields)
     path = input_files(path)
-    format = format or detect(path)
+    format = format or detect_format(path)
     chosen = form or _form(path, format)
     _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
-    bad = Bad(os.fspath(path), stop=on_bad_row == "stop")
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
     field, dtype = next(iter(kinds.items()), ("value", F4))
     asked = BagSpec(bad.path, *ends, field, dtype, _first(format, form), None, bad, hash_bits)
     apart = None if labels is None else read_sample_labels(labels)
     known = (against or {}).get(ends[1])
-    heads = Heads(label, weight, apart is not None, require_labels, numeric, multiclass, known)
-    rows = _read(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
+    heads = LabelOptions(
+        label, weight, apart is not None, require_labels, numeric, multiclass, known
+    )
+    rows = _read_rows(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
     return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
 
@@ -150,15 +152,15 @@ def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
 
 
 def samples_of(
-    rows: Rows,
+    rows: SampleRows,
     asked: BagSpec,
     kinds: Mapping[str, np.dtype],
     against: Mapping[str, Ids] | None,
     classes: Classes | None,
     *,
     unknown: str,
-    heads: Heads,
-) -> Samples:
+    heads: LabelOptions,
+) -> SampleData:
     """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
     label, meant, rows = (
         _numbers(rows, heads.required, asked.bad)
@@ -168,7 +170,7 @@ def samples_of(
     weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
     known = {asked.column: against[asked.column]} if against and asked.column in against else None
     edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
-    return Samples(edges, label, weights, meant, left_out)
+    return SampleData(edges, label, weights, meant, left_out)
 
 
 def _form(path: str | os.PathLike[str], format: Format) -> Form:
@@ -177,7 +179,7 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
     """
     if format is Format.NPZ:
         return "npz"
-    if format is not Format.PARQUET and ending(pieces_of(path)[0].path) in SAMPLES:
+    if format is not Format.PARQUET and name_ending(pieces_of(path)[0].path) in SAMPLES:
         return "svm"
     if format in UNLABELLED:
         raise DataError(
@@ -221,13 +223,13 @@ def _check(
 
 
 def with_labels(
-    rows: Rows,
+    rows: SampleRows,
     asked: BagSpec,
-    heads: Heads,
+    heads: LabelOptions,
     apart: np.ndarray | None,
     places: Places,
     rule: str = "",
-) -> Rows:
+) -> SampleRows:
     """Give rows, at least one, the labels that are given `apart`, if there are some, with their
     `places`. `rule` is the advice to the user if there are no labels.
     """
@@ -237,15 +239,15 @@ def with_labels(
             + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
         )
     if apart is not None:
-        return _joined(rows, apart, asked, places, heads)
+        return _join_labels(rows, apart, asked, places, heads)
     if rows.labels is None and rows.numbers is None and heads.required:
         raise DataError(f"{asked.path} has no labels", do=rule or "Give a file of labels.")
     return rows
 
 
-def _read(
-    asked: BagSpec, form: Form, heads: Heads, apart: np.ndarray | None, *, parquet: bool
-) -> Rows:
+def _read_rows(
+    asked: BagSpec, form: Form, heads: LabelOptions, apart: np.ndarray | None, *, parquet: bool
+) -> SampleRows:
     """Read the rows of a file of some form, as they are."""
     if form == "table":
         return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
@@ -253,7 +255,7 @@ def _read(
         return read_matrix(asked, None if apart is None else len(apart))
     entries = read_lines(asked, "svm")
     if entries.labels is None:
-        return Rows(entries, asked.bad.places.of)
+        return SampleRows(entries, asked.bad.places.of)
     if heads.elsewhere:
         raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
 
@@ -261,12 +263,13 @@ def _read(
         return line_of(asked.path, row, LINE).place
 
     if heads.numeric:
-        return Rows(entries, where, numbers=entries.labels, weight=entries.weights)
+        return SampleRows(entries, where, numbers=entries.labels, weight=entries.weights)
     labels = SampleLabels.of(entries.labels)
     if several := next(filter(SEVERAL.search, labels.texts), ""):
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
         raise DataError(
-            f"labels with a comma or a semicolon, such as {short(several)}: several labels, or a "
+            f"labels with a comma or a semicolon, such as {quote_word(several)}: several "
+            "labels, or a "
             "decimal comma",
             where=where(row),
             do="Write numbers with a point; of several labels write a file for each, in which it "
@@ -279,16 +282,18 @@ def _read(
         labels = labels._replace(
             texts=[re.split(r"[\s#:]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
         )
-    return Rows(entries, where, labels, weight=entries.weights)
+    return SampleRows(entries, where, labels, weight=entries.weights)
 
 
-def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads: Heads) -> Rows:
+def _join_labels(
+    rows: SampleRows, apart: np.ndarray, asked: BagSpec, places: Places, heads: LabelOptions
+) -> SampleRows:
     """Give rows the labels of another file, which has a label for each row, bad ones too."""
     there = len(rows.entries.rows) + asked.bad.count
     if there != len(apart):
         what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
         first = str(apart[0]) if len(apart) == there + 1 else ""
-        named = f"Its first one, {short(first)}, may be a name: remove it." if first else ""
+        named = f"Its first one, {quote_word(first)}, may be a name: remove it." if first else ""
         raise DataError(what, where=places.path, do="" if NUMBER.fullmatch(first) else named)
     column = apart[rows.entries.rows - 1]
     if heads.numeric:
@@ -297,33 +302,35 @@ def _joined(rows: Rows, apart: np.ndarray, asked: BagSpec, places: Places, heads
 
 
 def _classes(
-    rows: Rows, classes: Classes | None, heads: Heads, bad: Bad
-) -> tuple[np.ndarray, Classes, Rows]:
+    rows: SampleRows, classes: Classes | None, heads: LabelOptions, bad: BadRows
+) -> tuple[np.ndarray, Classes, SampleRows]:
     """Convert labels to -1 and +1, or to places in the classes, (n,). Returns them, or (0,) if
     there are no labels; the classes; and the rows without those that lack a label, which are bad.
     """
     none = np.empty(0, np.float32)
     if rows.labels is None or heads.multiclass and not heads.required:
         return none, classes or CLASSES, rows
-    labels = rows.labels.merged()
+    labels = rows.labels.merge_kinds()
     if not heads.required and len(labels.texts) < 2:  # perhaps place holders
-        known = [meaning(name) for name in classes or ()]
-        if not labels.texts or meaning(labels.texts[0]) not in known:
+        known = [label_value(name) for name in classes or ()]
+        if not labels.texts or label_value(labels.texts[0]) not in known:
             return none, classes or CLASSES, rows
     lacking = np.flatnonzero(labels.codes < 0)
     if len(lacking):
         at = int(lacking[0])
         word = "" if (code := int(rows.labels.codes[at])) < 0 else rows.labels.texts[code]
         why = f"the label is {word!r}, not finite" if word else "the label is missing"
-        rows = _without(rows, lacking, why, bad)
+        rows = _drop_rows(rows, lacking, why, bad)
         labels = labels._replace(codes=labels.codes[labels.codes >= 0])
     ids = rows.entries.rows
-    told = numbered if heads.multiclass else signs
+    told = class_numbers if heads.multiclass else label_signs
     label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
     return label, classes, rows
 
 
-def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()], Rows]:
+def _numbers(
+    rows: SampleRows, required: bool, bad: BadRows
+) -> tuple[np.ndarray, tuple[()], SampleRows]:
     """Return labels that are numbers, (n,) float32, or (0,) if they are not required; no classes;
     and the rows without those whose label is no number, which are bad.
     """
@@ -333,15 +340,15 @@ def _numbers(rows: Rows, required: bool, bad: Bad) -> tuple[np.ndarray, tuple[()
     lacking = np.flatnonzero(np.isnan(values))
     if len(lacking):
         (label,) = rows.numbers[lacking[:1]].tolist()
-        label = label if isinstance(label, str) else plain(label)
-        rows = _without(rows, lacking, number_label_fault(label, "the label"), bad)
+        label = label if isinstance(label, str) else plain_number(label)
+        rows = _drop_rows(rows, lacking, number_label_fault(label, "the label"), bad)
         values = values[~np.isnan(values)]
     if note := lost_note("labels", values):
         rows = rows._replace(entries=rows.entries._replace(notes=(*rows.entries.notes, note)))
     return values.astype(F4), (), rows
 
 
-def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
+def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) -> SampleRows:
     """Drop the bad rows at the places `lacking`, at least one, and note them. `why` is the fault of
     the first of them.
     """
@@ -359,7 +366,9 @@ def _without(rows: Rows, lacking: np.ndarray, why: str, bad: Bad) -> Rows:
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
     column = (
-        Coded(column.codes[there], column.values) if isinstance(column, Coded) else column[there]
+        CodedColumn(column.codes[there], column.values)
+        if isinstance(column, CodedColumn)
+        else column[there]
     )
     left = Entries(
         entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes
@@ -379,7 +388,9 @@ def _edges(
     features are unknown.
     """
     entries, column, left_out = known_entries(
-        entries, used(entries.column), [*known.values()] if known and only_known else []
+        entries,
+        drop_unused_values(entries.column),
+        [*known.values()] if known and only_known else [],
     )
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")

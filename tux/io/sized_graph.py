@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids, believed_sizes
+from tux.arrays.ids import Ids, are_plausible_sizes
 from tux.base.errors import DataError, UsageError
 from tux.io.detect import Format
 from tux.io.dimacs import read_dimacs
@@ -22,7 +22,7 @@ from tux.io.precision import coarse_notes
 from tux.io.text import NO_ROW
 
 
-class Sized(NamedTuple):
+class SizedGraph(NamedTuple):
     """m edges between vertices 1 to ``sizes[0]`` and 1 to ``sizes[1]``, or entries of a matrix."""
 
     what: str  # the file holds
@@ -35,7 +35,7 @@ class Sized(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_sized(
+def read_sized_graph(
     path: str | os.PathLike[str],
     format: Format,
     ends: tuple[str, str],
@@ -55,7 +55,7 @@ def read_sized(
             f"{path} has no columns to name",
             do=f"leave --columns out: this is a {'matrix' if format is Format.MARKET else 'graph'}",
         )
-    read = _read(path, format)
+    read = _read_graph(path, format)
     _check(read, path, format, ends, fields, against)
     _, src, dst, values, sizes, undirected, sign, notes = read
     if undirected and both:
@@ -83,7 +83,7 @@ def read_sized(
 
 
 def _check(
-    read: Sized,
+    read: SizedGraph,
     path: str | os.PathLike[str],
     format: Format,
     ends: tuple[str, str],
@@ -109,23 +109,23 @@ def _check(
     if not len(read.src):
         raise DataError(f"{path} holds no edge", do=NO_ROW)
     # a METIS graph has a line for each vertex
-    if format is not Format.METIS and not believed_sizes(sizes, ends, len(read.src), against):
+    if format is not Format.METIS and not are_plausible_sizes(sizes, ends, len(read.src), against):
         raise DataError(
             f"{path} is said to be {sizes[0]:,} x {sizes[1]:,}, with {len(read.src):,} entries",
             do="Correct the size line.",
         )
 
 
-def _read(path: str | os.PathLike[str], format: Format) -> Sized:
+def _read_graph(path: str | os.PathLike[str], format: Format) -> SizedGraph:
     """Read a file of one of the three formats."""
     if format is Format.METIS:
         graph = read_metis(path)
         sizes = graph.n, graph.n
-        return Sized("an undirected graph", graph.low, graph.high, graph.weights, sizes, True)
+        return SizedGraph("an undirected graph", graph.low, graph.high, graph.weights, sizes, True)
     if format is Format.DIMACS:
         read = read_dimacs(path)
         twice = f"repeated edges, in either direction, are left out: {read.twice:,}"
-        return Sized(
+        return SizedGraph(
             "a DIMACS graph",
             read.src,
             read.dst,
@@ -135,7 +135,7 @@ def _read(path: str | os.PathLike[str], format: Format) -> Sized:
             notes=(twice,) if read.twice else (),
         )
     market = read_market(path)
-    return Sized(
+    return SizedGraph(
         "a symmetric matrix" if market.symmetric else "a matrix",
         market.row,
         market.column,

@@ -11,7 +11,7 @@ vertices alike.
 - The line of names is no row where it stands again, as in files that were put together.
 - A line break within quotes is part of a cell (RFC 4180).
 
-Lines that are left out are counted, and `Passed.notes` makes sentences of the counts.
+Lines that are left out are counted, and `LineCounts.notes` makes sentences of the counts.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def with_row_names(table: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[*first, ""] if not any(row[-1] for row in rest) else ["", *first], *map(list, rest)]
 
 
-class Passed(NamedTuple):
+class LineCounts(NamedTuple):
     """Counts of lines: comments, rows that begin as comments do, repetitions of the line of names,
     and lines of dashes; and of the rows whose ids had blanks around them.
     """
@@ -264,12 +264,12 @@ class TableLines:
                 begun.append(text)
                 size += len(text)
                 continue
-            block, rest = self._joined(b"".join([*begun, text]))
+            block, rest = self._join_row_lines(b"".join([*begun, text]))
             begun, size = [rest] * bool(rest), len(rest)
             if block:
                 yield self._rows(block)
         if begun:
-            yield self._rows(self._joined(b"".join(begun), last=True)[0])
+            yield self._rows(self._join_row_lines(b"".join(begun), last=True)[0])
 
     def of_file(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         """Do `blocks` for the text of one file: lines before its first row become blank."""
@@ -298,9 +298,9 @@ class TableLines:
         return None
 
     @property
-    def passed(self) -> Passed:
+    def line_counts(self) -> LineCounts:
         """The counts of lines so far."""
-        return Passed(self.comments, self.marked, self.repeated, self.ruled)
+        return LineCounts(self.comments, self.marked, self.repeated, self.ruled)
 
     def _is_marked_row(self, line: bytes) -> bool:
         text = line[:-1].decode(errors="replace")
@@ -310,7 +310,7 @@ class TableLines:
         """Make a blank line of each line that is no row."""
         if b"#" in block or b"%" in block:
             marked = MARKED_CELL if self.layout.separator == "\t" else MARKED
-            block = marked.sub(self._judged, block)
+            block = marked.sub(self._blank_comment, block)
         if b"---" in block or b"===" in block:
             block, ruled = RULED.subn(b"\n", block)
             self.ruled += ruled
@@ -320,7 +320,7 @@ class TableLines:
             self.repeated += repeated
         return block
 
-    def _judged(self, match: re.Match[bytes]) -> bytes:
+    def _blank_comment(self, match: re.Match[bytes]) -> bytes:
         """Return a line that begins with # or % if it is a row, else a blank line."""
         line = match[0]
         if self.layout.fits(line.decode(errors="replace").rstrip("\r\n")):
@@ -329,7 +329,7 @@ class TableLines:
         self.comments += 1
         return b"\n"
 
-    def _joined(self, block: bytes, *, last: bool = False) -> tuple[bytes, bytes]:
+    def _join_row_lines(self, block: bytes, *, last: bool = False) -> tuple[bytes, bytes]:
         """Join the lines of each row of several lines to one line and blank ones. Returns the
         block, and its end from a row on that is not complete there; with `last`, there is no such
         end.

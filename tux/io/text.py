@@ -21,7 +21,7 @@ from tux.base.errors import DataError
 from tux.base.parallel import threads
 from tux.base.text import one_line
 from tux.io.cells import DECIMAL, MARK, THOUSANDS, is_marked
-from tux.io.input_files import Piece, pieces_of
+from tux.io.input_files import FilePiece, pieces_of
 from tux.io.places import MemoryRows, Places, Range
 
 OnBadRow = Literal["stop", "skip"]
@@ -84,7 +84,7 @@ def advice_at(place: str) -> str:
 def _first_rows(path: str) -> list[tuple[int, str]]:
     """Return the first rows of a file with the numbers of their lines; none of a damaged file."""
     try:
-        block = next(line_blocks(Piece(path), FIRST), b"")
+        block = next(line_blocks(FilePiece(path), FIRST), b"")
     except DataError:
         return []
     lines = enumerate(block.decode(errors="replace").split("\n"), 1)
@@ -100,7 +100,7 @@ def _shape(row: str) -> tuple[bool, ...]:
 
 
 @dataclass
-class Bad:
+class BadRows:
     """The bad rows of some data: the first one stops the reading, or all are counted."""
 
     path: str
@@ -113,7 +113,7 @@ class Bad:
         self.places = Places(self.path)
 
     @classmethod
-    def of_memory(cls, what: str, on_bad_row: OnBadRow) -> Bad:
+    def of_memory(cls, what: str, on_bad_row: OnBadRow) -> BadRows:
         """Make it for data in memory with the name `what` in messages."""
         bad = cls(what, stop=on_bad_row == "stop")
         bad.places = MemoryRows(what)
@@ -135,7 +135,7 @@ def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove
     though it may be something `other`; `do` is the advice for that case.
     """
     article = "an" if row[:1] in "aeiou" else "a"
-    return f"row {number}, {cut(text)}, is read as {article} {row}; if it {other}, {do}"
+    return f"row {number}, {cut_word(text)}, is read as {article} {row}; if it {other}, {do}"
 
 
 def blocks(
@@ -152,10 +152,10 @@ def blocks(
     files. Raises `DataError` if a file is damaged.
     """
     parts = pieces_of(path)
-    if len(parts) == 1 and begin is None and parts[0] == Piece(parts[0].path):
+    if len(parts) == 1 and begin is None and parts[0] == FilePiece(parts[0].path):
         pieces = line_blocks(parts[0])
     else:
-        pieces = _joined(parts, places, begin)
+        pieces = _join_pieces(parts, places, begin)
     with reading_threads(1) as pool:
         coming = pool.submit(next, pieces, b"")
         while block := coming.result():
@@ -176,11 +176,13 @@ def reading_threads(count: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False)
 
 
-def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) -> Iterator[bytes]:
+def _join_pieces(
+    parts: Sequence[FilePiece], places: Places | None, begin: Begin | None
+) -> Iterator[bytes]:
     """Yield the texts of pieces one after the other, in blocks of about `BLOCK` bytes."""
     gathered: list[bytes] = []
     size, number = 0, 1  # of what is gathered, and of the line that comes next
-    for part, pieces in zip(parts, _ahead(parts), strict=True):
+    for part, pieces in zip(parts, _blocks_ahead(parts), strict=True):
         begun, line = begin is None or part.begin > 0, 1
         if places is not None:
             places.begin(number, part, line)
@@ -206,7 +208,7 @@ def _joined(parts: Sequence[Piece], places: Places | None, begin: Begin | None) 
         yield b"".join(gathered)
 
 
-def _ahead(parts: Sequence[Piece]) -> Iterator[Iterator[bytes]]:
+def _blocks_ahead(parts: Sequence[FilePiece]) -> Iterator[Iterator[bytes]]:
     """Yield the blocks of each piece. The first blocks of the next few pieces are read and unpacked
     at the same time.
     """
@@ -237,12 +239,12 @@ def lines_ending(block: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
 
 
-def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
+def line_blocks(part: FilePiece, size: int | None = None) -> Iterator[bytes]:
     """Yield the unpacked text of a piece, as `blocks` does for a file, about `size` bytes at a
     time.
     """
     size = size or _block()
-    with _opened(part) as stream:
+    with _open_piece(part) as stream:
         begun: list[bytes] = []  # a line that no block has ended yet
         try:
             data = stream.read(size)
@@ -266,7 +268,7 @@ def line_blocks(part: Piece, size: int | None = None) -> Iterator[bytes]:
             ) from None
 
 
-def _opened(part: Piece) -> Any:
+def _open_piece(part: FilePiece) -> Any:
     whole = part.begin == 0 and part.end is None
     return arrow.open_stream(part.path) if whole else Range(part.path, part.begin, part.end)
 
@@ -281,7 +283,7 @@ def text_blocks(
         yield block
 
 
-def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
+def note_bad_lines(bad: BadRows, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
     """Note the 0-based `lines` of a block, whose first line is line `number`, as `bad`;
     ``fault(line)`` returns the fault of a line in words.
     """
@@ -297,25 +299,29 @@ def note(bad: Bad, lines: np.ndarray, block: bytes, number: int, fault: Any) -> 
         bad.note(number + line, why)
 
 
-def cut(word: str) -> str:
+def cut_word(word: str) -> str:
     """Cut a long word of a file for a message."""
     return word if len(word) <= 40 else word[:40] + "..."
 
 
-def short(word: str) -> str:
+def quote_word(word: str) -> str:
     """Cut a long word of a file for a message, and put it in quotes."""
-    return repr(cut(word))
+    return repr(cut_word(word))
 
 
 def not_number(word: str, *, whole: bool) -> str:
     """Return the words of a message about a word that is no number, or no `whole` one."""
     if whole:
-        return f"{short(word)}, not a whole number"
+        return f"{quote_word(word)}, not a whole number"
     if THOUSANDS.fullmatch(word) and "," in word:
-        thousands, point = (cut(word.replace(",", instead)) for instead in ("", "."))
+        thousands, point = (cut_word(word.replace(",", instead)) for instead in ("", "."))
         return (
-            f"{short(word)}: write it as {thousands}, or as {point} if the comma is a decimal one"
+            f"{quote_word(word)}: write it as {thousands}, or as {point} if the comma is a "
+            "decimal one"
         )
     if DECIMAL.fullmatch(word):
-        return f"{short(word)}, with a decimal comma: write it as {cut(word.replace(',', '.'))}"
-    return f"{short(word)}, not a number"
+        return (
+            f"{quote_word(word)}, with a decimal comma: write it as "
+            f"{cut_word(word.replace(',', '.'))}"
+        )
+    return f"{quote_word(word)}, not a number"

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays import arrow
-from tux.arrays.arrow import STRING, Coded
-from tux.arrays.frames import arrow_table, frame_of, has_arrow, held_dates, levels_of
+from tux.arrays.arrow import STRING, CodedColumn
+from tux.arrays.frames import arrow_table, dates_as_integers, frame_of, has_arrow, levels_of
 from tux.arrays.given import check_unmasked, nanoseconds
 from tux.arrays.npy import read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 
 NPY = b"\x93NUMPY"
 
@@ -26,7 +26,7 @@ class Column(NamedTuple):
     rows without a value.
     """
 
-    values: np.ndarray | Coded | Lists
+    values: np.ndarray | CodedColumn | Lists
     missing: np.ndarray
     measured: bool = True  # numbers are amounts; dates as integers, for ids, are none
 
@@ -64,10 +64,10 @@ def file_columns(path: str | os.PathLike[str]) -> dict[str, Column] | None:
     """
     if head_of(path, len(NPY)) == NPY:
         return {"": _of_array(read_npy(path, most=2), str(path))}
-    format = detect(path)
+    format = detect_format(path)
     if format is Format.PARQUET:
         with arrow.parquet_file(path) as file:
-            table = arrow.whole(file.read())
+            table = arrow.validate_piece(file.read())
         return _of_arrow(table, os.fspath(path), dates=True)
     if format is Format.NPZ:
         arrays = read_npz(path, None, most=2)
@@ -125,10 +125,10 @@ def _of_arrow(table: Any, where: str, *, dates: bool = False) -> dict[str, Colum
     for at, name in enumerate(table.column_names):
         try:
             column = table.column(at)
-            held = held_dates(column) if dates else None
+            held = dates_as_integers(column) if dates else None
             columns[name] = Column(*(held or arrow.table_column(column)), held is None)
         except DataError:
-            nothing = Coded(np.zeros(rows, np.int32), np.array([""], STRING))
+            nothing = CodedColumn(np.zeros(rows, np.int32), np.array([""], STRING))
             columns[name] = Column(nothing, np.ones(rows, np.bool_), measured=False)
     if all(column.missing.all() and not column.measured for column in columns.values()):
         raise DataError("no column of numbers, strings or lists of numbers", where=where)
@@ -175,7 +175,7 @@ def _of_words(texts: np.ndarray) -> Column:
 
 def _of_objects(array: np.ndarray, where: str) -> Column:
     """Make a column of Python's objects, as data frames have of text and of lists."""
-    missing = np.array([absent(value) for value in array], np.bool_)
+    missing = np.array([is_absent(value) for value in array], np.bool_)
     known = array[~missing].tolist()
     if all(isinstance(value, str) for value in known):
         texts = ["" if no else value for value, no in zip(array, missing, strict=True)]
@@ -193,7 +193,7 @@ def _of_objects(array: np.ndarray, where: str) -> Column:
     raise DataError("the column holds objects of several kinds", where=where)
 
 
-def absent(value: Any) -> bool:
+def is_absent(value: Any) -> bool:
     """Return whether an object stands for a missing value: None, NaN, or pandas's own."""
     return (
         value is None

@@ -21,7 +21,7 @@ INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0(\.\d+)*|rownames")
 """Names of the column of row numbers that pandas and R write."""
 
 
-class Wanted(NamedTuple):
+class WantedField(NamedTuple):
     """A data field of a vertex type, as a program declares it.
 
     `width`: the numbers of a vector, 0 for as many as the table has; None: one number. `parameter`:
@@ -41,13 +41,13 @@ class Wanted(NamedTuple):
         return self.dtype is not None and self.dtype.kind == "f"
 
 
-class Picked(NamedTuple):
+class PickedColumns(NamedTuple):
     """The columns of a table that are used: that of the ids (None: rows are numbered), and those of
     each field, several if a vector has a column for each number.
     """
 
     ids: str | None
-    fields: dict[Wanted, list[str]]
+    fields: dict[WantedField, list[str]]
 
     @property
     def columns(self) -> list[str]:
@@ -56,17 +56,17 @@ class Picked(NamedTuple):
         return own + [name for columns in self.fields.values() for name in columns]
 
 
-def pick(
+def pick_columns(
     names: Sequence[str],
     kind: str,
-    wanted: Sequence[Wanted] | None,
+    wanted: Sequence[WantedField] | None,
     lists: Collection[str],
     where: str,
     *,
     points: bool = False,
     numeric: Callable[[str], bool] = lambda name: True,
     levels: Collection[str] = (),
-) -> Picked:
+) -> PickedColumns:
     """Find the columns of a table of vertices of the type `kind`. With `wanted` None, all columns
     are fields. `lists` are the columns of lists.
 
@@ -84,8 +84,8 @@ def pick(
         )
     if wanted is None:
         ids = _ids(names, kind, (), where)
-        return Picked(ids, _all_fields([name for name in names if name != ids], lists))
-    fields: dict[Wanted, list[str]] = {}
+        return PickedColumns(ids, _all_fields([name for name in names if name != ids], lists))
+    fields: dict[WantedField, list[str]] = {}
     vectors = [field for field in wanted if field.width is not None]
     rest = vectors[0] if points and len(vectors) == 1 else None
     for field in wanted:
@@ -104,14 +104,14 @@ def pick(
             for name in names
             if name not in other and not INDEX.fullmatch(name) and numeric(name)
         ]
-        fields[rest] = _fitting(rest, left, kind, where) if left else []
+        fields[rest] = _check_width(rest, left, kind, where) if left else []
     for field in wanted:
         if not fields.get(field) and not field.optional:
             raise _missing(field, names, kind, where)
-    return Picked(ids, {field: columns for field, columns in fields.items() if columns})
+    return PickedColumns(ids, {field: columns for field, columns in fields.items() if columns})
 
 
-def taken(picked: Picked) -> dict[str, str]:
+def columns_by_field(picked: PickedColumns) -> dict[str, str]:
     """Return the names of the columns that were taken for each field, unless they are the name of
     the field.
     """
@@ -139,32 +139,32 @@ def _ids(
         raise DataError(
             f"no column of ids of {kind}s",
             where=where,
-            do=f"Call it id, or {kind}, or let it be the first. {_has(names)}",
+            do=f"Call it id, or {kind}, or let it be the first. {_columns_sentence(names)}",
         )
     return names[0]
 
 
-def _all_fields(names: Sequence[str], lists: Collection[str]) -> dict[Wanted, list[str]]:
+def _all_fields(names: Sequence[str], lists: Collection[str]) -> dict[WantedField, list[str]]:
     """Make a field of each column, and one vector of numbered ones. Columns with names that no
     program can have are left out.
     """
-    fields: dict[Wanted, list[str]] = {}
+    fields: dict[WantedField, list[str]] = {}
     grouped: set[str] = set()
     for name in names:
         numbered = NUMBERED.fullmatch(name)
         stem = numbered[1] if numbered else name
         if name in grouped or not stem.isidentifier() or not name.isidentifier():
             continue
-        together = _numbered(stem, names) if numbered and stem not in names else []
+        together = _vector_columns(stem, names) if numbered and stem not in names else []
         if name in together:
             grouped |= set(together)
-            fields[Wanted(stem, width=len(together))] = together
+            fields[WantedField(stem, width=len(together))] = together
         else:
-            fields[Wanted(name, width=0 if name in lists else None)] = [name]
+            fields[WantedField(name, width=0 if name in lists else None)] = [name]
     return fields
 
 
-def _numbered(stem: str, names: Sequence[str]) -> list[str]:
+def _vector_columns(stem: str, names: Sequence[str]) -> list[str]:
     """Return the names ``stem_0``, ``stem_1`` and so on, as far as there are such columns."""
     columns: list[str] = []
     while f"{stem}_{len(columns)}" in names:
@@ -173,7 +173,7 @@ def _numbered(stem: str, names: Sequence[str]) -> list[str]:
 
 
 def _of_field(
-    field: Wanted, names: Sequence[str], lists: Collection[str], kind: str, where: str
+    field: WantedField, names: Sequence[str], lists: Collection[str], kind: str, where: str
 ) -> list[str]:
     """Find the columns of one field by its name, none if there are none."""
     if field.name in names:
@@ -185,14 +185,14 @@ def _of_field(
                 do=f'Declare its length, as in {field.name} = data("f4", 3), or convert it.',
             )
         if field.width is not None and single:
-            return _fitting(field, [field.name], kind, where)
+            return _check_width(field, [field.name], kind, where)
         return [field.name]
     if field.width is None:
         return []
-    return _fitting(field, _numbered(field.name, names), kind, where)
+    return _check_width(field, _vector_columns(field.name, names), kind, where)
 
 
-def _fitting(field: Wanted, columns: list[str], kind: str, where: str) -> list[str]:
+def _check_width(field: WantedField, columns: list[str], kind: str, where: str) -> list[str]:
     """Return the columns of a vector. Raises DataError if their number is not the width that the
     program declares.
     """
@@ -201,7 +201,7 @@ def _fitting(field: Wanted, columns: list[str], kind: str, where: str) -> list[s
     return columns
 
 
-def wrong_width(field: Wanted, width: int, kind: str, where: str) -> DataError:
+def wrong_width(field: WantedField, width: int, kind: str, where: str) -> DataError:
     """Return the error about a table whose vectors have another length than those of the
     program.
     """
@@ -218,17 +218,17 @@ def wrong_width(field: Wanted, width: int, kind: str, where: str) -> DataError:
     )
 
 
-def _missing(field: Wanted, names: Sequence[str], kind: str, where: str) -> DataError:
+def _missing(field: WantedField, names: Sequence[str], kind: str, where: str) -> DataError:
     """Return the error about a field for which the table has no column."""
     other = "" if field.width is None else f", nor {field.name}_0, {field.name}_1, ..."
     return DataError(
         f"no column {field.name!r}{other}, which {kind}.{field.name} is read from",
         where=where,
-        do=f"{_has(names)} Rename a column, or declare the field with a default.",
+        do=f"{_columns_sentence(names)} Rename a column, or declare the field with a default.",
     )
 
 
-def _has(names: Sequence[str]) -> str:
+def _columns_sentence(names: Sequence[str]) -> str:
     """Return a sentence with the names of the columns of a table."""
     more = ", ..." if len(names) > SHOWN else ""
     return f"The table has {', '.join(names[:SHOWN])}{more}."

@@ -7,12 +7,12 @@ from collections.abc import Collection
 
 import numpy as np
 
-from tux.arrays.arrow import STRING, Coded, Column
+from tux.arrays.arrow import STRING, CodedColumn, Column
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.text import Bad, without_skipping
+from tux.io.text import BadRows, without_skipping
 from tux.io.vertex_arrays import file_columns
-from tux.io.vertex_text import Head, Kinds, columns_without_names, read_text
+from tux.io.vertex_text import Kinds, TableHead, columns_without_names, read_text
 
 
 def read_ids(
@@ -34,7 +34,7 @@ def read_ids(
             raise without_skipping(error) from None
     if not columns:
         raise DataError(f"{path} has no column of {kind}s")
-    column = columns[_named(list(columns), usual) or next(iter(columns))]
+    column = columns[_find_usual_name(list(columns), usual) or next(iter(columns))]
     if column.wide:
         raise DataError(f"{path} has lists where ids of {kind}s are looked for")
     if column.missing.any():
@@ -45,16 +45,16 @@ def read_ids(
 def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
     first: list[str] = []
 
-    def choose(head: Head) -> Kinds:
+    def choose(head: TableHead) -> Kinds:
         names = head.names or columns_without_names(len(head.rows[0]))
-        name = _named(names, usual) or names[0]
+        name = _find_usual_name(names, usual) or names[0]
         numbers_below = bool(head.rows) and head.numeric(names.index(name))
         is_known = known.index_of(name) >= 0
-        if head.names and not _named([name], usual) and (is_known or not numbers_below):
+        if head.names and not _find_usual_name([name], usual) and (is_known or not numbers_below):
             first.append(name)
         return {name: None}
 
-    read = read_text(Bad(path, stop=True), choose, usual)
+    read = read_text(BadRows(path, stop=True), choose, usual)
     (column,) = read.columns.values()
     if not first:
         return _array(column)
@@ -62,7 +62,7 @@ def _of_text(path: str, usual: Collection[str], known: Ids) -> np.ndarray:
     return ids.decode(np.concatenate(codes))
 
 
-def _named(names: Collection[str], usual: Collection[str]) -> str:
+def _find_usual_name(names: Collection[str], usual: Collection[str]) -> str:
     """Return the name of a column that is the first of the `usual` names, in any case of letters;
     "" if there is none.
     """
@@ -75,4 +75,4 @@ def _named(names: Collection[str], usual: Collection[str]) -> str:
 
 def _array(column: Column) -> np.ndarray:
     """Convert a column of ids to an array."""
-    return column.values[column.codes] if isinstance(column, Coded) else np.asarray(column)
+    return column.values[column.codes] if isinstance(column, CodedColumn) else np.asarray(column)

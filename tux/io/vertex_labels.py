@@ -21,7 +21,7 @@ from tux.arrays.ids import Ids
 from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 from tux.io.cells import cells_of
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines
 from tux.io.mat import read_mat_labels
@@ -43,9 +43,11 @@ class VertexLabels(NamedTuple):
     unknown: int  # different ids of the file that are not among those given
 
 
-def check(path: str | os.PathLike[str]) -> None:
+def check_vertex_labels(path: str | os.PathLike[str]) -> None:
     """Raise DataError if a file has no labels, of whatever vertices, or cannot be read."""
-    if not len(read_mat_labels(path)[0] if detect(path) is Format.MAT else list(_rows(path))):
+    if not len(
+        read_mat_labels(path)[0] if detect_format(path) is Format.MAT else list(_rows(path))
+    ):
         raise DataError(f"{path} holds no label")
 
 
@@ -56,7 +58,7 @@ def read_vertex_labels(path: str | os.PathLike[str], ids: Ids) -> VertexLabels:
     Blank lines and comments (`tux.io.table_lines`) are passed over. Raises `DataError`, with file
     and line, for a line that is no pair, and if none of the ids is known.
     """
-    if detect(path) is Format.MAT:
+    if detect_format(path) is Format.MAT:
         vertices, kinds = read_mat_labels(path)
     else:
         rows = list(_rows(path))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.arrow import Coded
+from tux.arrays.arrow import CodedColumn
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.text import NUMBER, Bad, short
+from tux.io.text import NUMBER, BadRows, quote_word
 from tux.io.vertex_arrays import Column
-from tux.io.vertex_columns import Picked, Wanted, wrong_width
+from tux.io.vertex_columns import PickedColumns, WantedField, wrong_width
 
 EXACT = 2**53  # up to here whole numbers are exact in 64 bits with a point
 
@@ -22,19 +22,19 @@ EXACT = 2**53  # up to here whole numbers are exact in 64 bits with a point
 class Columns(NamedTuple):
     """The columns that are used, and the place of each row in the file."""
 
-    picked: Picked
+    picked: PickedColumns
     columns: dict[str, Column]
     lines: np.ndarray  # (n,) int64
     unit: str  # before the line's number: "" of text, else "row "
-    taken: Mapping[str, str] = {}  # see `tux.io.vertex_columns.taken`
+    taken: Mapping[str, str] = {}  # see `tux.io.vertex_columns.columns_by_field`
     notes: tuple[str, ...] = ()
     first: int = 1  # the number of the first row, where rows are numbered
 
 
-class Rows:
+class VertexRows:
     """The rows of a table with a mask of the good ones; bad ones are noted as they are found."""
 
-    def __init__(self, read: Columns, bad: Bad, kind: str) -> None:
+    def __init__(self, read: Columns, bad: BadRows, kind: str) -> None:
         self._read, self._bad, self._kind = read, bad, kind
         self.keep = np.ones(len(read.lines), np.bool_)
 
@@ -75,7 +75,7 @@ class Rows:
         self.drop(missing, lambda row: f"{name} is missing")
         return values
 
-    def field(self, wanted: Wanted, names: list[str]) -> np.ndarray | Coded:
+    def field(self, wanted: WantedField, names: list[str]) -> np.ndarray | CodedColumn:
         """Return a field of all rows in its dtype, or as words. Rows with values that do not fit
         are bad.
         """
@@ -92,7 +92,7 @@ class Rows:
             return np.stack([np.asarray(column) for column in columns], axis=1)
         return self._vector(wanted, names[0], parts[0])
 
-    def _vector(self, wanted: Wanted, name: str, column: Column) -> np.ndarray:
+    def _vector(self, wanted: WantedField, name: str, column: Column) -> np.ndarray:
         """Convert a column of lists to a field (n, width)."""
         values, other = column.lists(wanted.width or 0)
         there = ~column.missing & self.keep
@@ -111,27 +111,28 @@ class Rows:
                 f"{name} has {len(column.values[row])} numbers instead of {values.shape[1]}"
             ),  # type: ignore[arg-type]
         )
-        return self._fitting(wanted, name, values)
+        return self._cast_numbers(wanted, name, values)
 
-    def _single(self, wanted: Wanted, name: str, values: Any) -> np.ndarray | Coded:
+    def _single(self, wanted: WantedField, name: str, values: Any) -> np.ndarray | CodedColumn:
         """Convert a column of one value a row to numbers in the dtype of the field, or to words."""
-        if not isinstance(values, Coded):
-            return self._fitting(wanted, name, np.asarray(values))
+        if not isinstance(values, CodedColumn):
+            return self._cast_numbers(wanted, name, np.asarray(values))
         if values.values.dtype.kind in "iu":
-            return self._fitting(wanted, name, values.values[values.codes])
+            return self._cast_numbers(wanted, name, values.values[values.codes])
         texts = [str(text) for text in values.values.tolist()]
         if all(map(NUMBER.fullmatch, filter(None, texts))):
             numbers = np.array([float(text or 0) for text in texts])
-            return self._fitting(wanted, name, numbers[values.codes])
+            return self._cast_numbers(wanted, name, numbers[values.codes])
         if wanted.width is None and (wanted.dtype is None or wanted.dtype.kind in "iub"):
             return values
         raise DataError(
-            f"column {name!r} holds words, such as {short(next(filter(None, texts)))}, not numbers",
+            f"column {name!r} holds words, such as {quote_word(next(filter(None, texts)))}, "
+            "not numbers",
             where=self._bad.path,
             do='Declare the field as whole numbers, as in data("i4"), to number the words.',
         )
 
-    def _fitting(self, wanted: Wanted, name: str, values: np.ndarray) -> np.ndarray:
+    def _cast_numbers(self, wanted: WantedField, name: str, values: np.ndarray) -> np.ndarray:
         """Cast numbers to the dtype of the field. Rows with a number that does not fit are bad."""
         dtype = wanted.dtype
         if dtype is None:
@@ -139,9 +140,9 @@ class Rows:
                 wanted.width is None and (np.abs(values) < 2**53).all() and (values % 1 == 0).all()
             )
             dtype = np.dtype("i8") if whole else values.dtype
-        low, high = limits(dtype)
+        low, high = number_limits(dtype)
         if values.dtype.kind == "f":  # bounds that it can hold
-            least, most = limits(values.dtype)
+            least, most = number_limits(values.dtype)
             low, high = max(low, least), min(high, most)
         bad = ~((values >= low) & (values <= high))  # NaN too
         if dtype.kind != "f" and values.dtype.kind == "f":
@@ -160,7 +161,7 @@ class Rows:
     def unique(self, ids: Any) -> None:
         """Drop all but the first of several good rows with one id."""
         there = np.flatnonzero(self.keep)
-        known, codes = Ids.of(kept(ids, self.keep))
+        known, codes = Ids.of(filter_column(ids, self.keep))
         _, first = np.unique(codes, return_index=True)
         if len(first) == len(codes):
             return
@@ -179,7 +180,7 @@ class Rows:
         self.drop(again, why)
 
 
-def limits(dtype: np.dtype) -> tuple[float, float]:
+def number_limits(dtype: np.dtype) -> tuple[float, float]:
     """Return the least and the largest number of a dtype."""
     if dtype.kind == "b":
         return 0, 1
@@ -188,9 +189,9 @@ def limits(dtype: np.dtype) -> tuple[float, float]:
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
-def kept(values: Any, keep: np.ndarray) -> Any:
+def filter_column(values: Any, keep: np.ndarray) -> Any:
     """Return the entries of a column where the mask `keep` is true."""
-    if isinstance(values, Coded):
+    if isinstance(values, CodedColumn):
         used, codes = np.unique(values.codes[keep], return_inverse=True)
-        return Coded(codes.astype(np.int32), values.values[used])
+        return CodedColumn(codes.astype(np.int32), values.values[used])
     return values[keep]

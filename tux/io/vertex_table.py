@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from tux.arrays.arrow import Coded
+from tux.arrays.arrow import CodedColumn
 from tux.arrays.frames import levels_of
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.edge_columns import unused
+from tux.io.edge_columns import unused_notes
 from tux.io.odd_ids import odd_ids
-from tux.io.text import Bad, OnBadRow, short
+from tux.io.text import BadRows, OnBadRow, quote_word
 from tux.io.vertex_arrays import Column, check_lengths, file_columns, memory_columns
-from tux.io.vertex_columns import Picked, Wanted, pick, taken
-from tux.io.vertex_rows import Columns, Rows, kept, limits
-from tux.io.vertex_text import F8, Head, Kinds, columns_without_names, read_text
+from tux.io.vertex_columns import PickedColumns, WantedField, columns_by_field, pick_columns
+from tux.io.vertex_rows import Columns, VertexRows, filter_column, number_limits
+from tux.io.vertex_text import F8, Kinds, TableHead, columns_without_names, read_text
 
 Categories = Mapping[str, np.ndarray]
 """By field, the words that its numbers stand for, (k,) StringDType."""
@@ -47,7 +47,7 @@ class VertexTable:
 def read_vertices(
     source: Any,
     kind: str,
-    wanted: Sequence[Wanted] | None,
+    wanted: Sequence[WantedField] | None,
     *,
     on_bad_row: OnBadRow = "stop",
     categories: Categories | None = None,
@@ -60,30 +60,31 @@ def read_vertices(
     `wanted` are the fields that are read; None: all columns. With `categories` of earlier data,
     words keep their numbers, and rows with other words are bad. With `points`, rows may be without
     ids: they are numbered, those of files from 1; and the table may be without names, or be one
-    array (.npy). See `tux.io.vertex_columns.pick`.
+    array (.npy). See `tux.io.vertex_columns.pick_columns`.
 
     A row is bad if a value is missing, is not finite, does not fit the field's dtype or length, or
     if its id has come before. The first is an error, or with `on_bad_row` "skip" bad rows are left
     out and counted. Raises `DataError` with file and line.
     """
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    bad = Bad.of_memory(f"the table of {kind}s", on_bad_row)
+    bad = BadRows.of_memory(f"the table of {kind}s", on_bad_row)
     if path:
-        bad = Bad(path, stop=on_bad_row == "stop")
-    read = _read(source, kind, wanted, bad, points)
-    rows = Rows(read, bad, kind)
-    found: dict[str, np.ndarray | Coded] = {
+        bad = BadRows(path, stop=on_bad_row == "stop")
+    read = _read_columns(source, kind, wanted, bad, points)
+    rows = VertexRows(read, bad, kind)
+    found: dict[str, np.ndarray | CodedColumn] = {
         each.name: rows.field(each, columns) for each, columns in read.picked.fields.items()
     }
     ids = rows.ids()
     known = categories or {}
     for name, values in found.items():
-        if isinstance(values, Coded) and name in known:
+        if isinstance(values, CodedColumn) and name in known:
             new = np.flatnonzero(Ids(known[name]).encode(values.values) < 0)
             rows.drop(
                 np.isin(values.codes, new),
                 lambda row, v=values, name=name: (  # type: ignore[misc]
-                    f"{name} is {short(str(v.values[v.codes[row]]))}, which training did not have"
+                    f"{name} is {quote_word(str(v.values[v.codes[row]]))}, which training "
+                    "did not have"
                 ),
             )
     rows.unique(ids)
@@ -91,16 +92,20 @@ def read_vertices(
     fields, words = {}, {}
     for each in read.picked.fields:
         values = found[each.name]
-        if isinstance(values, Coded):
-            words[each.name], codes = _numbered(values, keep, known.get(each.name))
+        if isinstance(values, CodedColumn):
+            words[each.name], codes = _number_words(values, keep, known.get(each.name))
             fields[each.name] = codes
             _check_categories(each, words[each.name], bad.path)
         else:
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:
         raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
-    good = kept(ids, keep)
-    odd = odd_ids({kind: Ids(good.values)}) if points and path and isinstance(good, Coded) else []
+    good = filter_column(ids, keep)
+    odd = (
+        odd_ids({kind: Ids(good.values)})
+        if points and path and isinstance(good, CodedColumn)
+        else []
+    )
     notes = (*read.notes, *odd)
     return VertexTable(bad.path, good, fields, words, bad.count, bad.first, read.taken, notes)
 
@@ -108,8 +113,8 @@ def read_vertices(
 # ---- columns
 
 
-def _read(
-    source: Any, kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool
+def _read_columns(
+    source: Any, kind: str, wanted: Sequence[WantedField] | None, bad: BadRows, points: bool
 ) -> Columns:
     """Read the columns of a table that are used, with the place of each row."""
     if not isinstance(source, str | os.PathLike):
@@ -127,9 +132,9 @@ def _read(
     numeric = {
         name
         for name, column in columns.items()
-        if column.measured and not isinstance(column.values, Coded)
+        if column.measured and not isinstance(column.values, CodedColumn)
     }
-    picked = pick(
+    picked = pick_columns(
         [*columns],
         kind,
         wanted,
@@ -146,16 +151,18 @@ def _read(
         used,
         np.arange(1, count + 1),
         "row ",
-        taken(picked),
-        _unused(picked, [*columns]),
+        columns_by_field(picked),
+        _unused_notes(picked, [*columns]),
         first=int(isinstance(source, str | os.PathLike)),
     )
 
 
-def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: bool) -> Columns:
-    chosen: list[tuple[Picked, dict[str, str], tuple[str, ...]]] = []
+def _read_text(
+    kind: str, wanted: Sequence[WantedField] | None, bad: BadRows, points: bool
+) -> Columns:
+    chosen: list[tuple[PickedColumns, dict[str, str], tuple[str, ...]]] = []
 
-    def choose(head: Head) -> Kinds:
+    def choose(head: TableHead) -> Kinds:
         names = head.names or columns_without_names(len(head.rows[0]))
         if not head.names and not points:
             raise DataError(
@@ -163,7 +170,7 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
                 where=bad.path,
                 do="Begin the table with a line of names: id, and the fields.",
             )
-        picked = pick(
+        picked = pick_columns(
             names,
             kind,
             wanted,
@@ -172,7 +179,9 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
             points=points,
             numeric=lambda name: head.numeric(names.index(name)),
         )
-        chosen.append((picked, taken(picked) if head.names else {}, _unused(picked, names)))
+        chosen.append(
+            (picked, columns_by_field(picked) if head.names else {}, _unused_notes(picked, names))
+        )
         kinds: Kinds = {} if picked.ids is None else {picked.ids: None}
         for each, columns in picked.fields.items():
             for name in columns:
@@ -192,31 +201,31 @@ def _read_text(kind: str, wanted: Sequence[Wanted] | None, bad: Bad, points: boo
     return Columns(picked, columns, read.lines, "", named, (*notes, *read.notes))
 
 
-def _unused(picked: Picked, names: Sequence[str]) -> tuple[str, ...]:
+def _unused_notes(picked: PickedColumns, names: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence about the columns that are not taken, none if all are."""
-    return unused(names, [at for at, name in enumerate(names) if name in picked.columns])
+    return unused_notes(names, [at for at, name in enumerate(names) if name in picked.columns])
 
 
 # ---- categories
 
 
-def _numbered(
-    words: Coded, keep: np.ndarray, known: np.ndarray | None
+def _number_words(
+    words: CodedColumn, keep: np.ndarray, known: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number the words of the rows to keep. Returns the distinct words, ascending, or those
     `known`; and the number of the word of each row, (rows to keep,).
     """
-    own = kept(words, keep)
+    own = filter_column(words, keep)
     if known is not None:
         return known, Ids(known).encode(own)
     names, codes = Ids.of(own)
     return names.values, codes
 
 
-def _check_categories(wanted: Wanted, names: np.ndarray, where: str) -> None:
+def _check_categories(wanted: WantedField, names: np.ndarray, where: str) -> None:
     """Raise DataError for more categories than the dtype of the field can number."""
     dtype = wanted.dtype or np.dtype("i4")
-    if len(names) - 1 > limits(dtype)[1]:
+    if len(names) - 1 > number_limits(dtype)[1]:
         raise DataError(
             f"column {wanted.name!r} has {len(names):,} different words, which {dtype} cannot "
             "number",

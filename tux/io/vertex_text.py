@@ -16,7 +16,7 @@ import numpy as np
 from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.base.text import plural
-from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, lines_of, split
+from tux.io.cells import DECIMAL, THOUSANDS, TextLayout, lines_of, split_line
 from tux.io.edge_columns import plain_name
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.row_one import GAPS, has_names, may_be_names
@@ -27,16 +27,16 @@ from tux.io.text import (
     NOT_UTF_8,
     NUMBER,
     SMALL,
-    Bad,
+    BadRows,
     doubt_of_row,
-    short,
+    quote_word,
     text_blocks,
 )
 
 F8 = np.dtype("f8")
 
 
-class Head(NamedTuple):
+class TableHead(NamedTuple):
     """The names of the columns, empty if the first row is none of names; and the first rows."""
 
     names: list[str]
@@ -48,7 +48,7 @@ class Head(NamedTuple):
         return bool(cells or not self.rows) and all(map(NUMBER.fullmatch, cells))
 
 
-class Read(NamedTuple):
+class TextColumns(NamedTuple):
     """The columns of good rows, by name, the line of each row, and sentences for the user."""
 
     columns: dict[str, arrow.Column]
@@ -66,8 +66,8 @@ Kinds = dict[str, np.dtype | None]
 
 
 def read_text(
-    bad: Bad, choose: Callable[[Head], Kinds], known: Collection[str], row: str = "row"
-) -> Read:
+    bad: BadRows, choose: Callable[[TableHead], Kinds], known: Collection[str], row: str = "row"
+) -> TextColumns:
     """Read the columns of a file of text that `choose` names. `known` are names that the line of
     names may have; messages call a row `row`. A row is bad if it has another width, an empty cell
     in one of these columns, or a number that is none or is not finite.
@@ -79,9 +79,9 @@ def read_text(
     names = {plain_name(name) for name in known}
     titled = has_names(seen.table, names)
     if not titled and (title := seen.title_of(names)):
-        text = _begun(seen._replace(table=[title, *seen.table]), True, bad, choose)
+        text = _begin_table(seen._replace(table=[title, *seen.table]), True, bad, choose)
     else:
-        text = _begun(seen, titled, bad, choose)
+        text = _begin_table(seen, titled, bad, choose)
     lines, number = TableLines(text.layout), 1  # the latter of the block's first line
     if titled:
         lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
@@ -89,21 +89,23 @@ def read_text(
         text.add(block, number)
         number += block.count(b"\n")
     lines.repeated -= titled
-    notes = lines.passed.notes(row)
+    notes = lines.line_counts.notes(row)
     if not titled and may_be_names(seen.table):
         notes = (*notes, doubt_of_row(1, ", ".join(seen.table[0]), row, "is one of names"))
-    return Read(
+    return TextColumns(
         dict(zip(text.kinds, text.pieces.columns(), strict=True)),
         np.concatenate([np.empty(0, np.int64), *text.lines]),
         notes,
     )
 
 
-def _begun(seen: FirstRows, titled: bool, bad: Bad, choose: Callable[[Head], Kinds]) -> _Text:
+def _begin_table(
+    seen: FirstRows, titled: bool, bad: BadRows, choose: Callable[[TableHead], Kinds]
+) -> _VertexText:
     """Begin the table that the first rows show."""
     names = seen.table[0] if titled else []
     width = len(names) or seen.width
-    head = Head(names, [row for row in seen.table[titled:] if len(row) == width])
+    head = TableHead(names, [row for row in seen.table[titled:] if len(row) == width])
     kinds = choose(head)
     places = names or columns_without_names(width)
     picks = [places.index(name) for name in kinds]
@@ -112,19 +114,19 @@ def _begun(seen: FirstRows, titled: bool, bad: Bad, choose: Callable[[Head], Kin
             cells = [row[at] for row in head.rows]
             commas = all(DECIMAL.fullmatch(cell) or THOUSANDS.fullmatch(cell) for cell in cells)
             raise DataError(
-                f"column {name!r} holds words, such as {short(cells[0])}, not numbers",
+                f"column {name!r} holds words, such as {quote_word(cells[0])}, not numbers",
                 where=bad.path,
                 do="Write numbers with a decimal point, and without commas between thousands."
                 if commas
                 else 'Declare the field as whole numbers, as in data("i4"), to number the words.',
             )
-    return _Text(bad, seen.layout(picks)._replace(width=width), kinds)
+    return _VertexText(bad, seen.layout(picks)._replace(width=width), kinds)
 
 
-class _Text:
+class _VertexText:
     """A table of text, block by block."""
 
-    def __init__(self, bad: Bad, layout: TextLayout, kinds: Kinds) -> None:
+    def __init__(self, bad: BadRows, layout: TextLayout, kinds: Kinds) -> None:
         self.bad, self.layout, self.kinds = bad, layout, kinds
         self.pieces = arrow.Pieces([*kinds.values()])
         self.lines: list[np.ndarray] = []
@@ -138,7 +140,7 @@ class _Text:
             return
         try:
             self._add(text, self._numbers(block, text, number))
-        except arrow.Unreadable as error:
+        except arrow.UnreadableText as error:
             half = block.find(b"\n", len(block) // 2) + 1
             if len(block) > SMALL and half < len(block):
                 self.add(block[:half], number)
@@ -152,13 +154,13 @@ class _Text:
             try:
                 if good:
                     self._add(self.layout.cut(good), lines)
-            except arrow.Unreadable as fault:
+            except arrow.UnreadableText as fault:
                 raise DataError(
                     f"cannot be read ({fault})", where=f"{self.bad.path}:{number}", do=ADVICE
                 ) from None
 
     def _add(self, text: bytes, lines: np.ndarray) -> None:
-        """Append rows that are all good, else raise `Unreadable` and append none."""
+        """Append rows that are all good, else raise `UnreadableText` and append none."""
         layout = self.layout
         separator = "\x1f" if layout.separator == "::" else layout.separator
         kinds: Sequence[np.dtype | None] = [*self.kinds.values()]
@@ -166,7 +168,7 @@ class _Text:
             text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
         )
         if table.num_rows != len(lines):
-            raise arrow.Unreadable("a quoted value runs over several lines")
+            raise arrow.UnreadableText("a quoted value runs over several lines")
         self.pieces.add(table)
         self.lines.append(lines)
 
@@ -190,14 +192,14 @@ class _Text:
 
     def _fault(self, line: str) -> str:
         """Return the fault of a row in words, "" if it has none."""
-        cells = [cell.strip(" \t") for cell in split(line, self.layout.separator)]
+        cells = [cell.strip(" \t") for cell in split_line(line, self.layout.separator)]
         if len(cells) != self.layout.width:
             return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
         for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
             if not cells[at].strip():
                 return f"{name} is missing"
             if kind is not None and not NUMBER.fullmatch(cells[at]):
-                return f"{name} is {short(cells[at])}, not a number"
+                return f"{name} is {quote_word(cells[at])}, not a number"
             if kind is not None and not np.isfinite(float(cells[at])):
                 return f"{name} is {cells[at]}, not finite"
         return ""

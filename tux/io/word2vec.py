@@ -55,7 +55,7 @@ def write_binary(path: str | os.PathLike[str], ids: np.ndarray, matrix: np.ndarr
             )
 
 
-def arrays(ids: np.ndarray, matrix: np.ndarray) -> dict[str, np.ndarray]:
+def export_arrays(ids: np.ndarray, matrix: np.ndarray) -> dict[str, np.ndarray]:
     """Return arrays by name for an export: `id` (n,), integers or text, and `vector` (n, d)."""
     _check(ids, matrix)
     plain = ids.dtype.kind in "iu"

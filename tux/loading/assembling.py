@@ -8,11 +8,11 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.graph.parts import Part, TypePart
-from tux.loading.columns import BadColumns, Columns, received
-from tux.loading.homes import Placed, held_by, homes_of
+from tux.loading.columns import BadColumns, MessageColumns, columns_by_sender
+from tux.loading.homes import VertexPlaces, homes_of, read_holders
 from tux.loading.numbering import Sizes
-from tux.loading.placing import Edges
-from tux.loading.plan import Keep, Plan
+from tux.loading.placing import PartEdges
+from tux.loading.plan import ArrayKeeper, LoadingPlan
 from tux.loading.positions import make_rows, occurring
 from tux.loading.rounds import Message, Messages, Rounds
 from tux.partition.replicas import Replicas
@@ -20,14 +20,14 @@ from tux.partition.replicas import Replicas
 NONE = np.empty(0, np.int32)
 
 
-def assembled(
-    plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes], keep: Keep
+def assemble_parts(
+    plan: LoadingPlan, me: int, hosted: list[PartEdges], sizes: dict[str, Sizes], keep: ArrayKeeper
 ) -> Rounds[list[Part]]:
     """Assemble the parts that this loader hosts from the edges in `hosted`, which is emptied;
     without the arrays that all parts share. Keep the ranges of homes and numbers that this loader
     owns.
     """
-    own, held = yield from _told_held(plan, me, hosted, sizes)
+    own, held = yield from _exchange_holders(plan, me, hosted, sizes)
     placed = yield from homes_of(plan, me, held)
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for name, each in placed.items():
@@ -35,10 +35,10 @@ def assembled(
         keep(f"number.{name}", each.number)
         _tell_hosts(plan, each, int(sizes[name].positions[me]), outbox)
     inbox = yield outbox
-    feeds = received(inbox)
+    feeds = columns_by_sender(inbox)
     types: list[dict[str, TypePart]] = [{} for _ in hosted]
     for name, each in placed.items():
-        for p, mine, positions in zip(plan.hosted(me), types, own[name], strict=True):
+        for p, mine, positions in zip(plan.hosted_parts(me), types, own[name], strict=True):
             mine[name] = _type_part(plan, p, name, positions, feeds, each.cut, sizes[name])
     parts: list[Part] = []
     while hosted:
@@ -46,8 +46,8 @@ def assembled(
     return parts
 
 
-def _told_held(
-    plan: Plan, me: int, hosted: list[Edges], sizes: dict[str, Sizes]
+def _exchange_holders(
+    plan: LoadingPlan, me: int, hosted: list[PartEdges], sizes: dict[str, Sizes]
 ) -> Rounds[tuple[dict[str, list[np.ndarray]], dict[str, Replicas]]]:
     """Tell the owners which positions the parts hold that this loader hosts. Return these, by type
     and part; and, from the messages of the others, the parts that hold the positions that this
@@ -66,14 +66,14 @@ def _told_held(
             for message, lo, hi in zip(outbox, cuts[:-1], cuts[1:], strict=True):
                 message += [positions[lo:hi], counts[lo:hi]]
     inbox = yield outbox
-    feeds, held = received(inbox), {}
+    feeds, held = columns_by_sender(inbox), {}
     for name in plan.types:
         lo, hi = sizes[name].positions[me : me + 2]
-        held[name] = held_by(feeds, plan, int(lo), int(hi))
+        held[name] = read_holders(feeds, plan, int(lo), int(hi))
     return own, held
 
 
-def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
+def _tell_hosts(plan: LoadingPlan, placed: VertexPlaces, lo: int, outbox: Messages) -> None:
     """Add to each host's message what its parts need of the vertices from position `lo` on: the
     homes of those that they hold, those without edges that have their home there, their masters,
     and how many of these each worker holds and which.
@@ -81,16 +81,16 @@ def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
     counts = placed.held.counts
     vertex = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     part, alone = placed.held.part, np.flatnonzero(counts == 0).astype(np.int32)
-    by_part = _Grouped(part, plan.parts)
-    by_home = _Grouped(placed.home, plan.parts)
-    lonely = _Grouped(placed.home[alone], plan.parts)
+    by_part = _KeyPlaces(part, plan.parts)
+    by_home = _KeyPlaces(placed.home, plan.parts)
+    lonely = _KeyPlaces(placed.home[alone], plan.parts)
     if placed.cut:
         vertex = np.concatenate([vertex, alone])
         part = np.concatenate([part, placed.home[alone]])
         order = np.lexsort((vertex, part, placed.home[vertex]))
-        masters_of = _Grouped(placed.home[vertex[order]], plan.parts)
+        masters_of = _KeyPlaces(placed.home[vertex[order]], plan.parts)
     for to in range(plan.loaders):
-        for p in plan.hosted(to):
+        for p in plan.hosted_parts(to):
             own = by_home.of(p)
             message: Message = [np.add(own, lo, dtype=np.int32)]
             if placed.cut:
@@ -104,7 +104,7 @@ def _tell_hosts(plan: Plan, placed: Placed, lo: int, outbox: Messages) -> None:
             outbox[to] += message
 
 
-class _Grouped:
+class _KeyPlaces:
     """The places of each key from 0 to n-1 in an array of keys, ascending."""
 
     def __init__(self, keys: np.ndarray, n: int) -> None:
@@ -116,11 +116,11 @@ class _Grouped:
 
 
 def _type_part(
-    plan: Plan,
+    plan: LoadingPlan,
     p: int,
     name: str,
     positions: np.ndarray,
-    feeds: list[Columns],
+    feeds: list[MessageColumns],
     cut: bool,
     sizes: Sizes,
 ) -> TypePart:
@@ -128,7 +128,7 @@ def _type_part(
     owners. Raise BadColumns if they do not fit.
     """
     bounds = sizes.positions
-    told = [_told_type(plan, feed, positions, bounds, cut) for feed in feeds]
+    told = [_read_type(plan, feed, positions, bounds, cut) for feed in feeds]
     masters = np.concatenate([own[0] for own in told])
     rows, up, down = masters, [NONE] * plan.parts, [NONE] * plan.parts
     if not cut:
@@ -140,7 +140,7 @@ def _type_part(
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
         home = np.concatenate([home, np.full(len(alone), p, np.int16)])[order]
-        by_home = _Grouped(home, plan.parts)
+        by_home = _KeyPlaces(home, plan.parts)
         up = [by_home.of(h).astype(np.int32) for h in range(plan.parts)]
         lists = [np.split(own[4], np.cumsum(own[3])[:-1]) for own in told]
         for feed, own in zip(feeds, told, strict=True):
@@ -155,8 +155,8 @@ def _type_part(
     )
 
 
-def _told_type(
-    plan: Plan, feed: Columns, positions: np.ndarray, bounds: np.ndarray, cut: bool
+def _read_type(
+    plan: LoadingPlan, feed: MessageColumns, positions: np.ndarray, bounds: np.ndarray, cut: bool
 ) -> Message:
     """Read what the owner of a range of positions tells of a part with edges at `positions`, in the
     message that `_tell_hosts` has made; `bounds`: of all ranges.
@@ -183,7 +183,9 @@ def _check_rows(rows: np.ndarray, positions: np.ndarray, bounds: np.ndarray) -> 
         raise BadColumns(owner, f"a part has an edge at position {missing[0]:,}, and no row")
 
 
-def _part(plan: Plan, edges: Edges, types: dict[str, TypePart], sizes: dict[str, Sizes]) -> Part:
+def _part(
+    plan: LoadingPlan, edges: PartEdges, types: dict[str, TypePart], sizes: dict[str, Sizes]
+) -> Part:
     """Make a part of these edges, their ends as rows; without fields, which have been kept."""
     for name, end in zip(plan.ends, (edges.src, edges.dst), strict=True):
         make_rows(end, types[name].rows, int(sizes[name].positions[-1]))

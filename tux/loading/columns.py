@@ -29,7 +29,7 @@ class BadColumns(DataError):
         self.sender, self.why = sender, why
 
 
-class Columns:
+class MessageColumns:
     """The arrays of a message of the loader `sender`. Each method that takes one raises BadColumns
     for an array that is not there, or is another one than is asked for.
     """
@@ -83,7 +83,7 @@ class Columns:
         except UnicodeDecodeError as error:
             raise self.bad(str(error)) from None
 
-    def decoded(self, kind: type[T]) -> T:
+    def decode_json(self, kind: type[T]) -> T:
         """Take the next array, which is bytes of JSON of this type."""
         try:
             return msgspec.json.decode(self.content(), type=kind)
@@ -115,6 +115,6 @@ class Columns:
         raise self.bad(f"numbers from {low:,} to {top:,}, not from {least:,} to {below - 1:,}")
 
 
-def received(inbox: Sequence[Iterable[np.ndarray]]) -> list[Columns]:
+def columns_by_sender(inbox: Sequence[Iterable[np.ndarray]]) -> list[MessageColumns]:
     """Return the messages of all loaders, by sender."""
-    return [Columns(message, sender) for sender, message in enumerate(inbox)]
+    return [MessageColumns(message, sender) for sender, message in enumerate(inbox)]

@@ -16,10 +16,10 @@ import numpy as np
 
 from tux.arrays.edges import digest_column, digest_ids
 from tux.arrays.ids import Ids
-from tux.arrays.pieced import Pieced
+from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import DataError
-from tux.loading.kept import STRINGS, Kept, Spooled, count_ids, joined, kept_ids
-from tux.loading.plan import Plan
+from tux.loading.kept import STRINGS, Kept, SpooledArrays, count_ids, join_ranges, kept_ids
+from tux.loading.plan import LoadingPlan
 
 NAP = 0.02
 """Seconds between two looks whether a file is there."""
@@ -32,7 +32,7 @@ def columns_of(names: Sequence[str]) -> list[str]:
     return ["src", "dst", *(f"fields.{name}" for name in sorted(names))]
 
 
-class Digest:
+class EdgesDigest:
     """The digest of all edges together, as `EdgeData.digest` computes it; columns are added in the
     order of `columns_of`. It begins with the ids that loaders have `kept`; `sizes`: how many there
     are, by type.
@@ -56,20 +56,20 @@ class Digest:
         return self._state.hexdigest()
 
 
-class Digesting:
+class DigestThread:
     """A context in which the digest is computed, by a thread, while loaders fill their `spools`;
     `names` are those of the edges' fields.
     """
 
-    def __init__(self, spools: Sequence[Path], plan: Plan, names: Sequence[str]) -> None:
-        self._kept = [Spooled(spool) for spool in spools]
+    def __init__(self, spools: Sequence[Path], plan: LoadingPlan, names: Sequence[str]) -> None:
+        self._kept = [SpooledArrays(spool) for spool in spools]
         self._plan, self._names = plan, names
         self._all_there, self._stop = threading.Event(), threading.Event()
         self._digest = ""
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="tux-digest", daemon=True)
 
-    def __enter__(self) -> Digesting:
+    def __enter__(self) -> DigestThread:
         self._thread.start()
         return self
 
@@ -90,19 +90,19 @@ class Digesting:
 
     def _run(self) -> None:
         try:
-            self._digest = self._computed()
+            self._digest = self._compute()
         except Exception as error:
             self._error = error
 
-    def _computed(self) -> str:
+    def _compute(self) -> str:
         for name in self._plan.types:
             self._wait(f"ids.{name}", f"ids.{name}.{STRINGS[-1]}")
         self._wait("src")
         sizes = {name: count_ids(self._kept, name) for name in self._plan.types}
-        digest = Digest(sizes, joined(self._kept, "src").rows, self._kept)
+        digest = EdgesDigest(sizes, join_ranges(self._kept, "src").rows, self._kept)
         for name in columns_of(self._names):
             self._wait(name)
-            for at, piece in enumerate(self._until_stopped(joined(self._kept, name))):
+            for at, piece in enumerate(self._until_stopped(join_ranges(self._kept, name))):
                 digest.add(name, piece, first=at == 0)
         return digest.text
 
@@ -115,7 +115,7 @@ class Digesting:
                         "a loader has not left its rows", where=str(kept.path(names[0]))
                     )
 
-    def _until_stopped(self, column: Pieced) -> Iterator[np.ndarray]:
+    def _until_stopped(self, column: ArrayPieces) -> Iterator[np.ndarray]:
         for piece in column.pieces:
             if self._stop.is_set():
                 return

@@ -15,21 +15,21 @@ from tux.arrays.npy import map_npy, write_npy
 from tux.base.disk import writing
 from tux.graph.parts import Part, TypePart
 from tux.graph.store import part_arrays
-from tux.loading.columns import BadColumns, Columns
+from tux.loading.columns import BadColumns, MessageColumns
 from tux.loading.kept import Kept
-from tux.loading.plan import Plan
+from tux.loading.plan import LoadingPlan
 
 ARRAYS = ("rows", "masters")
 """The arrays of a part that held-out edges need: see `tux.graph.parts.TypePart`."""
 
 
-def rows_of(folder: Path, plan: Plan, loader: int) -> dict[str, np.ndarray]:
+def rows_of(folder: Path, plan: LoadingPlan, loader: int) -> dict[str, np.ndarray]:
     """Return the rows and masters of the parts that a loader hosts, which lie in `folder`, by names
     that say whose they are.
     """
     return {
         _name(number, kind, array): map_npy(folder / f"part-{number}" / f"types.{kind}.{array}.npy")
-        for number in plan.hosted(loader)
+        for number in plan.hosted_parts(loader)
         for kind in plan.types
         for array in ARRAYS
     }
@@ -41,7 +41,7 @@ def _name(number: int, kind: str, array: str) -> str:
 
 def write_elsewhere(
     folder: Path,
-    plan: Plan,
+    plan: LoadingPlan,
     ranges: Sequence[Kept],
     fields: Mapping[str, str],
     here: Collection[int],
@@ -52,7 +52,7 @@ def write_elsewhere(
     """
     vertices = {kind: sum(len(each[f"home.{kind}"]) for each in ranges) for kind in plan.types}
     for loader in range(plan.loaders):
-        for number in plan.hosted(loader) if loader not in here else ():
+        for number in plan.hosted_parts(loader) if loader not in here else ():
             rows = {
                 kind: [
                     _ascending(loader, ranges[loader], _name(number, kind, array), below)
@@ -60,7 +60,7 @@ def write_elsewhere(
                 ]
                 for kind, below in vertices.items()
             }
-            part = _bare(plan, rows, fields)
+            part = _empty_part(plan, rows, fields)
             with writing(folder):
                 (folder / f"part-{number}").mkdir()
             for name, array in part_arrays(part).items():
@@ -73,13 +73,15 @@ def _ascending(loader: int, sent: Kept, name: str, below: int) -> np.ndarray:
     """
     if name not in sent:
         raise BadColumns(loader, f"there is no {name}")
-    row = Columns([sent[name]], loader).like(np.dtype(np.int32))
+    row = MessageColumns([sent[name]], loader).like(np.dtype(np.int32))
     if len(row) and (row[0] < 0 or row[-1] >= below or (row[1:] <= row[:-1]).any()):
         raise BadColumns(loader, f"{name} does not have ascending numbers less than {below:,}")
     return row
 
 
-def _bare(plan: Plan, sent: Mapping[str, Sequence[np.ndarray]], fields: Mapping[str, str]) -> Part:
+def _empty_part(
+    plan: LoadingPlan, sent: Mapping[str, Sequence[np.ndarray]], fields: Mapping[str, str]
+) -> Part:
     """Make a part without edges and routes."""
     none, nowhere = np.empty(0, np.int32), [np.empty(0, np.int32)] * plan.parts
     types = {}

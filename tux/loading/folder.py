@@ -12,16 +12,16 @@ import numpy as np
 from tux.arrays.arrow import ROWS, parquet_writer
 from tux.arrays.npy import write_pieces
 from tux.graph.store import TypeEntry, write_manifest
-from tux.loading.kept import Kept, joined, kept_ids
-from tux.loading.loader import Loaded
-from tux.loading.plan import Plan
+from tux.loading.kept import Kept, join_ranges, kept_ids
+from tux.loading.loader import LoadSummary
+from tux.loading.plan import LoadingPlan
 
 
 def join(
     folder: Path,
     kept: Sequence[Kept],
-    plan: Plan,
-    loaded: Sequence[Loaded],
+    plan: LoadingPlan,
+    loaded: Sequence[LoadSummary],
     names: Sequence[str],
     digest: str,
 ) -> None:
@@ -30,12 +30,12 @@ def join(
     """
     for name in plan.types:
         with parquet_writer(folder / f"{name}.ids.parquet") as write:
-            for ids in _grouped(kept_ids(kept, name)):
+            for ids in _row_groups(kept_ids(kept, name)):
                 write({"id": ids})
         for array in ("order", "home", "number"):
-            write_pieces(folder / f"{name}.{array}.npy", joined(kept, f"{array}.{name}"))
+            write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
     for side in (0, 1):
-        write_pieces(folder / f"degrees.{side}.npy", joined(kept, f"degrees.{side}"))
+        write_pieces(folder / f"degrees.{side}.npy", join_ranges(kept, f"degrees.{side}"))
     types = []
     for name in plan.types:
         own = [each.types[name] for each in loaded]
@@ -54,7 +54,7 @@ def join(
     )
 
 
-def _grouped(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+def _row_groups(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the rows of `pieces` in row groups, as a Parquet file has them that is written at
     once.
     """

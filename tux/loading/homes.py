@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.arrays.ragged import taken
-from tux.loading.columns import Columns, received
-from tux.loading.plan import Plan
-from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told_numbers
-from tux.partition.masters import Loads, choose, filled, loads_of
-from tux.partition.replicas import Replicas, of_counts
+from tux.arrays.ragged import take_lists
+from tux.loading.columns import MessageColumns, columns_by_sender
+from tux.loading.plan import LoadingPlan
+from tux.loading.rounds import Message, Messages, Rounds, bounds_of, exchange_numbers
+from tux.partition.masters import Loads, choose, fill_evenly, loads_of
+from tux.partition.replicas import Replicas, replicas_of_counts
 
 
 @dataclass
-class Placed:
+class VertexPlaces:
     """The places of the vertices of one type in one owner's range. `held`: by part, the vertices
     there and their edges; a vertex without edges is at its `home` (n,) alone. `number` (n,): a
     vertex's number among its home's masters. `cut`: whether several parts hold a vertex of the
@@ -47,7 +47,9 @@ class _Totals:
     loads: Loads
 
 
-def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str, Placed]]:
+def homes_of(
+    plan: LoadingPlan, me: int, held: dict[str, Replicas]
+) -> Rounds[dict[str, VertexPlaces]]:
     """Choose the masters of the vertices in this loader's range, by type; `held`: the parts that
     hold them.
     """
@@ -56,11 +58,11 @@ def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str,
     sent: Messages = [[] for _ in range(plan.loaders)]
     dealt = {}
     for name, each in held.items():
-        dealt[name] = _dealt(plan, me, each, totals[name])
+        dealt[name] = _deal_vertices(plan, me, each, totals[name])
         for message, vertices in zip(sent, dealt[name], strict=True):
-            message += _lists(each, vertices)
+            message += _holders_message(each, vertices)
     got = yield sent
-    answers = yield from _chosen(plan, me, received(got), totals)
+    answers = yield from _choose_masters(plan, me, columns_by_sender(got), totals)
     for name, each in held.items():
         home, counts = homes[name], each.counts
         whole = np.flatnonzero(counts == 1)
@@ -69,24 +71,24 @@ def homes_of(plan: Plan, me: int, held: dict[str, Replicas]) -> Rounds[dict[str,
             home[vertices] = feed.numbers(len(vertices), below=plan.parts)
         alone = totals[name].counts[:, 0]
         before, mine = int(alone[:me].sum()), int(alone[me])
-        filling = np.cumsum(filled(totals[name].loads.mastered, int(alone.sum())))
+        filling = np.cumsum(fill_evenly(totals[name].loads.mastered, int(alone.sum())))
         home[counts == 0] = np.searchsorted(filling, before + np.arange(mine), side="right")
     numbers = yield from _numbers(plan, me, homes)
     return {
-        name: Placed(held[name], home, numbers[name], totals[name].mirrors > 0)
+        name: VertexPlaces(held[name], home, numbers[name], totals[name].mirrors > 0)
         for name, home in homes.items()
     }
 
 
-def held_by(feeds: list[Columns], plan: Plan, lo: int, hi: int) -> Replicas:
+def read_holders(feeds: list[MessageColumns], plan: LoadingPlan, lo: int, hi: int) -> Replicas:
     """Read which parts hold the vertices at positions lo .. hi-1, as the hosts of the parts tell
     it. Raise BadColumns if that does not fit.
     """
-    counted = [_told_part(feed, lo, hi) for feed in feeds for _ in plan.hosted(feed.sender)]
-    return of_counts(counted, hi - lo)
+    counted = [_read_part(feed, lo, hi) for feed in feeds for _ in plan.hosted_parts(feed.sender)]
+    return replicas_of_counts(counted, hi - lo)
 
 
-def _told_part(feed: Columns, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+def _read_part(feed: MessageColumns, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
     """Read the positions from lo to hi-1 that a part holds, counted from lo, and its edges
     there.
     """
@@ -94,12 +96,12 @@ def _told_part(feed: Columns, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]
     return positions - np.int32(lo), feed.numbers(len(positions))
 
 
-def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:
+def _totals(plan: LoadingPlan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]:
     """Exchange the counts of each type that all loaders need before masters are chosen."""
     mine = []
     for each in held.values():
         mine += [np.bincount(each.counts, minlength=plan.parts + 1), *loads_of(each, plan.parts)]
-    got = yield from told_numbers(plan.loaders, np.concatenate(mine))
+    got = yield from exchange_numbers(plan.loaders, np.concatenate(mine))
     k, out = plan.parts, {}
     for at, name in enumerate(held):
         own = got[:, at * (3 * k + 1) : (at + 1) * (3 * k + 1)]
@@ -111,7 +113,7 @@ def _totals(plan: Plan, held: dict[str, Replicas]) -> Rounds[dict[str, _Totals]]
     return out
 
 
-def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndarray]:
+def _deal_vertices(plan: LoadingPlan, me: int, held: Replicas, totals: _Totals) -> list[np.ndarray]:
     """Return by loader the vertices of this range for which it chooses."""
     order = np.argsort(-held.counts, kind="stable")
     order = order[: len(order) - int(totals.counts[me, :2].sum())]
@@ -126,16 +128,20 @@ def _dealt(plan: Plan, me: int, held: Replicas, totals: _Totals) -> list[np.ndar
     return np.split(order, np.searchsorted(whose, np.arange(1, plan.loaders)))
 
 
-def _lists(held: Replicas, vertices: np.ndarray) -> Message:
+def _holders_message(held: Replicas, vertices: np.ndarray) -> Message:
     """Return a message that tells which parts hold some vertices."""
     counts = held.counts[vertices]
     first = held.first[vertices]
-    return [counts, taken(held.part, first, counts).values, taken(held.edges, first, counts).values]
+    return [
+        counts,
+        take_lists(held.part, first, counts).values,
+        take_lists(held.edges, first, counts).values,
+    ]
 
 
-def _chosen(
-    plan: Plan, me: int, feeds: list[Columns], totals: dict[str, _Totals]
-) -> Rounds[list[Columns]]:
+def _choose_masters(
+    plan: LoadingPlan, me: int, feeds: list[MessageColumns], totals: dict[str, _Totals]
+) -> Rounds[list[MessageColumns]]:
     """Choose masters when it is this loader's turn; return the answers of all for the vertices that
     this one sent. The loads of `totals` become those of all masters with edges.
     """
@@ -156,10 +162,10 @@ def _chosen(
                 outbox[to] += loads
         inbox = yield outbox
         if turn == plan.loaders - 1 or turn + 1 == me:
-            feed = Columns(inbox[turn][-len(totals) :], turn)
+            feed = MessageColumns(inbox[turn][-len(totals) :], turn)
             for each in totals.values():
                 each.loads = Loads(*feed.table((2, plan.parts)).astype(np.int64))
-    return received(inbox)
+    return columns_by_sender(inbox)
 
 
 @dataclass
@@ -172,9 +178,9 @@ class _Turn:
     home: np.ndarray
 
     @staticmethod
-    def of(feeds: list[Columns], parts: int) -> _Turn:
+    def of(feeds: list[MessageColumns], parts: int) -> _Turn:
         """Read the vertices that have come, and the parts, of so many, that hold each of them."""
-        arrived = [_told_lists(feed, parts) for feed in feeds]
+        arrived = [_read_holders(feed, parts) for feed in feeds]
         counts, part, edges = (np.concatenate(pieces) for pieces in zip(*arrived, strict=True))
         held = Replicas(bounds_of(counts), part, edges)
         senders = bounds_of(np.array([len(own) for own, _, _ in arrived]))
@@ -191,17 +197,19 @@ class _Turn:
         return np.split(self.home, self.senders[1:-1])
 
 
-def _told_lists(feed: Columns, parts: int) -> Message:
+def _read_holders(feed: MessageColumns, parts: int) -> Message:
     """Read which parts hold some vertices, from a message that `_holders_message` has made."""
     counts = feed.numbers(least=2, below=parts + 1)
     total = int(counts.sum())
     return [counts, feed.numbers(total, below=parts), feed.numbers(total)]
 
 
-def _numbers(plan: Plan, me: int, homes: dict[str, np.ndarray]) -> Rounds[dict[str, np.ndarray]]:
+def _numbers(
+    plan: LoadingPlan, me: int, homes: dict[str, np.ndarray]
+) -> Rounds[dict[str, np.ndarray]]:
     """Return the number of each vertex among all masters of its home, by position, (n,) int32."""
     mine = [np.bincount(home, minlength=plan.parts) for home in homes.values()]
-    got = yield from told_numbers(plan.loaders, np.stack(mine))
+    got = yield from exchange_numbers(plan.loaders, np.stack(mine))
     before_here = got[:me].sum(axis=0)
     out: dict[str, np.ndarray] = {}
     for (name, home), counts, before in zip(homes.items(), mine, before_here, strict=True):

@@ -16,7 +16,7 @@ class Inactivity:
         self.left, self._seconds, self._folder = seconds, seconds, folder
         self._changed = self._time()
 
-    def waited(self, seconds: float) -> None:
+    def count_wait(self, seconds: float) -> None:
         """Subtract so many seconds of waiting. They are counted by those who wait, not by a clock,
         which also runs while this process is stopped.
         """

@@ -12,10 +12,10 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.arrays.npy import map_npy, npy_pieces, write_npy, write_pieces
-from tux.arrays.pieced import Pieced
+from tux.arrays.pieced import ArrayPieces
 from tux.base.disk import writing
-from tux.loading.columns import Columns
-from tux.loading.kinds import packed, unpacked
+from tux.loading.columns import MessageColumns
+from tux.loading.kinds import pack_ids, unpack_ids
 
 STRINGS = ("lengths", "bytes")
 """The arrays that ids are in that are strings."""
@@ -27,7 +27,7 @@ Kept = Mapping[str, np.ndarray]
 """The arrays that one loader has kept, but for the parts, by name."""
 
 
-class Spool:
+class ArraySpool:
     """A function that writes the arrays that one loader keeps: files of parts into the `folder` of
     the graph, all else into its own folder `spool`.
     """
@@ -35,24 +35,24 @@ class Spool:
     def __init__(self, folder: Path, spool: Path) -> None:
         self._folder, self._spool = folder, spool
 
-    def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
+    def __call__(self, name: str, row: np.ndarray | ArrayPieces) -> None:
         """Write one array. Raise DiskError if it cannot be written."""
         if isinstance(row, np.ndarray) and row.dtype.kind == "T":
-            for kind, column in zip(STRINGS, packed(row), strict=True):
+            for kind, column in zip(STRINGS, pack_ids(row), strict=True):
                 self(f"{name}.{kind}", column)
             return
         path = self._path(name)
         part = path.with_name(f"{path.name}.part")
         with writing(path):
             path.parent.mkdir(exist_ok=True)
-        if isinstance(row, Pieced):
+        if isinstance(row, ArrayPieces):
             write_pieces(part, row)
         else:
             write_npy(part, row)
         with writing(path):  # others look for it while this is written
             os.replace(part, path)
 
-    def again(self, name: str) -> Pieced:
+    def again(self, name: str) -> ArrayPieces:
         """Read a row of numbers that was kept under a name from its file. Raise DataError if it is
         damaged.
         """
@@ -62,7 +62,7 @@ class Spool:
         return (self._folder if name.startswith("part-") else self._spool) / f"{name}.npy"
 
 
-class Spooled(Kept):
+class SpooledArrays(Kept):
     """The arrays that lie in the folder `spool` of a loader; an array is mapped when it is asked
     for.
     """
@@ -74,7 +74,7 @@ class Spooled(Kept):
         """Return the file of an array, be it there or not."""
         return self._spool / f"{name}.npy"
 
-    def row(self, name: str) -> Pieced:
+    def row(self, name: str) -> ArrayPieces:
         """Return a row of numbers, of which only a piece is in memory at a time."""
         return npy_pieces(self.path(name))
 
@@ -98,15 +98,15 @@ def ranges_of(kept: Kept) -> dict[str, np.ndarray]:
     return {name: kept[name] for name in kept if name.startswith(RANGES)}
 
 
-def joined(kept: Sequence[Kept], name: str) -> Pieced:
+def join_ranges(kept: Sequence[Kept], name: str) -> ArrayPieces:
     """Join the ranges of a row of numbers that the loaders have kept, one after the other."""
-    return Pieced.joined([_row(each, name) for each in kept])
+    return ArrayPieces.concatenate([_row(each, name) for each in kept])
 
 
-def _row(kept: Kept, name: str) -> Pieced:
-    if isinstance(kept, Spooled):
+def _row(kept: Kept, name: str) -> ArrayPieces:
+    if isinstance(kept, SpooledArrays):
         return kept.row(name)
-    return Pieced(kept[name].dtype, len(kept[name]), [kept[name]])
+    return ArrayPieces(kept[name].dtype, len(kept[name]), [kept[name]])
 
 
 def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
@@ -116,7 +116,7 @@ def kept_ids(kept: Iterable[Kept], name: str) -> Iterator[np.ndarray]:
             yield np.asarray(each[f"ids.{name}"])
         else:
             columns = (each[f"ids.{name}.{kind}"] for kind in STRINGS)
-            yield unpacked(Columns(columns, loader), STRING)
+            yield unpack_ids(MessageColumns(columns, loader), STRING)
 
 
 def count_ids(kept: Iterable[Kept], name: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.arrays.integers import LAST
-from tux.loading.columns import Columns
+from tux.loading.columns import MessageColumns
 from tux.loading.rounds import Message, bounds_of
 
 NEGATIVE, LARGE, STRINGS = range(3)
@@ -53,7 +53,7 @@ def in_kind(values: np.ndarray, kind: np.dtype) -> tuple[np.ndarray, np.ndarray 
     return texts[order], places
 
 
-def packed(values: np.ndarray) -> Message:
+def pack_ids(values: np.ndarray) -> Message:
     """Pack ids into arrays of numbers: themselves, or the lengths of strings and their bytes."""
     if values.dtype.kind != "T":
         return [values]
@@ -62,7 +62,7 @@ def packed(values: np.ndarray) -> Message:
     return [lengths, np.frombuffer(b"".join(texts), np.uint8)]
 
 
-def unpacked(message: Columns, kind: np.dtype) -> np.ndarray:
+def unpack_ids(message: MessageColumns, kind: np.dtype) -> np.ndarray:
     """Take the next ids of a kind from a message, in the arrays in which a loader has packed them.
     Raise BadColumns if they do not fit.
     """

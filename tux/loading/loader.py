@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tux.graph.store import part_arrays
-from tux.loading.assembling import assembled
-from tux.loading.numbering import numbered
-from tux.loading.placing import placed
-from tux.loading.plan import Keep, Plan, Share
-from tux.loading.repeated import repeated
+from tux.loading.assembling import assemble_parts
+from tux.loading.numbering import number_vertices
+from tux.loading.placing import place_edges
+from tux.loading.plan import ArrayKeeper, InputShare, LoadingPlan
+from tux.loading.repeated import count_repeated
 from tux.loading.rounds import Rounds
 from tux.loading.turns import turns_of
 
 
 @dataclass
-class TypeLoaded:
+class LoadedType:
     """The result of a loader about one type: `ids` of all loaders, whether vertices are `cut`, and
     the rows of each part that it hosts.
     """
@@ -26,24 +26,24 @@ class TypeLoaded:
 
 
 @dataclass
-class Loaded:
+class LoadSummary:
     """The result of a loader. Of each part that it hosts: edges, and those of them that repeat an
     earlier one's ends; None where such edges may be in several parts.
     """
 
     edges: list[int] = field(default_factory=list)
     repeated: list[int] | None = field(default_factory=list)
-    types: dict[str, TypeLoaded] = field(default_factory=dict)
+    types: dict[str, LoadedType] = field(default_factory=dict)
 
 
-def rounds_of(plan: Plan, fields: int) -> int:
+def rounds_of(plan: LoadingPlan, fields: int) -> int:
     """Return the number of rounds that the loaders of a plan take, where edges have so many
     `fields`.
     """
     return plan.loaders + 15 + fields + turns_of(plan)
 
 
-def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
+def loader(plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper) -> Rounds[LoadSummary]:
     """Run loader number `me`: read its share, and make the parts that it hosts. `keep` gets all
     that becomes files: arrays of these parts as ``part-P/NAME``; its ranges of the arrays that all
     parts share, ``ids.TYPE``, ``order.TYPE``, ``home.TYPE``, ``number.TYPE`` and ``degrees.SIDE``;
@@ -56,23 +56,23 @@ def loader(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Loaded]:
     for name in names:  # first, as ids take more memory while they are numbered
         keep(f"fields.{name}", share.fields[name])
     share.fields = {}
-    vertices = yield from numbered(plan, me, share, keep)
-    hosted = yield from placed(plan, me, vertices, names, keep)
+    vertices = yield from number_vertices(plan, me, share, keep)
+    hosted = yield from place_edges(plan, me, vertices, names, keep)
     sizes = vertices.sizes
     del vertices
-    parts = yield from assembled(plan, me, hosted, sizes, keep)
-    loaded = Loaded(repeated=None if plan.partitioner == "pds" else [])
+    parts = yield from assemble_parts(plan, me, hosted, sizes, keep)
+    loaded = LoadSummary(repeated=None if plan.partitioner == "pds" else [])
     for name in plan.types:
         rows = [part.types[name].n_train for part in parts]
         # without a part here, the flag is told by the loaders that host one
         cut = any(part.types[name].cut for part in parts)
-        loaded.types[name] = TypeLoaded(sizes[name].count, cut, rows)
-    for p in plan.hosted(me):
+        loaded.types[name] = LoadedType(sizes[name].count, cut, rows)
+    for p in plan.hosted_parts(me):
         part = parts.pop(0)
         loaded.edges.append(len(part.src))
         if loaded.repeated is not None:
             sources, targets = (len(part.types[end].rows) for end in plan.ends)
-            loaded.repeated.append(repeated(part.src, part.dst, sources, targets))
+            loaded.repeated.append(count_repeated(part.src, part.dst, sources, targets))
         for name, array in part_arrays(part).items():
             keep(f"part-{p}/{name}", array)
     return loaded

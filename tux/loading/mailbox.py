@@ -39,7 +39,7 @@ DAMAGE = (
 )
 
 
-class Entry(msgspec.Struct, array_like=True):
+class ArrayEntry(msgspec.Struct, array_like=True):
     """One array of a message in the table: its type as numpy names it, and where it begins."""
 
     dtype: str
@@ -72,7 +72,7 @@ class Mailbox:
             except StopIteration as ended:
                 return ended.value  # type: ignore[no-any-return]
             except BadColumns as bad:
-                raise self._refused(number - 1, bad) from None
+                raise self._refusal_error(number - 1, bad) from None
             self._send(number, outbox)
             for message in outbox:
                 message.clear()
@@ -82,7 +82,7 @@ class Mailbox:
                     self.path(number - 1, self.me).unlink()
             number += 1
 
-    def _refused(self, number: int, bad: BadColumns) -> TuxError:
+    def _refusal_error(self, number: int, bad: BadColumns) -> TuxError:
         """Return the error for what was told in a round."""
         return DataError(
             f"what loader {bad.sender} tells in round {number} does not fit: {bad.why}", do=bad.do
@@ -104,7 +104,7 @@ class Mailbox:
         for message in outbox:
             entries = []
             for array in message:
-                entries.append(Entry(array.dtype.str, [*array.shape], at))
+                entries.append(ArrayEntry(array.dtype.str, [*array.shape], at))
                 at += -(-array.nbytes // ALIGNED) * ALIGNED
             table.append(entries)
         part = path.with_name(f"{path.name}.part")
@@ -128,13 +128,13 @@ class Mailbox:
                 size = int.from_bytes(file.read(8), "little")
                 total = os.fstat(file.fileno()).st_size
                 head = file.read(size if size <= min(total, MOST_TABLE) else 0)
-            table = msgspec.json.decode(head, type=list[list[Entry]])
+            table = msgspec.json.decode(head, type=list[list[ArrayEntry]])
             base = self._base(size)
-            return [self._mapped(path, entry, base, total) for entry in table[self.me]]
+            return [self._map_array(path, entry, base, total) for entry in table[self.me]]
         except DAMAGE as error:
-            raise self._damaged(number, sender, error) from None
+            raise self._damage_error(number, sender, error) from None
 
-    def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
+    def _damage_error(self, number: int, sender: int, error: Exception) -> TuxError:
         """Return the error for a message that cannot be read."""
         return DataError(
             f"a message between loaders is damaged: {error}",
@@ -143,7 +143,7 @@ class Mailbox:
         )
 
     @staticmethod
-    def _mapped(path: Path, entry: Entry, base: int, total: int) -> np.ndarray:
+    def _map_array(path: Path, entry: ArrayEntry, base: int, total: int) -> np.ndarray:
         if not DTYPE.fullmatch(entry.dtype):
             raise ValueError(f"an array of {entry.dtype!r}")
         dtype, shape = np.dtype(entry.dtype), tuple(entry.shape)
@@ -168,7 +168,7 @@ class Mailbox:
             if others.left <= 0:
                 raise self._late(number, sender)
             time.sleep(nap)
-            others.waited(nap)
+            others.count_wait(nap)
             nap = min(2 * nap, LONGEST_NAP)
 
     def _late(self, number: int, sender: int) -> DeadlinePassed:

@@ -16,16 +16,16 @@ import numpy as np
 
 from tux.arrays.arrow import Column, ColumnPieces
 from tux.arrays.ids import MAX_VERTICES, Ids
-from tux.arrays.lookup import looked_up
+from tux.arrays.lookup import look_up
 from tux.base.errors import DataError
 from tux.base.random import draws
 from tux.graph.orders import order_key
-from tux.graph.sorting import counted
-from tux.loading.columns import BadColumns, Columns, received
-from tux.loading.kinds import in_kind, kind_of, packed, signs, unpacked
-from tux.loading.plan import Keep, Plan, Share
-from tux.loading.rounds import Message, Messages, Rounds, bounds_of, told, told_numbers
-from tux.loading.splitters import ranges, sampled, splitters
+from tux.graph.sorting import count_keys
+from tux.loading.columns import BadColumns, MessageColumns, columns_by_sender
+from tux.loading.kinds import in_kind, kind_of, pack_ids, signs, unpack_ids
+from tux.loading.plan import ArrayKeeper, InputShare, LoadingPlan
+from tux.loading.rounds import Message, Messages, Rounds, bounds_of, exchange_numbers, tell_all
+from tux.loading.splitters import ranges, sample_ids, splitters
 
 NONE = np.empty(0, np.int32)
 DEGREES = 1 << 31
@@ -33,7 +33,7 @@ DEGREES = 1 << 31
 
 
 @dataclass
-class Local:
+class ShareVertices:
     """The vertices of one type in a share, ascending by id. `degrees`: edges at either end of the
     graph, in this share until the owners have answered, then in all; 0 at an end of another type.
     """
@@ -63,11 +63,11 @@ class Sizes:
 
 
 @dataclass
-class Numbered:
+class NumberedShare:
     """A share whose ids are numbers: `codes` (m,) of either end are places in the `types`."""
 
     codes: tuple[np.ndarray, np.ndarray]
-    types: dict[str, Local]
+    types: dict[str, ShareVertices]
     sizes: dict[str, Sizes]
 
 
@@ -79,25 +79,29 @@ class _Range:
     degrees: tuple[np.ndarray, np.ndarray]
 
 
-def numbered(plan: Plan, me: int, share: Share, keep: Keep) -> Rounds[Numbered]:
+def number_vertices(
+    plan: LoadingPlan, me: int, share: InputShare, keep: ArrayKeeper
+) -> Rounds[NumberedShare]:
     """Number the vertices of a share; `share` is emptied. Keep the ranges of ids, of the order and
     of the degrees that this loader owns.
     """
     types, codes = _distinct(plan, share)
     told_signs = np.array([signs(types[name].values) for name in plan.types])
-    known = yield from told_numbers(plan.loaders, told_signs)
+    known = yield from exchange_numbers(plan.loaders, told_signs)
     for at, name in enumerate(plan.types):
         kind = kind_of(known[:, at].astype(bool))
         codes = _in_kind(plan, name, types[name], kind, codes)
     slices = yield from _ranges(plan, types)
-    owned = yield from _owned(plan, types, slices, keep)
+    owned = yield from _exchange_ids(plan, types, slices, keep)
     sizes = yield from _sizes(plan, owned)
     positions = yield from _positions(plan, me, owned, sizes, keep)
-    yield from _answered(plan, me, types, slices, owned, sizes, positions)
-    return Numbered(codes, types, sizes)
+    yield from _exchange_answers(plan, me, types, slices, owned, sizes, positions)
+    return NumberedShare(codes, types, sizes)
 
 
-def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndarray, np.ndarray]]:
+def _distinct(
+    plan: LoadingPlan, share: InputShare
+) -> tuple[dict[str, ShareVertices], tuple[np.ndarray, np.ndarray]]:
     """Return the distinct ids of each type, and each row's place among them, in arrays that are
     nobody else's. A column of ids is given up when it is its turn.
     """
@@ -107,23 +111,27 @@ def _distinct(plan: Plan, share: Share) -> tuple[dict[str, Local], tuple[np.ndar
     for name in plan.types:
         sides = [side for side in (0, 1) if plan.ends[side] == name]
         further = [share.vertices[name]] if name in share.vertices else []
-        ids, found = Ids.over(chain((_taken(columns, side) for side in sides), further))
+        ids, found = Ids.over(chain((_take_column(columns, side) for side in sides), further))
         degrees = [np.zeros(len(ids), np.int32) for _ in range(2)]
         for side, places in zip(sides, found, strict=False):
             codes[side] = places
-            degrees[side] = counted(places, len(ids)).astype(np.int32)
-        types[name] = Local(ids.values, (degrees[0], degrees[1]), NONE, NONE)
+            degrees[side] = count_keys(places, len(ids)).astype(np.int32)
+        types[name] = ShareVertices(ids.values, (degrees[0], degrees[1]), NONE, NONE)
     return types, (codes[0], codes[1])
 
 
-def _taken(columns: list[Column | ColumnPieces], side: int) -> Column | ColumnPieces:
+def _take_column(columns: list[Column | ColumnPieces], side: int) -> Column | ColumnPieces:
     """Remove the ids at an end from the list, and return them."""
     column, columns[side] = columns[side], NONE
     return column
 
 
 def _in_kind(
-    plan: Plan, name: str, local: Local, kind: np.dtype, codes: tuple[np.ndarray, np.ndarray]
+    plan: LoadingPlan,
+    name: str,
+    local: ShareVertices,
+    kind: np.dtype,
+    codes: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Give the ids of a type their common kind; return the codes of either end as they are then."""
     local.values, places = in_kind(local.values, kind)
@@ -132,44 +140,47 @@ def _in_kind(
     for counts in local.degrees:
         counts[places] = counts.copy()
     first, second = (
-        looked_up(places, each, each) if plan.ends[side] == name else each
+        look_up(places, each, each) if plan.ends[side] == name else each
         for side, each in enumerate(codes)
     )
     return first, second
 
 
-def _ranges(plan: Plan, types: dict[str, Local]) -> Rounds[dict[str, list[slice]]]:
+def _ranges(plan: LoadingPlan, types: dict[str, ShareVertices]) -> Rounds[dict[str, list[slice]]]:
     """Return by type and owner the slice of this share's ids that is in the owner's range."""
     message: Message = []
     for name in plan.types:
-        sample, weight = sampled(types[name].values, plan.loaders)
-        message += [*packed(sample), np.array([weight])]
-    got = yield from told(plan.loaders, message)
-    feeds, out = received(got), {}
+        sample, weight = sample_ids(types[name].values, plan.loaders)
+        message += [*pack_ids(sample), np.array([weight])]
+    got = yield from tell_all(plan.loaders, message)
+    feeds, out = columns_by_sender(got), {}
     for name in plan.types:
         kind = types[name].values.dtype
-        samples = [(unpacked(feed, kind), float(feed.column("f", 1)[0])) for feed in feeds]
+        samples = [(unpack_ids(feed, kind), float(feed.column("f", 1)[0])) for feed in feeds]
         found = splitters(samples, plan.loaders)
         out[name] = ranges(types[name].values, found, plan.loaders)
     return out
 
 
-def _owned(
-    plan: Plan, types: dict[str, Local], slices: dict[str, list[slice]], keep: Keep
+def _exchange_ids(
+    plan: LoadingPlan,
+    types: dict[str, ShareVertices],
+    slices: dict[str, list[slice]],
+    keep: ArrayKeeper,
 ) -> Rounds[dict[str, _Range]]:
     """Send each owner the ids of its range and their degrees here; merge those that come."""
     outbox: Messages = [[] for _ in range(plan.loaders)]
     for name in plan.types:
         local = types[name]
         for message, own in zip(outbox, slices[name], strict=True):
-            message += [*packed(local.values[own]), *(counts[own] for counts in local.degrees)]
+            message += [*pack_ids(local.values[own]), *(counts[own] for counts in local.degrees)]
     kinds = {name: types[name].values.dtype for name in plan.types}
     for local in types.values():
         local.values = local.values[:0]
     inbox = yield outbox
-    feeds, owned = received(inbox), {}
+    feeds, owned = columns_by_sender(inbox), {}
     for name, kind in kinds.items():
-        arrived = [_told_ids(feed, kind) for feed in feeds]
+        arrived = [_read_ids(feed, kind) for feed in feeds]
         ids, places = Ids.over([values for values, *_ in arrived])
         degrees = np.zeros(len(ids), np.int32), np.zeros(len(ids), np.int32)
         for (_, *counts), at in zip(arrived, places, strict=True):
@@ -180,13 +191,13 @@ def _owned(
     return owned
 
 
-def _told_ids(feed: Columns, kind: np.dtype) -> Message:
+def _read_ids(feed: MessageColumns, kind: np.dtype) -> Message:
     """Read the next ids of a share, and their degrees at either end."""
-    values = unpacked(feed, kind)
+    values = unpack_ids(feed, kind)
     return [values, *(feed.numbers(len(values), below=DEGREES) for _ in range(2))]
 
 
-def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
+def _sizes(plan: LoadingPlan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
     """Tell all how many ids this loader owns; return the sizes of each type. The positions' bounds
     are not known yet.
     """
@@ -196,7 +207,7 @@ def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
         some = [np.flatnonzero(counts) for counts in degrees]
         last = [int(at[-1]) + 1 if len(at) else 0 for at in some]
         mine += [len(degrees[0]), len(some[0]), len(some[1]), *last]
-    got = (yield from told_numbers(plan.loaders, mine)).reshape(plan.loaders, -1, 5)
+    got = (yield from exchange_numbers(plan.loaders, mine)).reshape(plan.loaders, -1, 5)
     wrong = np.flatnonzero((got[:, :, 1:] > got[:, :, :1]).any(axis=(1, 2)))
     if len(wrong):
         raise BadColumns(int(wrong[0]), "more vertices with edges than vertices")
@@ -215,7 +226,7 @@ def _sizes(plan: Plan, owned: dict[str, _Range]) -> Rounds[dict[str, Sizes]]:
 
 
 def _positions(
-    plan: Plan, me: int, owned: dict[str, _Range], sizes: dict[str, Sizes], keep: Keep
+    plan: LoadingPlan, me: int, owned: dict[str, _Range], sizes: dict[str, Sizes], keep: ArrayKeeper
 ) -> Rounds[dict[str, np.ndarray]]:
     """Return the position of each id that this loader owns, from the owners of ranges of positions,
     of whom this loader is one.
@@ -234,11 +245,11 @@ def _positions(
             message += [column[at] for column in columns]
     inbox = yield outbox
     outbox = [[] for _ in range(plan.loaders)]
-    feeds = received(inbox)
+    feeds = columns_by_sender(inbox)
     for name in plan.types:
-        arrived = [_told_draws(feed, sizes[name].count) for feed in feeds]
+        arrived = [_read_draws(feed, sizes[name].count) for feed in feeds]
         ends = np.cumsum([len(draw) for draw, *_ in arrived])
-        draw, index, first, second = _joined(arrived)
+        draw, index, first, second = _join_columns(arrived)
         order = np.argsort(draw, kind="stable")  # ids with equal numbers came by index
         keep(f"order.{name}", index[order].astype(np.int64))
         for side, degrees in enumerate((first, second)):
@@ -249,11 +260,11 @@ def _positions(
         for message, own in zip(outbox, np.split(rank, ends[:-1]), strict=True):
             message += [np.array([len(order)]), own]
     inbox = yield outbox
-    feeds, out = received(inbox), {}
+    feeds, out = columns_by_sender(inbox), {}
     for name in plan.types:
         total, places = sizes[name].count, receivers[name]
         answers = [
-            _told_ranks(feed, total, len(at)) for feed, at in zip(feeds, places, strict=True)
+            _read_ranks(feed, total, len(at)) for feed, at in zip(feeds, places, strict=True)
         ]
         bounds = bounds_of(np.array([count for count, _ in answers]))
         if bounds[-1] != total:
@@ -268,7 +279,7 @@ def _positions(
     return out
 
 
-def _told_draws(feed: Columns, count: int) -> Message:
+def _read_draws(feed: MessageColumns, count: int) -> Message:
     """Read the next ids that come to their positions' owner: the random number of each, its index,
     of `count`, and its degrees.
     """
@@ -277,16 +288,16 @@ def _told_draws(feed: Columns, count: int) -> Message:
     return [draw, feed.numbers(len(draw), below=count), *degrees]
 
 
-def _told_ranks(feed: Columns, most: int, length: int) -> tuple[int, np.ndarray]:
+def _read_ranks(feed: MessageColumns, most: int, length: int) -> tuple[int, np.ndarray]:
     """Read how many positions an owner has, and the places of some ids among them."""
     count = feed.number(most + 1)
     return count, feed.numbers(length, below=count)
 
 
-def _answered(
-    plan: Plan,
+def _exchange_answers(
+    plan: LoadingPlan,
     me: int,
-    types: dict[str, Local],
+    types: dict[str, ShareVertices],
     slices: dict[str, list[slice]],
     owned: dict[str, _Range],
     sizes: dict[str, Sizes],
@@ -301,15 +312,15 @@ def _answered(
             message += [counts[places] for counts in own.degrees]
             places.resize(0, refcheck=False)
     inbox = yield outbox
-    feeds = received(inbox)
+    feeds = columns_by_sender(inbox)
     for name, local in types.items():
         asked = zip(feeds, slices[name], strict=True)
-        arrived = [_told_answers(feed, sizes[name].count, own) for feed, own in asked]
-        local.index, local.position, *degrees = _joined(arrived)
+        arrived = [_read_answers(feed, sizes[name].count, own) for feed, own in asked]
+        local.index, local.position, *degrees = _join_columns(arrived)
         local.degrees = degrees[0], degrees[1]
 
 
-def _told_answers(feed: Columns, count: int, own: slice) -> Message:
+def _read_answers(feed: MessageColumns, count: int, own: slice) -> Message:
     """Read the answers of an owner about some ids: their indices and positions, of `count` each,
     and their degrees.
     """
@@ -318,6 +329,6 @@ def _told_answers(feed: Columns, count: int, own: slice) -> Message:
     return [feed.numbers(length, below=below) for below in most]
 
 
-def _joined(columns: Sequence[Message]) -> list[np.ndarray]:
+def _join_columns(columns: Sequence[Message]) -> list[np.ndarray]:
     """Join each column of all messages."""
     return [np.concatenate(each) for each in zip(*columns, strict=True)]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tux.arrays.lookup import looked_up
-from tux.arrays.pieced import Pieced, drained
+from tux.arrays.lookup import look_up
+from tux.arrays.pieced import ArrayPieces, pop_pieces
 from tux.base.errors import UsageError
 from tux.graph.sorting import Sorting
-from tux.loading.columns import Columns
-from tux.loading.numbering import Numbered, Sizes
-from tux.loading.plan import Keep, Plan
-from tux.loading.rounds import Messages, Rounds, told_numbers
+from tux.loading.columns import MessageColumns
+from tux.loading.numbering import NumberedShare, Sizes
+from tux.loading.plan import ArrayKeeper, LoadingPlan
+from tux.loading.rounds import Messages, Rounds, exchange_numbers
 from tux.loading.turns import IN_TURNS
 from tux.partition.bicut import larger_side
 from tux.partition.some_edges import BY_ENDS, SomeEdges
@@ -27,16 +27,16 @@ Lengths = dict[tuple[int, int], int]
 
 
 @dataclass
-class Edges:
+class PartEdges:
     """The edges of one part: positions of both ends (m,) int32."""
 
     src: np.ndarray
     dst: np.ndarray
 
 
-def placed(
-    plan: Plan, me: int, share: Numbered, fields: Sequence[str], keep: Keep
-) -> Rounds[list[Edges]]:
+def place_edges(
+    plan: LoadingPlan, me: int, share: NumberedShare, fields: Sequence[str], keep: ArrayKeeper
+) -> Rounds[list[PartEdges]]:
     """Send the edges of a share to the loaders that host their parts; return the ends of the edges
     of the parts that this loader hosts. Keep both ends' indices, which are not needed any more, and
     the fields of the parts; those of the share have been kept, under these names.
@@ -44,59 +44,62 @@ def placed(
     Each column has a round, so that no other one need be in memory twice.
     """
     ends = [share.types[name] for name in plan.ends]
-    counts = yield from told_numbers(plan.loaders, [len(share.codes[0])])
+    counts = yield from exchange_numbers(plan.loaders, [len(share.codes[0])])
     parts = yield from _parts(plan, me, share, int(counts.sum()))
     columns = [*share.codes]
     share.codes = parts[:0], parts[:0]
     for name, end, codes in zip(("src", "dst"), ends, columns, strict=True):
         keep(name, _pieces(end.index, codes))
-        looked_up(end.position, codes, codes)
+        look_up(end.position, codes, codes)
     by_part = Sorting(parts, plan.parts)
     del codes, parts
     hosted: list[list[np.ndarray]] = []
     bounds, lengths = by_part.bounds, Lengths()
     for name in plan.ends:
         count = share.sizes[name].count
-        arrived = yield from _sent(plan, me, bounds, by_part.moved(columns.pop(0)), lengths, count)
+        arrived = yield from _exchange_column(
+            plan, me, bounds, by_part.sort_column(columns.pop(0)), lengths, count
+        )
         hosted.append([row.whole() for row in arrived])
     for name in fields:
-        arrived = yield from _sent(
-            plan, me, bounds, by_part.collected(keep.again(f"fields.{name}")), lengths
+        arrived = yield from _exchange_column(
+            plan, me, bounds, by_part.sort_pieces(keep.again(f"fields.{name}")), lengths
         )
-        for p, own in zip(plan.hosted(me), arrived, strict=True):
+        for p, own in zip(plan.hosted_parts(me), arrived, strict=True):
             keep(f"part-{p}/fields.{name}", own)
-    return [Edges(src, dst) for src, dst in zip(*hosted, strict=True)]
+    return [PartEdges(src, dst) for src, dst in zip(*hosted, strict=True)]
 
 
-def _pieces(table: np.ndarray, index: np.ndarray) -> Pieced:
+def _pieces(table: np.ndarray, index: np.ndarray) -> ArrayPieces:
     """Return ``table[index]``, which is not in memory as a whole."""
     starts = range(0, max(len(index), 1), CHUNK)
-    return Pieced(table.dtype, len(index), (table[index[lo : lo + CHUNK]] for lo in starts))
+    return ArrayPieces(table.dtype, len(index), (table[index[lo : lo + CHUNK]] for lo in starts))
 
 
-def _sent(
-    plan: Plan,
+def _exchange_column(
+    plan: LoadingPlan,
     me: int,
     bounds: np.ndarray,
     column: np.ndarray,
     lengths: Lengths,
     count: int | None = None,
-) -> Rounds[list[Pieced]]:
+) -> Rounds[list[ArrayPieces]]:
     """Send the entries of a column, which are in the order of parts, part p's between bounds[p] and
     bounds[p + 1], to the hosts. Return the entries that have come of each part that this loader
     hosts, in the order of the input. `lengths`: of what has come before. `count`: of positions,
     where it is a column of these. Raise BadColumns if a message does not fit.
     """
     outbox: Messages = [
-        [column[bounds[p] : bounds[p + 1]] for p in plan.hosted(to)] for to in range(plan.loaders)
+        [column[bounds[p] : bounds[p + 1]] for p in plan.hosted_parts(to)]
+        for to in range(plan.loaders)
     ]
     dtype = column.dtype
     del column
     inbox = yield outbox
     del outbox
-    feeds = [Columns(drained(message), sender) for sender, message in enumerate(inbox)]
+    feeds = [MessageColumns(pop_pieces(message), sender) for sender, message in enumerate(inbox)]
     out = []
-    for p in plan.hosted(me):
+    for p in plan.hosted_parts(me):
         pieces = []
         for feed in feeds:
             length = lengths.get((p, feed.sender))
@@ -104,11 +107,11 @@ def _sent(
             lengths[p, feed.sender] = len(piece)
             pieces.append(piece)
             del piece
-        out.append(Pieced(dtype, sum(map(len, pieces)), drained(pieces)))
+        out.append(ArrayPieces(dtype, sum(map(len, pieces)), pop_pieces(pieces)))
     return out
 
 
-def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarray]:
+def _parts(plan: LoadingPlan, me: int, share: NumberedShare, edges: int) -> Rounds[np.ndarray]:
     """Return the part of each edge of this share (m,) int16."""
     some = _some_edges(plan, share, edges)
     if plan.bipartite:  # in place, until the parts are known
@@ -125,14 +128,14 @@ def _parts(plan: Plan, me: int, share: Numbered, edges: int) -> Rounds[np.ndarra
     return parts
 
 
-def _sources(plan: Plan, share: Numbered) -> int:
+def _sources(plan: LoadingPlan, share: NumberedShare) -> int:
     """Return the number of vertices of the share that are sources, where these are a type of their
     own.
     """
     return len(share.types[plan.ends[0]].index)
 
 
-def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
+def _some_edges(plan: LoadingPlan, share: NumberedShare, edges: int) -> SomeEdges:
     """Return the edges of this share as partitioners take them; where sources are a type of their
     own, they come before the targets, whose numbers are theirs alone still.
     """
@@ -156,7 +159,7 @@ def _some_edges(plan: Plan, share: Numbered, edges: int) -> SomeEdges:
     return SomeEdges(src, dst, number, degree, into, _favourite(plan, share.sizes))
 
 
-def _favourite(plan: Plan, sizes: dict[str, Sizes]) -> str:
+def _favourite(plan: LoadingPlan, sizes: dict[str, Sizes]) -> str:
     """Return the side that is to be kept whole."""
     if plan.favourite != "auto":
         return plan.favourite

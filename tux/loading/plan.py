@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from tux.arrays.arrow import Column, ColumnPieces
-from tux.arrays.pieced import Pieced
+from tux.arrays.pieced import ArrayPieces
 from tux.base.errors import UsageError
 from tux.partition import PARTITIONERS
 from tux.partition.capacity import check_parts
@@ -21,20 +21,20 @@ IN_SHARES = (*BY_ENDS, "pds", "aweto")
 """The partitioners by which edges can be placed of which each loader sees a share."""
 
 
-class Keep(Protocol):
+class ArrayKeeper(Protocol):
     """A function that takes what a loader need not hold any more, under the name of its file:
     arrays, and rows of numbers piece by piece.
     """
 
-    def __call__(self, name: str, row: np.ndarray | Pieced) -> None:
+    def __call__(self, name: str, row: np.ndarray | ArrayPieces) -> None:
         """Take an array. Raise DiskError if it cannot be written."""
 
-    def again(self, name: str) -> Pieced:
+    def again(self, name: str) -> ArrayPieces:
         """Read a row of numbers that was kept under a name."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoadingPlan:
     """The plan that all loaders have: the types at the `ends`, `loaders` and `parts` in number, and
     how edges are cut.
 
@@ -55,7 +55,7 @@ class Plan:
         """The vertex types, each once."""
         return tuple(dict.fromkeys(self.ends))
 
-    def hosted(self, loader: int) -> range:
+    def hosted_parts(self, loader: int) -> range:
         """Return the parts that a loader puts together."""
         bounds = [at * self.parts // self.loaders for at in (loader, loader + 1)]
         return range(*bounds)
@@ -82,12 +82,12 @@ def _names() -> str:
 
 
 @dataclass
-class Share:
+class InputShare:
     """Rows of the input that follow each other: the columns of ids of both ends, and numbers, (m,)
     each. `vertices`: by type, further ids, of vertices that may have no edge.
     """
 
     src: Column | ColumnPieces
     dst: Column | ColumnPieces
-    fields: Mapping[str, np.ndarray | Pieced] = field(default_factory=dict)
+    fields: Mapping[str, np.ndarray | ArrayPieces] = field(default_factory=dict)
     vertices: Mapping[str, Column] = field(default_factory=dict)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tux.arrays.lookup import CHUNK, looked_up
-from tux.partition.compiled import compiled
+from tux.arrays.lookup import CHUNK, look_up
+from tux.partition.compiled import cached_njit
 
 
 def occurring(columns: Sequence[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,20 +40,20 @@ def make_rows(column: np.ndarray, rows: np.ndarray, n: int) -> None:
     if n <= len(column):
         place = np.empty(n, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        looked_up(place, column, column)
+        look_up(place, column, column)
         return
     for lo in range(0, len(column), CHUNK):
         column[lo : lo + CHUNK] = np.searchsorted(rows, column[lo : lo + CHUNK])
 
 
-@compiled
+@cached_njit
 def _count(column, counts):  # type: ignore[no-untyped-def]
     """Add to `counts` (n,) how often each number is in `column`."""
     for position in column:
         counts[position] += 1
 
 
-@compiled
+@cached_njit
 def _runs(ordered):  # type: ignore[no-untyped-def]
     """Return the number of distinct numbers in an ascending array."""
     runs = 0
@@ -62,7 +62,7 @@ def _runs(ordered):  # type: ignore[no-untyped-def]
     return runs
 
 
-@compiled
+@cached_njit
 def _compress(ordered, found, counts):  # type: ignore[no-untyped-def]
     """Write the distinct numbers to `found`, and how often each occurs to `counts`."""
     at = -1

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tux.loading.columns import received
+from tux.loading.columns import columns_by_sender
 
 Message = list[np.ndarray]
 Messages = list[Message]
@@ -25,7 +25,7 @@ Watch = Callable[[int, Messages], None]
 """Called for each loader and round with its number and what it got."""
 
 
-def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> list[Result]:
+def run_together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> list[Result]:
     """Run the loaders of one job in this process, side by side; return their results, in order.
     Raise RuntimeError if they do not all take the same number of rounds.
     """
@@ -48,18 +48,18 @@ def together(loaders: Sequence[Rounds[Result]], watch: Watch | None = None) -> l
                 watch(at, inbox)
 
 
-def told(n: int, message: Message) -> Rounds[Messages]:
+def tell_all(n: int, message: Message) -> Rounds[Messages]:
     """Send all loaders the same message; return the messages of all."""
     return (yield [message] * n)
 
 
-def told_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
+def exchange_numbers(n: int, numbers: Sequence[int] | np.ndarray) -> Rounds[np.ndarray]:
     """Tell all loaders some whole numbers that are not negative, as many as the others; return the
     numbers of all (n, ...). Raise BadColumns if they do not fit.
     """
     own = np.asarray(numbers, np.int64)
-    got = yield from told(n, [own])
-    return np.stack([each.table(own.shape) for each in received(got)])
+    got = yield from tell_all(n, [own])
+    return np.stack([each.table(own.shape) for each in columns_by_sender(got)])
 
 
 def bounds_of(counts: np.ndarray) -> np.ndarray:

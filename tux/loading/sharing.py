@@ -13,16 +13,16 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tux.loading.columns import Columns, received
-from tux.loading.digest import Digest, columns_of
+from tux.loading.columns import MessageColumns, columns_by_sender
+from tux.loading.digest import EdgesDigest, columns_of
 from tux.loading.kept import RANGES, Kept
-from tux.loading.loader import Loaded
-from tux.loading.plan import Plan
-from tux.loading.rounds import Messages, Rounds, told
+from tux.loading.loader import LoadSummary
+from tux.loading.plan import LoadingPlan
+from tux.loading.rounds import Messages, Rounds, tell_all
 
 
-def ranges_shared(
-    plan: Plan, me: int, joiners: Sequence[int], own: Kept
+def share_ranges(
+    plan: LoadingPlan, me: int, joiners: Sequence[int], own: Kept
 ) -> Rounds[list[dict[str, np.ndarray]]]:
     """Send this loader's `own` ranges of the arrays that all parts share to the `joiners`, one
     loader of each machine. Return to these the ranges of all loaders, to the others nothing. Raise
@@ -34,20 +34,20 @@ def ranges_shared(
         outbox[to] += [head, *own.values()]
     inbox = yield outbox
     ranges = []
-    for feed in received(inbox) if me in joiners else []:
-        names = feed.decoded(list[str])
+    for feed in columns_by_sender(inbox) if me in joiners else []:
+        names = feed.decode_json(list[str])
         if missing := {name for name in own if name.startswith(RANGES)} - {*names}:
             raise feed.bad(f"there is no {min(missing)}")
         ranges.append(dict(zip(names, feed.rest(len(names)), strict=True)))
     return ranges
 
 
-def digest_shared(
-    plan: Plan,
+def digest_in_rounds(
+    plan: LoadingPlan,
     me: int,
     kept: Kept,
     ranges: Sequence[Kept],
-    loaded: Sequence[Loaded],
+    loaded: Sequence[LoadSummary],
     names: Sequence[str],
 ) -> Rounds[str]:
     """Compute the digest of all edges together, as `EdgeData.digest` does: column by column, the
@@ -57,7 +57,7 @@ def digest_shared(
     digest = None
     if me == 0:
         sizes = {name: loaded[0].types[name].ids for name in plan.types}
-        digest = Digest(sizes, sum(sum(each.edges) for each in loaded), ranges)
+        digest = EdgesDigest(sizes, sum(sum(each.edges) for each in loaded), ranges)
     for column in columns_of(names):
         for turn in range(plan.loaders):
             outbox: Messages = [[] for _ in range(plan.loaders)]
@@ -65,7 +65,9 @@ def digest_shared(
                 outbox[0].append(kept[column])
             inbox = yield outbox
             if digest:
-                digest.add(column, Columns(inbox[turn], turn).column("biuf"), first=turn == 0)
+                digest.add(
+                    column, MessageColumns(inbox[turn], turn).column("biuf"), first=turn == 0
+                )
     own = digest.text.encode() if digest else b""
-    inbox = yield from told(plan.loaders, [np.frombuffer(own, np.uint8)])
-    return Columns(inbox[0], 0).text()
+    inbox = yield from tell_all(plan.loaders, [np.frombuffer(own, np.uint8)])
+    return MessageColumns(inbox[0], 0).text()

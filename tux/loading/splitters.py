@@ -13,7 +13,7 @@ SAMPLE = 32
 """Ids of a share that are looked at for each loader."""
 
 
-def sampled(values: np.ndarray, loaders: int) -> tuple[np.ndarray, float]:
+def sample_ids(values: np.ndarray, loaders: int) -> tuple[np.ndarray, float]:
     """Return some of a share's ascending ids, evenly spaced, and for how many each of them
     stands.
     """

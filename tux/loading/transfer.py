@@ -21,7 +21,7 @@ WINDOW = 4
 """Pieces that may be under way from one loader to another."""
 
 
-class Range(NamedTuple):
+class MessagePiece(NamedTuple):
     """A piece: `size` bytes from `begin` on of the message of a round, which has `total` bytes."""
 
     number: int
@@ -35,32 +35,32 @@ class Range(NamedTuple):
         return self.begin + self.size == self.total
 
 
-class Sending:
+class PieceSender:
     """The sender's side of the messages to one loader."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Range] = deque()  # of each message, what has not been sent
-        self._under_way: deque[Range] = deque()
+        self._waiting: deque[MessagePiece] = deque()  # of each message, what has not been sent
+        self._under_way: deque[MessagePiece] = deque()
 
     def add(self, number: int, total: int) -> None:
         """Add the message of a round, of at least one byte, to those to be sent."""
-        self._waiting.append(Range(number, 0, total, total))
+        self._waiting.append(MessagePiece(number, 0, total, total))
 
-    def next(self) -> Range | None:
+    def next(self) -> MessagePiece | None:
         """Return the piece to send now; None if there is none, or as many are under way as may
         be.
         """
         if not self._waiting or len(self._under_way) == WINDOW:
             return None
         number, begin, left, total = self._waiting.popleft()
-        piece = Range(number, begin, min(left, PIECE), total)
+        piece = MessagePiece(number, begin, min(left, PIECE), total)
         if not piece.is_last:
-            rest = Range(number, begin + piece.size, left - piece.size, total)
+            rest = MessagePiece(number, begin + piece.size, left - piece.size, total)
             self._waiting.appendleft(rest)
         self._under_way.append(piece)
         return piece
 
-    def taken(self, number: int) -> bool:
+    def acknowledge(self, number: int) -> bool:
         """Note that the receiver has the first of the pieces that are under way; return whether
         this was the last of its message. Raise ValueError if none of this round is under way.
         """
@@ -69,7 +69,7 @@ class Sending:
         return self._under_way.popleft().is_last
 
 
-class Receiving:
+class PieceReceiver:
     """The receiver's side of the messages from one loader."""
 
     def __init__(self) -> None:

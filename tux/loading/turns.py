@@ -9,18 +9,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from tux.arrays.lookup import looked_up
-from tux.loading.columns import Columns, received
+from tux.arrays.lookup import look_up
+from tux.loading.columns import MessageColumns, columns_by_sender
 from tux.loading.numbering import Sizes
-from tux.loading.plan import Plan
+from tux.loading.plan import LoadingPlan
 from tux.loading.rounds import Message, Messages, Rounds, bounds_of
-from tux.partition.aweto import chosen_of, tallied
+from tux.partition.aweto import choose_parts, tally_hashes
 from tux.partition.hashing import by_hash
-from tux.partition.pds import of_homes
+from tux.partition.pds import place_by_homes
 from tux.partition.some_edges import SomeEdges
 
 
-def _passed(plan: Plan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarray]:
+def _pass_loads(plan: LoadingPlan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarray]:
     """Return the loads, once the loader whose `turn` it was has given them to the next one."""
     outbox: Messages = [[] for _ in range(plan.loaders)]
     if turn == me and me + 1 < plan.loaders:
@@ -28,21 +28,25 @@ def _passed(plan: Plan, me: int, turn: int, load: np.ndarray) -> Rounds[np.ndarr
     inbox = yield outbox
     if turn + 1 != me:
         return load
-    return Columns(inbox[turn], turn).numbers(plan.parts).astype(np.int64)
+    return MessageColumns(inbox[turn], turn).numbers(plan.parts).astype(np.int64)
 
 
-def _pds(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
+def _pds(
+    plan: LoadingPlan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]
+) -> Rounds[np.ndarray]:
     """Place the edges by `pds`. Shares take turns, in the order of the input."""
     load, parts = np.zeros(plan.parts, np.int64), np.empty(0, np.int16)
     for turn in range(plan.loaders):
         if turn == me:
             home = by_hash(edges.number, plan.parts, plan.seed)
-            parts = of_homes(edges.src, edges.dst, home, load)
-        load = yield from _passed(plan, me, turn, load)
+            parts = place_by_homes(edges.src, edges.dst, home, load)
+        load = yield from _pass_loads(plan, me, turn, load)
     return parts
 
 
-def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Rounds[np.ndarray]:
+def _aweto(
+    plan: LoadingPlan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]
+) -> Rounds[np.ndarray]:
     """Place the edges by `aweto`. Owners take turns, in the order of indices: each is told of the
     edges of the favourite vertices that it owns as much as it must know to choose for these, their
     tally.
@@ -55,7 +59,7 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
     owned = [len(message[0]) for message in outbox]
     inbox = yield outbox
     lo, hi = (int(bound) for bound in indices[me : me + 2])
-    told = [_told_tally(feed, plan.parts, lo, hi) for feed in received(inbox)]
+    told = [_read_tally(feed, plan.parts, lo, hi) for feed in columns_by_sender(inbox)]
     numbers, lengths, hashes, times = (
         np.concatenate(columns) for columns in zip(*told, strict=True)
     )
@@ -66,19 +70,19 @@ def _aweto(plan: Plan, me: int, edges: SomeEdges, sizes: dict[str, Sizes]) -> Ro
     load, chosen = np.zeros(plan.parts, np.int64), home
     for turn in range(plan.loaders):
         if turn == me:
-            chosen = chosen_of(keys, hashes, home, load, times=times)
-        load = yield from _passed(plan, me, turn, load)
+            chosen = choose_parts(keys, hashes, home, load, times=times)
+        load = yield from _pass_loads(plan, me, turn, load)
     del keys, hashes, times
     answers = yield [[chosen[each]] for each in asked]
     parts = np.empty(len(edges.number), np.int16)
-    pairs = zip(received(answers), owned, strict=True)
+    pairs = zip(columns_by_sender(answers), owned, strict=True)
     parts[vertices] = np.concatenate(
         [feed.numbers(length, below=plan.parts) for feed, length in pairs]
     )
-    return looked_up(parts, whole)
+    return look_up(parts, whole)
 
 
-def _told_tally(feed: Columns, parts: int, lo: int, hi: int) -> Message:
+def _read_tally(feed: MessageColumns, parts: int, lo: int, hi: int) -> Message:
     """Read what a loader tells of vertices from `lo` to `hi` - 1: see `_tallies`."""
     numbers = feed.numbers(least=lo, below=hi)
     lengths = feed.numbers(len(numbers), below=parts + 1)
@@ -87,7 +91,7 @@ def _told_tally(feed: Columns, parts: int, lo: int, hi: int) -> Message:
 
 
 def _tallies(
-    plan: Plan,
+    plan: LoadingPlan,
     index: np.ndarray,
     whole: np.ndarray,
     other: np.ndarray,
@@ -97,8 +101,8 @@ def _tallies(
     """Return the favourite vertices of this share that have edges, ascending, and the messages to
     their owners: `index`, the length of the tally, and the tally.
     """
-    wanted = looked_up(by_hash(edges.number, plan.parts, plan.seed), other)
-    lengths, hashes, times = tallied(whole, wanted, len(index), plan.parts)
+    wanted = look_up(by_hash(edges.number, plan.parts, plan.seed), other)
+    lengths, hashes, times = tally_hashes(whole, wanted, len(index), plan.parts)
     vertices = np.flatnonzero(lengths)
     lengths = lengths[vertices]
     bounds = bounds_of(lengths)
@@ -112,14 +116,16 @@ def _tallies(
     return vertices, outbox
 
 
-def turns_of(plan: Plan) -> int:
+def turns_of(plan: LoadingPlan) -> int:
     """Return the number of rounds in which loads go from loader to loader, and edges to those whose
     turn it is.
     """
     return {"pds": plan.loaders, "aweto": plan.loaders + 2}.get(plan.partitioner, 0)
 
 
-IN_TURNS: dict[str, Callable[[Plan, int, SomeEdges, dict[str, Sizes]], Rounds[np.ndarray]]] = {
+IN_TURNS: dict[
+    str, Callable[[LoadingPlan, int, SomeEdges, dict[str, Sizes]], Rounds[np.ndarray]]
+] = {
     "pds": _pds,
     "aweto": _aweto,
 }

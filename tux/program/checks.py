@@ -12,7 +12,7 @@ from tux.base.errors import ProgramError, UsageError
 from tux.program.fields import EDGES
 from tux.program.hooks import NEAR
 from tux.program.input import Input
-from tux.program.naming import described, place, place_of_member
+from tux.program.naming import describe_value, place, place_of_member
 from tux.program.params import WORKERS, Param
 from tux.program.report import Report
 from tux.program.types import Context, Edge
@@ -37,7 +37,7 @@ CHOSEN = ("epochs", "monitor", "keeps_best", "agree", "input", "report")
 """Attributes of a program, besides its methods, to which a user gives a value."""
 
 
-def typed(cls: type, name: str, annotation: Any, declared: Param) -> Param:
+def complete_param(cls: type, name: str, annotation: Any, declared: Param) -> Param:
     """Return `declared` with its type: the annotation, or the default's type where there is none.
     Raise ProgramError where the name, the type or the default cannot be used.
     """
@@ -164,7 +164,7 @@ def check_members(cls: type[Program], base: type[Program]) -> None:
                 raise ProgramError(what, where=place_of_member(cls, name), do=do)
         for companion, kind in (("input", Input), ("report", Report)):
             if name == companion and not isinstance(member, kind):
-                what = f"{cls.__name__}.{name} is {described(member)}"
+                what = f"{cls.__name__}.{name} is {describe_value(member)}"
                 do = f"give it an object of a class derived from tux.{kind.__name__}"
                 raise ProgramError(what, where=place_of_member(cls, name), do=do)
 

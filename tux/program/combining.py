@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 
-def _of_pairs(better: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _pair_combiner(
+    better: Callable[[Any, Any], Any],
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function that combines values with their keys: of two it takes the better, of equal
     ones that of the smaller key. Its arrays have value, key, value, key ... along the last axis.
     """
@@ -31,12 +33,12 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "sqrt_mean": np.add,
     "min": np.minimum,
     "max": np.maximum,
-    "argmin": _of_pairs(np.less),
-    "argmax": _of_pairs(np.greater),
+    "argmin": _pair_combiner(np.less),
+    "argmax": _pair_combiner(np.greater),
 }
 
 
-def folded(combine: str, copies: np.ndarray) -> np.ndarray:
+def fold_copies(combine: str, copies: np.ndarray) -> np.ndarray:
     """Return the minimum or the maximum of all copies (n, ...), with keys or without: the same as
     if `COMBINE` combined one after the other.
     """

@@ -72,11 +72,11 @@ class Field:
         return self.kind in MODEL if self.kept is None else self.kept
 
     @property
-    def ragged(self) -> bool:
+    def is_ragged(self) -> bool:
         """True if rows differ in length."""
         return EDGES in self.shape
 
-    def sized(self, parameters: Mapping[str, Any]) -> Field:
+    def resolve(self, parameters: Mapping[str, Any]) -> Field:
         """Return the field with the names and functions of parameters in its shape and initialiser
         replaced by the values of these `parameters`.
         """
@@ -88,7 +88,7 @@ class Field:
         shape: list[Dimension] = []
         for d in self.shape:
             if callable(d):
-                shape += _returned(d(names))
+                shape += _as_lengths(d(names))
             else:
                 shape.append(d if d == EDGES else self._length(d, parameters))
         if self.combine in PAIRED and len(shape) > 2:
@@ -155,7 +155,7 @@ def by_entry(
     """Return the fields of an entry of the field `name` along its first dimension: the fields with
     as many entries, without this dimension. Return none where the field is one number.
     """
-    sized = {each: field.sized(parameters) for each, field in fields.items()}
+    sized = {each: field.resolve(parameters) for each, field in fields.items()}
     first = sized[name].shape[:1]
     return {
         each: replace(field, shape=field.shape[1:])
@@ -164,7 +164,7 @@ def by_entry(
     }
 
 
-def _returned(lengths: Any) -> list[int]:
+def _as_lengths(lengths: Any) -> list[int]:
     """Return as a list the lengths that the function of a shape has returned. Raise ProgramError
     for anything else.
     """
@@ -297,7 +297,7 @@ def mirror(
     """
     field = _field("mirror", spec, init, "sum")
     field = replace(field, kept=kept, length=length, finite=finite)
-    if length and not field.ragged:
+    if length and not field.is_ragged:
         raise ProgramError(
             f"a mirror field of shape {field.shape} has the length {length}",
             do='only one of shape ("edges",) can',
@@ -335,15 +335,15 @@ def argmax(*length: Dimension) -> Field:
     smaller key is kept. ``argmax("groups")``: `groups` of them, each by its index:
     ``tau.far[g].add(distance, v.id)``.
     """
-    return _paired("argmax", length)
+    return _pair_field("argmax", length)
 
 
 def argmin(*length: Dimension) -> Field:
     """Declare a total that keeps the smallest value, otherwise as `argmax`."""
-    return _paired("argmin", length)
+    return _pair_field("argmin", length)
 
 
-def _paired(combine: str, length: tuple[Dimension, ...]) -> Field:
+def _pair_field(combine: str, length: tuple[Dimension, ...]) -> Field:
     if len(length) > 1 or any(isinstance(d, str) and _DTYPE.fullmatch(d) for d in length):
         raise ProgramError(
             f"an {combine} is declared with {', '.join(map(repr, length))}",

@@ -175,7 +175,7 @@ class Samples(Input):
         if not edges.classes:
             return program
         if self.multiclass(program):
-            named = {self.every: written(edges.classes)} if self.every else {}
+            named = {self.every: join_class_names(edges.classes)} if self.every else {}
         else:
             named = dict(zip(self.classes or (), edges.classes, strict=bool(self.classes)))
         return type(program)(**program.parameters | named)
@@ -216,7 +216,7 @@ def class_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names)
 
 
-def written(classes: Sequence[str]) -> str:
+def join_class_names(classes: Sequence[str]) -> str:
     """Write labels of classes as the text of a parameter, which `class_names` reads."""
     line = StringIO()
     csv.writer(line, lineterminator="").writerow(classes)

@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from tux.base.syntax import parsed
+from tux.base.syntax import parse_source
 
 
-def described(thing: Any) -> str:
+def describe_value(thing: Any) -> str:
     """Return the words by which messages name a value."""
     if isinstance(thing, type):
         return f"the class {thing.__name__}"
@@ -32,7 +32,7 @@ def place_of_member(cls: type, name: str) -> str:
     """
     try:
         lines, first = inspect.getsourcelines(cls)
-        tree = parsed(textwrap.dedent("".join(lines)))
+        tree = parse_source(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return place(cls)
     body = [node for each in tree.body if isinstance(each, ast.ClassDef) for node in each.body]

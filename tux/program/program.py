@@ -16,7 +16,7 @@ import numpy as np
 
 from tux.base.callers import warn_caller
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.program.checks import (
     check_input,
     check_lengths,
@@ -25,11 +25,11 @@ from tux.program.checks import (
     check_names,
     check_types,
     check_vertex_params,
-    typed,
+    complete_param,
 )
 from tux.program.hooks import check_hooks
 from tux.program.input import Graph, Input, Points
-from tux.program.naming import described, place
+from tux.program.naming import describe_value, place
 from tux.program.params import Param, formers, renamed
 from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
@@ -95,7 +95,9 @@ class Program:
             if name in inherited and isinstance(member, PLAIN):
                 members[name] = replace(inherited[name], default=member)
         cls.params = {
-            n: typed(cls, n, hints.get(n), v) for n, v in members.items() if isinstance(v, Param)
+            n: complete_param(cls, n, hints.get(n), v)
+            for n, v in members.items()
+            if isinstance(v, Param)
         }
         cls.vertices = {n: v for n, v in members.items() if isinstance(v, Vertex)}
         own = {
@@ -134,7 +136,7 @@ class Program:
         parameters = renamed(self.params, parameters, _warn)
         unknown = [name for name in parameters if name not in self.params]
         if unknown:
-            near = closest(unknown[0], self.params)
+            near = did_you_mean(unknown[0], self.params)
             raise UsageError(
                 f"{type(self).__name__} has no parameter {unknown[0]}",
                 do=f"{near}parameters: {', '.join(self.params) or 'none'}",
@@ -216,11 +218,11 @@ def stages_of(program: Program, method: str, cluster: Cluster) -> list[Stage]:
     what = f"{type(program).__name__}.{method}() must return a list of stages, not "
     do = "e.g. return [Exchange(f), Apply('page', g)]"
     if not isinstance(returned, list | tuple):
-        raise ProgramError(what + described(returned), where=place(function), do=do)
+        raise ProgramError(what + describe_value(returned), where=place(function), do=do)
     for stage in returned:
         if not isinstance(stage, Stage):
             raise ProgramError(
-                f"{what}one with {described(stage)} in it", where=place(function), do=do
+                f"{what}one with {describe_value(stage)} in it", where=place(function), do=do
             )
     return [*returned]
 
@@ -233,7 +235,7 @@ def has_converged(program: Program, metrics: dict[str, float]) -> bool:
     if not isinstance(returned, bool | np.bool_):
         raise ProgramError(
             f"{type(program).__name__}.converged() must return True or False, not "
-            f"{described(returned)}",
+            f"{describe_value(returned)}",
             where=place(program.converged),
             do="e.g. return metrics['loss'] < 0.1; return False to go on",
         )
@@ -249,9 +251,9 @@ def score_of(program: Program) -> Any:
     if stage is None:
         raise ProgramError(f"{name} predicts nothing", do="give it predict(), e.g. Score(f)")
     # This package does not know the class, only what it has alone.
-    if not isinstance(stage, Stage) or not hasattr(stage, "enumerated"):
+    if not isinstance(stage, Stage) or not hasattr(stage, "enumerated_role"):
         raise ProgramError(
-            f"{name}.predict() must return a Score or None, not {described(stage)}",
+            f"{name}.predict() must return a Score or None, not {describe_value(stage)}",
             where=place(program.predict),
             do="e.g. return Score(f)",
         )

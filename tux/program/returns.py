@@ -14,12 +14,12 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
 from tux.program.hooks import check_parameters
 from tux.program.input import Input
-from tux.program.naming import described, place
+from tux.program.naming import describe_value, place
 from tux.program.program import Program
 from tux.program.report import GANTT, Report
 
 
-def called(owner: Input | Report, hook: str, *arguments: Any) -> Any:
+def call_hook(owner: Input | Report, hook: str, *arguments: Any) -> Any:
     """Call the hook of an input or a report and return its result. Raise ProgramError, with the
     place of the hook, for a result that it may not return.
     """
@@ -39,14 +39,14 @@ def check_exports(program: Program) -> dict[str, Callable[..., Any]]:
     is no function, and for one with other parameters than tux gives it.
     """
     report = program.report
-    formats = called(report, "exports")
+    formats = call_hook(report, "exports")
     for name, function in formats.items():
-        what = f"{type(report).__name__}.exports(), format {name}: {_named(function)}"
+        what = f"{type(report).__name__}.exports(), format {name}: {_function_name(function)}"
         check_parameters(what, function, ("program", "model"), "give it two: program, model")
     return dict(formats)
 
 
-def _named(function: Any) -> str:
+def _function_name(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -56,12 +56,12 @@ def _named(function: Any) -> str:
 def _topology(returned: Any, arguments: tuple[Any, ...]) -> str:
     if isinstance(returned, str):
         return "" if returned in ("directed", "undirected", "") else repr(returned)
-    return described(returned)
+    return describe_value(returned)
 
 
 def _extra_tables(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
-        return described(returned)
+        return describe_value(returned)
     for name, table in returned.items():
         if not isinstance(name, str) or not name.isidentifier():
             return f"one named {name!r}, which UDFs cannot read as topology.NAME"
@@ -70,7 +70,7 @@ def _extra_tables(returned: Any, arguments: tuple[Any, ...]) -> str:
         if isinstance(table, int | float | np.generic):
             return f"a single number as {name}"
         if not _is_numbers(table):
-            return f"{described(table)} as {name}"
+            return f"{describe_value(table)} as {name}"
     return ""
 
 
@@ -84,24 +84,24 @@ def _is_numbers(table: Any) -> bool:
 
 def _hold_out(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, tuple):
-        return described(returned)
+        return describe_value(returned)
     if len(returned) != 2:
         return f"{len(returned)} of them"
     train, held_out = returned
     if not isinstance(train, EdgeData):
-        return f"{described(train)} first"
+        return f"{describe_value(train)} first"
     if not isinstance(held_out, EdgeData | None):
-        return f"{described(held_out)} second"
+        return f"{describe_value(held_out)} second"
     return ""
 
 
 def _truth(returned: Any, arguments: tuple[Any, ...]) -> str:
-    return "" if isinstance(returned, bool | np.bool_) else described(returned)
+    return "" if isinstance(returned, bool | np.bool_) else describe_value(returned)
 
 
 def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Program):
-        return described(returned)
+        return describe_value(returned)
     one, other = returned.edge, arguments[0].edge
     if one.ends != other.ends or one.columns != other.columns:
         return f"a {type(returned).__name__}, whose edge type differs"
@@ -110,17 +110,17 @@ def _specialise(returned: Any, arguments: tuple[Any, ...]) -> str:
 
 def _tables(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
-        return described(returned)
+        return describe_value(returned)
     for name, table in returned.items():
         if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
             return f"a table named {name!r}, which cannot be a file's name"
         if not isinstance(table, Mapping):
-            return f"{described(table)} as {name}"
+            return f"{describe_value(table)} as {name}"
         for column, values in table.items():
             if not isinstance(column, str):
                 return f"a column named {column!r} in {name}"
             if not isinstance(values, Sized) or isinstance(values, str):
-                return f"{described(values)} as the column {column} of {name}"
+                return f"{describe_value(values)} as the column {column} of {name}"
         if len({len(values) for values in table.values()}) > 1:
             return f"columns of several lengths in {name}"
     return ""
@@ -128,31 +128,31 @@ def _tables(returned: Any, arguments: tuple[Any, ...]) -> str:
 
 def _numbers(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
-        return described(returned)
+        return describe_value(returned)
     for name, value in returned.items():
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(name, str):
             return f"one named {name!r}"
         if not isinstance(number, bool | int | float | str):
-            return f"{described(value)} as {name}"
+            return f"{describe_value(value)} as {name}"
     return ""
 
 
 def _remarks(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, list | tuple):
-        return described(returned)
+        return describe_value(returned)
     wrong = [each for each in returned if not isinstance(each, str)]
-    return f"one with {described(wrong[0])} in it" if wrong else ""
+    return f"one with {describe_value(wrong[0])} in it" if wrong else ""
 
 
 def _exports(returned: Any, arguments: tuple[Any, ...]) -> str:
     if not isinstance(returned, Mapping):
-        return described(returned)
+        return describe_value(returned)
     for name, function in returned.items():
         if not isinstance(name, str):
             return f"one named {name!r}"
         if not callable(function):
-            return f"{described(function)} as {name}"
+            return f"{describe_value(function)} as {name}"
     return f"one named {GANTT}, which each run has already" if GANTT in returned else ""
 
 

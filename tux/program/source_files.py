@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tux.base.syntax import parsed
+from tux.base.syntax import parse_source
 
 
 def with_imports(path: Path) -> dict[str, bytes]:
@@ -21,7 +21,7 @@ def with_imports(path: Path) -> dict[str, bytes]:
     contents, left = {"": path.read_bytes()}, [""]
     while left:
         name = left.pop()
-        for module in _imported(contents[name], (*package, *Path(name).parent.parts)):
+        for module in _import_names(contents[name], (*package, *Path(name).parent.parts)):
             inside = module[len(package) :] if module[: len(package)] == package else ()
             for file in _files_of(folder, inside):
                 key = file.relative_to(folder).as_posix()
@@ -48,12 +48,12 @@ def _package(folder: Path) -> tuple[str, ...]:
     return ("tux", "apps", *folder.relative_to(root).parts) if root in folder.parents else ()
 
 
-def _imported(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _import_names(content: bytes, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the names that a module of a package imports, each as its parts. A name that is
     imported from a module may be a module too.
     """
     try:
-        nodes = list(ast.walk(parsed(content)))
+        nodes = list(ast.walk(parse_source(content)))
     except (SyntaxError, ValueError):  # it can be imported conditionally, or not be Python
         return
     for node in nodes:

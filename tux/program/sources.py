@@ -18,8 +18,8 @@ from types import ModuleType
 
 from tux.base.disk import machine_error
 from tux.base.errors import ProgramError, TuxError, UsageError
-from tux.base.syntax import parsed
-from tux.base.text import closest
+from tux.base.syntax import parse_source
+from tux.base.text import did_you_mean
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
 
@@ -71,7 +71,7 @@ def builtin() -> dict[str, str]:
         for name, module in _modules().items()
     }
     return {
-        name: _summary(ast.get_docstring(parsed(path.read_bytes())) or "")
+        name: _summary(ast.get_docstring(parse_source(path.read_bytes())) or "")
         for name, path in files.items()
     }
 
@@ -86,7 +86,7 @@ def _modules() -> dict[str, str]:
     folder of apps imports.
     """
     root = Path(next(iter(importlib.import_module("tux.apps").__path__)))
-    faces = [parsed(path.read_bytes()) for path in root.glob("*/__init__.py")]
+    faces = [parse_source(path.read_bytes()) for path in root.glob("*/__init__.py")]
     modules = [
         node.module
         for face in faces
@@ -116,7 +116,8 @@ def find(app: str) -> Source:
         raise UsageError(
             f"unknown app {app!r}",
             do=(
-                f"{swapped or closest(app, known)}built-in apps: {', '.join(known)}; your own: "
+                f"{swapped or did_you_mean(app, known)}built-in apps: {', '.join(known)}; "
+                "your own: "
                 "file.py or file.py:Class"
             ),
         )
@@ -124,7 +125,7 @@ def find(app: str) -> Source:
     return Source(_choose(module, "", app), app, str(module.__file__))
 
 
-def of(program: Program) -> Source:
+def source_of(program: Program) -> Source:
     """Return the source of a program that is already there."""
     kind = type(program)
     path = os.path.abspath(_file_of(kind) or os.devnull)
@@ -171,7 +172,7 @@ def _load(path: str) -> ModuleType:
         ) from error
     except Exception as error:
         raise ProgramError(
-            _said(error),
+            _error_text(error),
             where=place(error, path) or path,
             do="correct the file; --debug shows the traceback",
         ) from error
@@ -190,7 +191,7 @@ def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
     if chosen and chosen not in programs:
         raise UsageError(
             f"no program {chosen} in {file}",
-            do=f"{closest(chosen, programs)}it has: {', '.join(programs) or 'none'}",
+            do=f"{did_you_mean(chosen, programs)}it has: {', '.join(programs) or 'none'}",
         )
     if not programs:
         raise UsageError(f"no program in {file}", do="declare one: class Mine(Program)")
@@ -202,33 +203,35 @@ def _choose(module: ModuleType, chosen: str, file: str) -> type[Program]:
     return programs[chosen or next(iter(programs))]
 
 
-def explained(error: Exception, source: Source | None) -> ProgramError | None:
+def error_in_program(error: Exception, source: Source | None) -> ProgramError | None:
     """Turn an error that arose in a program's own file into one that names its line; None if it
     arose elsewhere.
     """
     where = place(error, source.path) if source else ""
     return (
         ProgramError(
-            _said(error), where=where, do="correct the program; --debug shows the traceback"
+            _error_text(error), where=where, do="correct the program; --debug shows the traceback"
         )
         if where
         else None
     )
 
 
-def blamed(error: Exception) -> ProgramError | None:
+def error_in_loaded_file(error: Exception) -> ProgramError | None:
     """Turn an error that arose in any loaded file of the user's into one that names its line; None
     if it arose elsewhere.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith(LOADED) and (where := place(error, str(module.__file__))):
             return ProgramError(
-                _said(error), where=where, do="correct the program; --debug shows the traceback"
+                _error_text(error),
+                where=where,
+                do="correct the program; --debug shows the traceback",
             )
     return None
 
 
-def raised_in_program(error: Exception) -> ProgramError | None:
+def error_in_method(error: Exception) -> ProgramError | None:
     """Turn an error that a method of a user's program has raised into one that names its innermost
     line there; None for other errors.
     """
@@ -239,7 +242,7 @@ def raised_in_program(error: Exception) -> ProgramError | None:
             where = f"{frame.f_code.co_filename}:{line}"
     if not where or machine_error(error):
         return None
-    return ProgramError(_said(error), where=where, do="correct the program")
+    return ProgramError(_error_text(error), where=where, do="correct the program")
 
 
 def place(error: BaseException, path: str) -> str:
@@ -254,6 +257,6 @@ def place(error: BaseException, path: str) -> str:
     return f"{path}:{frames[-1].lineno}" if frames else ""
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -10,7 +10,7 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import Initialiser
-from tux.program.naming import described, place
+from tux.program.naming import describe_value, place
 
 _FORM = 'write a dtype as a code, then each length: {}("f8"), {}("f4", 3, 2), {}("i4", "rank")'
 
@@ -25,7 +25,7 @@ def check_spec(kind: str, spec: tuple[Any, ...]) -> None:
         if callable(part) and not isinstance(part, type):
             _check_function(part, f"the length of a {kind} field")
             continue
-        what = repr(part) if isinstance(part, tuple | float | bool) else described(part)
+        what = repr(part) if isinstance(part, tuple | float | bool) else describe_value(part)
         raise ProgramError(f"a {kind} field is declared with {what}", do=_FORM.replace("{}", kind))
 
 
@@ -42,7 +42,7 @@ def check_init(kind: str, dtype: np.dtype, init: Any) -> None:
         init = Initialiser("constant", float(init), 0.0)
     if not isinstance(init, Initialiser):
         raise ProgramError(
-            f"a {kind} field cannot begin as {described(init)}",
+            f"a {kind} field cannot begin as {describe_value(init)}",
             do="give a number, constant(x), uniform(low, high), normal(mean, std), or a function "
             "of the parameters that returns one of the last three",
         )

@@ -40,12 +40,12 @@ class Batch(NamedTuple):
     columns: np.ndarray | None = None
 
     @property
-    def several(self) -> bool:
+    def has_several_blocks(self) -> bool:
         """True if there is more than one block."""
         return len(self.cuts) > 2
 
 
-class Added(NamedTuple):
+class TotalAddition(NamedTuple):
     """A place where a UDF adds to a total of the context: the UDF's name, and ``file:line``."""
 
     udf: str
@@ -76,7 +76,7 @@ class Stage(ABC):
         return stage
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """Give a ProgramError that is raised inside this stage's place, unless it names another."""
         try:
             yield
@@ -86,7 +86,7 @@ class Stage(ABC):
 
     def step(self, worker: Worker, batch: Batch | None = None) -> Step:
         """Prepare the stage; a ProgramError of `prepare` names a place."""
-        with self.blamed():
+        with self.locate_errors():
             return self.prepare(worker, batch)
 
     @abstractmethod
@@ -107,12 +107,12 @@ class Stage(ABC):
         """
         role = self.inner_role(program, role)
         for stage in self.inside:
-            with stage.blamed():
+            with stage.locate_errors():
                 stage.check_replicas(program, role)
 
     def totals_after(
-        self, program: Program, before: dict[str, Added], role: str = ""
-    ) -> dict[str, Added]:
+        self, program: Program, before: dict[str, TotalAddition], role: str = ""
+    ) -> dict[str, TotalAddition]:
         """Return the totals of the context that hold something after this stage if those in
         `before` do so before it.
         """

@@ -141,7 +141,7 @@ class Edge(Fields):
                 f"edge field {repeats} is the number of repetitions too",
                 do="drop the field: each repetition is an edge",
             )
-        if ragged := [name for name, field in fields.items() if field.ragged]:
+        if ragged := [name for name, field in fields.items() if field.is_ragged]:
             raise ProgramError(
                 f"edge field {ragged[0]} has an entry for each edge",
                 do="only a vertex can have that",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.program.params import Param
 
 if TYPE_CHECKING:
@@ -64,4 +64,7 @@ def _advice(text: str, values: np.ndarray) -> str:
         near = np.argsort(np.abs(values.astype(np.float64) - float(text)), kind="stable")[:SHOWN]
         return f"the nearest ids are {', '.join(map(str, values[near].tolist()))}"
     known = [str(value) for value in values[:COMPARED].tolist()]
-    return f"{closest(text, known)}ids are written as in the data, e.g. {', '.join(known[:SHOWN])}"
+    return (
+        f"{did_you_mean(text, known)}ids are written as in the data, e.g. "
+        f"{', '.join(known[:SHOWN])}"
+    )

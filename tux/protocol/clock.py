@@ -26,7 +26,7 @@ Payload = TypeVar("Payload")
 
 
 @dataclass
-class Open:
+class OpenClock:
     """The state of a clock that has started and is not finished: its number of segments, those that
     ran, and the answers still to come.
     """
@@ -37,7 +37,7 @@ class Open:
 
 
 class Clock:
-    """One worker's clocks. Events: `start`, `ran`, `answered`; questions: `may_start`,
+    """One worker's clocks. Events: `start`, `end_segment`, `count_answer`; questions: `may_start`,
     `next_segment`, `awaits`, `waits`, `segments_left`, `idle`.
     """
 
@@ -46,7 +46,9 @@ class Clock:
         self.started = 0  # clocks 0 .. started - 1 have started
         self.finished = 0  # clocks 0 .. finished - 1 are finished
         self.most_stale = 0  # the largest number of unfinished clocks at a start
-        self._open: dict[int, Open] = {}  # those in finished .. started - 1 that are not finished
+        self._open: dict[
+            int, OpenClock
+        ] = {}  # those in finished .. started - 1 that are not finished
 
     def may_start(self) -> bool:
         """Return whether the next clock may start, by rule 1."""
@@ -60,7 +62,7 @@ class Clock:
             )
         self.most_stale = max(self.most_stale, self.started - self.finished)
         number = self.started
-        self._open[number] = Open(segments)
+        self._open[number] = OpenClock(segments)
         self.started += 1
         self._advance()  # a clock without segments is over at once
         return number
@@ -75,7 +77,7 @@ class Clock:
                 return number, clock.ran
         return None
 
-    def ran(self, number: int, answers: int) -> None:
+    def end_segment(self, number: int, answers: int) -> None:
         """Note that a segment of clock `number` has run, for which so many `answers` will come."""
         clock = self._open[number]
         clock.ran += 1
@@ -100,7 +102,7 @@ class Clock:
         clock = self._open.get(number)
         return clock.segments - clock.ran if clock else 0
 
-    def answered(self, number: int) -> None:
+    def count_answer(self, number: int) -> None:
         """Note that an answer for clock `number` is installed. RuntimeError if none is awaited."""
         clock = self._open.get(number)
         if clock is None or clock.waiting == 0:

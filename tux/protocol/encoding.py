@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
-from tux.rows.table import frozen
+from tux.partition.compiled import cached_njit
+from tux.rows.table import freeze
 
 NOTHING, DENSE, ROWS, ELEMENTS = range(4)
 
 Arrays = list[np.ndarray]
 
 
-class Picked(NamedTuple):
+class FieldElements(NamedTuple):
     """Some elements of a field: `values` (r, width) belong into rows `rows` (r,) of
     ``field.reshape(-1, width)``.
 
@@ -44,7 +44,7 @@ class Picked(NamedTuple):
         return array.reshape(array.size // self.width if self.width else len(array), self.width)
 
 
-@compiled
+@cached_njit
 def _count(dirty):  # type: ignore[no-untyped-def]
     """Return (rows with a dirty element, dirty elements) of flags (r, w) uint8."""
     rows = elements = 0
@@ -61,7 +61,7 @@ def _count(dirty):  # type: ignore[no-untyped-def]
     return rows, elements
 
 
-@compiled
+@cached_njit
 def _choose(values, dirty, at, out, flags):  # type: ignore[no-untyped-def]
     """Copy the rows `at` of `values` and `dirty` (r, w) to `out` and `flags`. Return the number of
     dirty elements among them.
@@ -74,7 +74,7 @@ def _choose(values, dirty, at, out, flags):  # type: ignore[no-untyped-def]
     return changes
 
 
-@compiled
+@cached_njit
 def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
     """Copy the rows of `values` (r, w) that have a dirty element to `out`, and set a bit for each
     in `bitmap`, which is all zero. The highest bit is the first row.
@@ -91,7 +91,7 @@ def _changed_rows(values, dirty, bitmap, out):  # type: ignore[no-untyped-def]
             at += 1
 
 
-@compiled
+@cached_njit
 def _changed_elements(values, dirty, places, out):  # type: ignore[no-untyped-def]
     """Copy the dirty elements of `values` (m,) to `out`, and their places to `places`."""
     at = 0
@@ -101,7 +101,7 @@ def _changed_elements(values, dirty, places, out):  # type: ignore[no-untyped-de
             at += 1
 
 
-@compiled
+@cached_njit
 def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
     """Copy each of `rows` whose bit in `bitmap` is set to `out`. Return False if `out` is not full
     afterwards, or too small.
@@ -116,8 +116,8 @@ def _rows_in(bitmap, rows, out):  # type: ignore[no-untyped-def]
     return at == len(out)
 
 
-@compiled
-def _placed(places, rows, width, out):  # type: ignore[no-untyped-def]
+@cached_njit
+def _locate_elements(places, rows, width, out):  # type: ignore[no-untyped-def]
     """Turn `places`, which count elements within the message's `rows`, into places in the whole
     field, and write these to `out`. Return False if a place is beyond the rows, or they do not
     ascend.
@@ -136,18 +136,18 @@ None: nowhere, and the values do not count.
 """
 
 
-def picked(fields: Iterable[Flagged], rows: np.ndarray) -> list[Picked]:
+def pick_changed_fields(fields: Iterable[Flagged], rows: np.ndarray) -> list[FieldElements]:
     """Make the payload that a member hands to itself: of each field, all values (r, width) in
     `rows`, or `NEVER` if none of them is dirty.
     """
-    rows = frozen(rows)
+    rows = freeze(rows)
     return [
-        Picked(rows, frozen(values), values.shape[1]) if dirty is not None else NEVER
+        FieldElements(rows, freeze(values), values.shape[1]) if dirty is not None else NEVER
         for values, dirty in fields
     ]
 
 
-def chosen(fields: Iterable[Flagged], at: np.ndarray) -> list[Flagged]:
+def choose_rows(fields: Iterable[Flagged], at: np.ndarray) -> list[Flagged]:
     """Copy of each field the rows at places `at` (r,) among its own, with their flags."""
     out: list[Flagged] = []
     for values, dirty in fields:
@@ -199,16 +199,16 @@ def _smallest(values: np.ndarray, dirty: np.ndarray) -> tuple[int, Arrays]:
 
 def unpack(
     arrays: Sequence[np.ndarray], fields: Sequence[np.ndarray], rows: np.ndarray
-) -> list[Picked]:
+) -> list[FieldElements]:
     """Turn the arrays that `pack` has made of `rows` back into elements of each of `fields`, local
     arrays (n, *shape). ValueError if `arrays` do not fit these rows and fields.
     """
-    rest, rows = iter(arrays), frozen(rows.astype(np.int32, copy=False))
-    forms = _next(rest)
+    rest, rows = iter(arrays), freeze(rows.astype(np.int32, copy=False))
+    forms = _next_array(rest)
     if forms.dtype != np.uint8 or forms.shape != (len(fields),):
         raise ValueError(f"{forms.size} forms as {forms.dtype} for {len(fields)} fields")
     picked = [
-        _picked(form, rest, field, rows) if form else NEVER
+        _unpack_field(form, rest, field, rows) if form else NEVER
         for form, field in zip(forms.tolist(), fields, strict=True)
     ]
     if next(rest, None) is not None:
@@ -216,7 +216,7 @@ def unpack(
     return picked
 
 
-def _next(arrays: Iterator[np.ndarray]) -> np.ndarray:
+def _next_array(arrays: Iterator[np.ndarray]) -> np.ndarray:
     """Take the next array; ValueError if there is none."""
     array = next(arrays, None)
     if array is None:
@@ -224,17 +224,19 @@ def _next(arrays: Iterator[np.ndarray]) -> np.ndarray:
     return array
 
 
-def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray) -> Picked:
+def _unpack_field(
+    form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.ndarray
+) -> FieldElements:
     width = math.prod(field.shape[1:])
-    where = _next(rest) if form in (ROWS, ELEMENTS) else rows
-    values = _next(rest)
+    where = _next_array(rest) if form in (ROWS, ELEMENTS) else rows
+    values = _next_array(rest)
     if values.dtype != field.dtype:
         raise ValueError(f"its values are {values.dtype}, the field is {field.dtype}")
     if form == ROWS:
         if where.dtype != np.uint8 or where.shape != ((len(rows) + 7) // 8,):
             raise ValueError(f"a bitmap of {where.size} {where.dtype} for {len(rows)} rows")
         picked = np.empty(values.size // max(width, 1), np.int32)
-        if not _rows_in(frozen(where), rows, picked):
+        if not _rows_in(freeze(where), rows, picked):
             raise ValueError(f"it has {len(picked)} rows, and its bitmap has others")
         rows = picked
     elif form == ELEMENTS:
@@ -247,22 +249,22 @@ def _picked(form: int, rest: Iterator[np.ndarray], field: np.ndarray, rows: np.n
         ):
             raise ValueError(f"{where.size} places as {where.dtype} for {values.size} values")
         picked = np.empty(len(where), np.int32 if field.size < 2**31 else np.int64)
-        if not _placed(frozen(where), rows, width, picked):
+        if not _locate_elements(freeze(where), rows, width, picked):
             raise ValueError("its elements are not ascending, or one is beyond the last row")
         rows, width = picked, 1
     elif form != DENSE:
         raise ValueError(f"there is no form {form} of a field")
     if values.size != len(rows) * width:
         raise ValueError(f"{values.size} values for {len(rows)} rows of {width}")
-    return Picked(frozen(rows), frozen(values.reshape(len(rows), width)), width)
+    return FieldElements(freeze(rows), freeze(values.reshape(len(rows), width)), width)
 
 
-def empty(fields: Sequence[np.ndarray]) -> Arrays:
+def empty_arrays(fields: Sequence[np.ndarray]) -> Arrays:
     """Make the arrays of a message about no rows of `fields`. This also compiles, or loads, all
     that messages about these fields may need.
     """
     for size in {field.itemsize for field in fields}:
-        _ready(size)
+        _run_kernels(size)
     return [
         np.full(len(fields), DENSE, np.uint8),
         *(np.empty((0, math.prod(field.shape[1:])), field.dtype) for field in fields),
@@ -270,7 +272,7 @@ def empty(fields: Sequence[np.ndarray]) -> Arrays:
 
 
 @cache
-def _ready(size: int) -> None:
+def _run_kernels(size: int) -> None:
     """Run each kernel on one element of so many bytes."""
     values, dirty, at, out = (
         np.zeros((1, 1), f"u{size}"),
@@ -281,13 +283,13 @@ def _ready(size: int) -> None:
     _count(dirty)
     _changed_rows(values, dirty, np.zeros(1, np.uint8), values.copy())
     _choose(values, dirty, at, values.copy(), dirty.copy())
-    _rows_in(frozen(np.array([128], np.uint8)), frozen(at), out)
+    _rows_in(freeze(np.array([128], np.uint8)), freeze(at), out)
     for kind in (np.uint16, np.uint32):
         _changed_elements(values[0], dirty[0], np.empty(1, kind), values[0].copy())
-        _placed(frozen(np.zeros(1, kind)), frozen(at), 1, out)
+        _locate_elements(freeze(np.zeros(1, kind)), freeze(at), 1, out)
 
 
-def whole(picked: Picked, field: np.ndarray, identity: int | float) -> np.ndarray:
+def fill_elements(picked: FieldElements, field: np.ndarray, identity: int | float) -> np.ndarray:
     """Make an array like `field` with the picked values, and `identity` elsewhere."""
     out = np.full_like(field, identity)
     if len(picked.rows):
@@ -302,5 +304,5 @@ def bits(array: np.ndarray) -> np.ndarray:
     return array.view(f"u{array.itemsize}")
 
 
-NEVER = Picked(frozen(np.empty(0, np.int32)), frozen(np.empty((0, 0), np.uint8)), 0)
+NEVER = FieldElements(freeze(np.empty(0, np.int32)), freeze(np.empty((0, 0), np.uint8)), 0)
 """No element of any field."""

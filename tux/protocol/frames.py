@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.base.errors import Refused
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.protocol.message import Kind, Message
 
 MAGIC, VERSION = b"tux\x00", 5
@@ -45,7 +45,7 @@ _CHECKSUM = struct.Struct("<Q")
 _ZERO, _ZEROS = np.uint64(0), bytes(8)
 
 
-@compiled
+@cached_njit
 def _fold(raw, state):  # type: ignore[no-untyped-def]
     """Compute a 64-bit sum of bytes (n,) in which every place has another weight, and which depends
     on n too. Four independent sums keep the processor's multiplier busy.
@@ -111,12 +111,12 @@ def encode(message: Message, job: int, inside: int = INSIDE) -> list[Any]:
         message.sequence,
         0,
     )
-    bare = b"".join([header, *[_described(a.dtype, a.shape) for a in arrays]])
+    bare = b"".join([header, *[_pack_descriptor(a.dtype, a.shape) for a in arrays]])
     if arrays and sum([array.nbytes for array in arrays]) <= inside:
-        bare = b"".join([bare, *_aligned(len(bare), arrays)])
-        return [_with_checksum(bare, checksum([bare]))]
+        bare = b"".join([bare, *_align_arrays(len(bare), arrays)])
+        return [_put_checksum(bare, checksum([bare]))]
     buffers = [a.reshape(-1).view(np.uint8) for a in arrays]
-    return [_with_checksum(bare, checksum([bare, *buffers])), *_frames(buffers)]
+    return [_put_checksum(bare, checksum([bare, *buffers])), *_frames(buffers)]
 
 
 def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
@@ -130,20 +130,20 @@ def _frames(buffers: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
             )
 
 
-def _with_checksum(bare: bytes, total: int) -> bytes:
+def _put_checksum(bare: bytes, total: int) -> bytes:
     """Put the checksum into the frame of a header, which has zeros in its place."""
     return b"".join([bare[: _HEADER.size - 8], _CHECKSUM.pack(total), bare[_HEADER.size :]])
 
 
 @lru_cache(1024)
-def _described(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+def _pack_descriptor(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     code, ndim = CODES.get(dtype), len(shape)
     if code is None or ndim > MOST_DIMENSIONS:
         raise ValueError(f"a message cannot have {dtype} of {ndim} dimensions")
     return _DESCRIPTOR.pack(code, ndim, *shape, *[0] * (MOST_DIMENSIONS - ndim))
 
 
-def _aligned(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
+def _align_arrays(at: int, arrays: Sequence[np.ndarray]) -> Iterator[bytes]:
     """Yield the bytes of the arrays, and before each the zeros that align it to 8 bytes. The first
     begins at place `at` of a frame.
     """
@@ -176,16 +176,16 @@ def decode(frames: Sequence[Any], job: int, workers: int) -> Message:
     described = _HEADER.size + count * _DESCRIPTOR.size
     one = len(frames) == 1 and count > 0 and len(head) >= described  # with the buffers in it
     if not one and (len(head) != described or len(frames) <= count):
-        raise _miscounted(frames, count, source)
+        raise _wrong_count_error(frames, count, source)
     claims = _claims(head[_HEADER.size : described])
     if claims is None:
         raise Refused(f"a message from worker {source} with an array of unknown type was refused")
     buffers = (
-        _parts(head, claims)
+        _split_buffers(head, claims)
         if one
         else frames[1:]
         if len(frames) == count + 1
-        else _joined(frames, claims, source)
+        else _join_frames(frames, claims, source)
     )
     arrays = [_array(claim, buffer, source) for claim, buffer in zip(claims, buffers, strict=True)]
     bare = b"".join([head[: _HEADER.size - 8], _ZEROS, head[_HEADER.size :]])
@@ -220,7 +220,7 @@ def _claims(described: bytes) -> tuple[_Claim, ...] | None:
     return tuple(claims)
 
 
-def _parts(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
+def _split_buffers(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
     """Cut the header's frame into the buffers in it. The last one gets the rest, so that its size
     is not the claimed one if the frame is too long.
     """
@@ -228,20 +228,20 @@ def _parts(head: bytes, claims: Sequence[_Claim]) -> list[memoryview]:
     return [*[view[claim.at : claim.at + claim.size] for claim in claims[:-1]], view[last:]]
 
 
-def _joined(frames: Sequence[Any], claims: Sequence[_Claim], source: int) -> Iterator[Any]:
+def _join_frames(frames: Sequence[Any], claims: Sequence[_Claim], source: int) -> Iterator[Any]:
     """Yield the buffers of the arrays from the frames after the header's. A buffer in several
     frames is joined; this allocates no more than has arrived.
     """
     counts = [max(1, -(-claim.size // MAX_FRAME_BYTES)) for claim in claims]
     if sum(counts) != len(frames) - 1:
-        raise _miscounted(frames, len(claims), source)
+        raise _wrong_count_error(frames, len(claims), source)
     at = 1
     for count in counts:
         yield frames[at] if count == 1 else b"".join(frames[at : at + count])
         at += count
 
 
-def _miscounted(frames: Sequence[Any], count: int, source: int) -> Refused:
+def _wrong_count_error(frames: Sequence[Any], count: int, source: int) -> Refused:
     return Refused(
         f"a message from worker {source} with {len(frames) - 1} buffers for {count} arrays was "
         "refused"

@@ -19,28 +19,28 @@ from tux.program.combining import COMBINE
 from tux.protocol.block import Block
 from tux.protocol.replicas import Mirrors
 from tux.protocol.steps import Rows, Step
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 
-class Unsent(NamedTuple):
+class UnsentRows(NamedTuple):
     """Rows of a table that a later stage will send, or use where the table has one copy and no
     `mirrors`.
     """
 
-    table: Table
+    table: RowTable
     rows: Rows
     mirrors: Mirrors | None = None
 
 
-class Aside(NamedTuple):
+class StoredChanges(NamedTuple):
     """Deltas and changes that were set aside of some rows: arrays (r, *shape) by field."""
 
-    of: Unsent
+    of: UnsentRows
     deltas: dict[str, np.ndarray]
     changes: dict[str, np.ndarray]
 
 
-def set_aside(unsent: Unsent) -> Aside:
+def set_aside(unsent: UnsentRows) -> StoredChanges:
     """Copy the deltas of some rows and reset these to the identities. Changes of shared fields are
     copied too, and count as sent.
     """
@@ -51,10 +51,10 @@ def set_aside(unsent: Unsent) -> Aside:
         if f.kind == "delta"
     }
     table.clear_deltas(rows)
-    return Aside(unsent, deltas, mirrors.set_aside(rows) if mirrors else {})
+    return StoredChanges(unsent, deltas, mirrors.set_aside(rows) if mirrors else {})
 
 
-def bring_back(aside: Aside) -> None:
+def bring_back(aside: StoredChanges) -> None:
     """Combine deltas that were set aside with those now in their rows. Changes of shared fields
     will be sent later.
     """
@@ -66,14 +66,14 @@ def bring_back(aside: Aside) -> None:
         mirrors.bring_back(rows, aside.changes)
 
 
-class Gathered:
+class UnsentByClock:
     """An object that keeps in the rows only the unsent deltas and changes of the running clock."""
 
     def __init__(self) -> None:
         self._running: int | None = None
-        self._aside: dict[int, list[Aside]] = {}
+        self._aside: dict[int, list[StoredChanges]] = {}
 
-    def switch_to(self, clock: int, unsent: Iterable[Unsent]) -> None:
+    def switch_to(self, clock: int, unsent: Iterable[UnsentRows]) -> None:
         """Bring back the deltas and changes of `clock`, of which a segment is about to run.
         `unsent`: rows that later segments of the clock that ran before will send; these are set
         aside.
@@ -95,17 +95,19 @@ class TotalsByClock:
     must not see their totals.
     """
 
-    def __init__(self, tau: Table) -> None:
+    def __init__(self, tau: RowTable) -> None:
         self._tau = tau
         self._fields = [(name, f) for name, f in tau.declared.items() if f.kind == "delta"]
-        self._by_clock: dict[int, list[Aside]] = {}
+        self._by_clock: dict[int, list[StoredChanges]] = {}
 
     def store(self, clock: int) -> None:
         """Take from the context all that was added since the last call, and store it under
         `clock`.
         """
         if any((self._tau.arrays[name] != field.identity).any() for name, field in self._fields):
-            self._by_clock.setdefault(clock, []).append(set_aside(Unsent(self._tau, slice(None))))
+            self._by_clock.setdefault(clock, []).append(
+                set_aside(UnsentRows(self._tau, slice(None)))
+            )
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all that is stored, as CLOCK/NUMBER/FIELD: arrays (1, *shape)."""
@@ -125,7 +127,7 @@ class TotalsByClock:
             clock, number, field = name.split("/")
             stored = self._by_clock.setdefault(int(clock), [])
             if int(number) == len(stored):
-                stored.append(Aside(Unsent(self._tau, slice(None)), {}, {}))
+                stored.append(StoredChanges(UnsentRows(self._tau, slice(None)), {}, {}))
             stored[int(number)].deltas[field] = array
 
     def restore(self, clock: int) -> None:
@@ -135,15 +137,15 @@ class TotalsByClock:
                 bring_back(each)
 
 
-def unsent(
+def list_unsent_rows(
     steps: Iterable[Step],
     block: Block | None,
-    tables: dict[str, Table],
+    tables: dict[str, RowTable],
     mirrors: dict[str, Mirrors],
-) -> list[Unsent]:
+) -> list[UnsentRows]:
     """List the rows that `steps` will send or use, each table once."""
-    by_table: dict[str, Unsent] = {}
+    by_table: dict[str, UnsentRows] = {}
     for step in steps:
         if (rows := step.unsent_rows(block)) is not None:
-            by_table.setdefault(rows[0], Unsent(tables[rows[0]], rows[1], mirrors.get(rows[0])))
+            by_table.setdefault(rows[0], UnsentRows(tables[rows[0]], rows[1], mirrors.get(rows[0])))
     return list(by_table.values())

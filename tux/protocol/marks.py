@@ -50,7 +50,7 @@ INTERVAL = re.compile(r"(?P<epochs>\d{1,9})|(?P<seconds>\d{1,9}(\.\d{0,9})?|\.\d
 Outcome = TypeVar("Outcome")
 
 
-class Every(msgspec.Struct, frozen=True):
+class CheckpointInterval(msgspec.Struct, frozen=True):
     """The interval between states that are kept: so many epochs or seconds. The state at the end of
     the last epoch is always kept.
     """
@@ -59,12 +59,12 @@ class Every(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
     @staticmethod
-    def read(text: str) -> Every | None:
+    def parse(text: str) -> CheckpointInterval | None:
         """Read ``5`` (epochs) or ``30s``; return None if `text` is neither."""
         if (found := INTERVAL.fullmatch(text)) is None:
             return None
         epochs, seconds = int(found["epochs"] or 0), float(found["seconds"] or 0)
-        return Every(epochs, seconds) if epochs or seconds else None
+        return CheckpointInterval(epochs, seconds) if epochs or seconds else None
 
     def wants(self, epoch: int | None, last: int) -> bool:
         """Return whether a state is kept at the end of `epoch`, of `last` in all; None: no epoch
@@ -90,13 +90,13 @@ class Word(NamedTuple):
 class Allowance:
     """The worker's side: it decides at which marks the state is kept."""
 
-    def __init__(self, every: Every, last: int) -> None:
+    def __init__(self, every: CheckpointInterval, last: int) -> None:
         """Begin with the marks that need no word; `last` is the run's last epoch."""
         self._every, self._last, self._asked = every, last, 0
         self._upto, self._report_at = FIRST, FIRST / 2
         self._wanted: set[int] = set()  # marks at which the state is kept
 
-    def given(self, word: Word) -> None:
+    def take_word(self, word: Word) -> None:
         """Take a word that the launcher has sent. Another thread may call this."""
         if word.keep:  # it is known before the marks behind it may be passed
             self._wanted.add(word.upto)
@@ -107,7 +107,7 @@ class Allowance:
         self._report_at = max((asked + word.upto) / 2, asked + is_passed)
         self._upto = word.upto
 
-    def wanted(self, mark: int, epoch: int | None) -> bool | None:
+    def keeps_state(self, mark: int, epoch: int | None) -> bool | None:
         """Return whether the state at a mark is kept; see the same method of
         `tux.engine.training.Marks`.
         """
@@ -137,7 +137,7 @@ class Pace:
         self._next = FIRST  # the least mark that a word may name
         self._reports = deque([(0, now)])  # marks and times, the last at the end
 
-    def passed(self, mark: int, now: float) -> Word:
+    def next_word(self, mark: int, now: float) -> Word:
         """Choose the next word, as worker 0 is at `mark`. ValueError if it may not be there, or was
         there before.
         """
@@ -181,7 +181,7 @@ class OneAtATime(Generic[Outcome]):
         self._outcomes: dict[int, Outcome] = {}
         self.left_out = 0  # marks
 
-    def reached(self, worker: int, mark: int, begin: Callable[[], bool]) -> bool:
+    def reach_mark(self, worker: int, mark: int, begin: Callable[[], bool]) -> bool:
         """Return whether a worker that is at `mark` writes its state. When the first worker is
         there and no other state is being written, `begin()` decides for all.
 
@@ -202,9 +202,9 @@ class OneAtATime(Generic[Outcome]):
             del self._begun[mark]
         return kept
 
-    def ended(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
+    def add_outcome(self, worker: int, mark: int, outcome: Outcome) -> list[Outcome] | None:
         """Note the result of a worker's writing. Return those of all workers by rank when it is the
-        last; `done` must follow. ValueError if the worker was not to write.
+        last; `finish_writing` must follow. ValueError if the worker was not to write.
         """
         self.check(worker, mark)
         self._outcomes[worker] = outcome
@@ -217,6 +217,6 @@ class OneAtATime(Generic[Outcome]):
         if mark != self.mark or worker in self._outcomes or self._last[worker] < mark:
             raise ValueError(f"it was not to write its state at mark {mark}")
 
-    def done(self) -> None:
+    def finish_writing(self) -> None:
         """Allow the next state to be written, as the last one is now a checkpoint, or removed."""
         self.mark = None

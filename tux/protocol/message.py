@@ -80,13 +80,13 @@ class BadMessage(Refused):
 
     def __init__(self, message: Message, why: str) -> None:
         self.source, self._kind, self._why = message.source, message.kind.name, why
-        super().__init__(self._told(f"worker {message.source}"))
+        super().__init__(self._describe(f"worker {message.source}"))
 
     def name(self, sender: str, where: str) -> None:
         """Put the name of the sender, and where it is, into the text of the error."""
-        super().__init__(self._told(sender), where=where)
+        super().__init__(self._describe(sender), where=where)
 
-    def _told(self, sender: str) -> str:
+    def _describe(self, sender: str) -> str:
         return f"a {self._kind} message of {sender} was refused: {self._why}"
 
 

@@ -1,9 +1,9 @@
 """The meaning of the arrays of messages, as named fields. Arrays that came from another member are
 checked here before anything else uses them.
 
-Each class is the payload of a kind of message. `read` makes it of a message, and raises BadMessage,
-which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a message.
-A worker and its own server may send each other the payload itself (`Message.payload`).
+Each class is the payload of a kind of message. `pack_values` makes it of a message, and raises
+BadMessage, which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a
+message. A worker and its own server may send each other the payload itself (`Message.payload`).
 
     kind           sender      receiver     decoded by            what is checked
     CONTRIBUTION   worker      server       Contribution.read     block, pass, round; touched rows;
@@ -50,11 +50,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tux.arrays.integers import distinct
-from tux.protocol.encoding import Arrays, Picked, unpack
+from tux.arrays.integers import distinct_integers
+from tux.protocol.encoding import Arrays, FieldElements, unpack
 from tux.protocol.message import Message, checking
-from tux.protocol.touched import Told
-from tux.rows.table import Table, frozen, in_model
+from tux.protocol.touched import RowsByBlock
+from tux.rows.table import RowTable, freeze, in_model
 
 ROW = np.zeros(1, np.int32)
 """The context's only row."""
@@ -70,7 +70,7 @@ class Rows(Protocol):
 
     numbers: range
     masked: bool
-    told: Told
+    told: RowsByBlock
 
     def up(self, home: int, numbers: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return this worker's rows in these blocks whose masters are on `home`."""
@@ -90,7 +90,7 @@ class Contribution(NamedTuple):
     rows: np.ndarray  # (r,) masters, of the block or touched in it
     # (r,) float32: local edges in the block, where a field is combined by "mean"
     weights: np.ndarray | None
-    fields: list[Picked]
+    fields: list[FieldElements]
 
     @staticmethod
     def arrays(
@@ -119,7 +119,7 @@ class Contribution(NamedTuple):
             _demand(pass_number >= 0 and round_number >= 0, "its pass or round is negative")
             masters = rows.down(message.source, (number,))
             if rows.masked:
-                masters, rest = rows.told.read(message, number, masters, rest)
+                masters, rest = rows.told.read_rows(message, number, masters, rest)
             sent = masters if gather else masters[:0]
             weights = None
             if weighted:
@@ -133,7 +133,7 @@ class Contribution(NamedTuple):
 class Totals(NamedTuple):
     """The totals that a worker has gathered in the context, alone or together with its server."""
 
-    fields: list[Picked]
+    fields: list[FieldElements]
 
     @staticmethod
     def read(message: Message, fields: Arrays) -> Totals:
@@ -145,12 +145,13 @@ class Totals(NamedTuple):
 class Answer(NamedTuple):
     """The values of the masters after a synchronisation, of an Apply or of the context."""
 
-    fields: list[Picked]
+    fields: list[FieldElements]
 
     @staticmethod
     def arrays(numbers: np.ndarray, touched: Arrays, fields: Arrays) -> Arrays:
         """Make the arrays of a message: ascending numbers of blocks (b,) int32; the `touched` rows
-        of the route, if the receiver does not know them; the arrays that `Masters.read` made.
+        of the route, if the receiver does not know them; the arrays that `Masters.pack_values`
+        made.
         """
         return [numbers, *touched, *fields]
 
@@ -171,7 +172,7 @@ class Answer(NamedTuple):
             )
             own = rows.up(message.source, numbers)
             if rows.masked:
-                own, rest = rows.told.read(message, int(numbers[0]), own, rest)
+                own, rest = rows.told.read_rows(message, int(numbers[0]), own, rest)
             return Answer(unpack(rest, fields, own))
 
     @staticmethod
@@ -203,7 +204,7 @@ class ModelRows(NamedTuple):
     lists: dict[str, tuple[np.ndarray, np.ndarray]]  # lengths (r,) and values, by ragged field
 
     @staticmethod
-    def read(message: Message, tables: Sequence[Table], sizes: Sequence[int]) -> ModelRows:
+    def read(message: Message, tables: Sequence[RowTable], sizes: Sequence[int]) -> ModelRows:
         """Read the part that a message carries, of one of `tables`, which have so many vertices
         (`sizes`). The last table is the context's.
         """
@@ -220,7 +221,7 @@ class ModelRows(NamedTuple):
             columns, lists = {}, {}
             for name in in_model(table):
                 array, rest = _first(rest)
-                if table.declared[name].ragged:
+                if table.declared[name].is_ragged:
                     values, rest = _first(rest)
                     _check_lists(array, values, len(ids), table.arrays[name].dtype)
                     lists[name] = array, values
@@ -254,7 +255,7 @@ class PullRequest(NamedTuple):
                 not rest and rows.ndim == 1 and rows.dtype == np.int32,
                 "its second array is not row numbers, or not the last",
             )
-            return PullRequest(step, least_folded, frozen(rows))
+            return PullRequest(step, least_folded, freeze(rows))
 
 
 class PullAnswer(NamedTuple):
@@ -295,7 +296,7 @@ class Push(NamedTuple):
         """Read the changes that a message carries."""
         with checking(message):
             (step,), changes = _numbers(message.arrays, 1, np.int64)
-            return Push(step, [frozen(change) for change in changes])
+            return Push(step, [freeze(change) for change in changes])
 
 
 def _demand(is_so: bool, why: str) -> None:  # noqa: FBT001
@@ -354,7 +355,7 @@ def _check_ids(ids: np.ndarray, n: int) -> None:
         len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n),
         f"a dense index is outside 0..{n - 1}",
     )
-    _demand(len(distinct(ids)) == len(ids), "a dense index comes twice")
+    _demand(len(distinct_integers(ids)) == len(ids), "a dense index comes twice")
 
 
 def _check_lists(counts: np.ndarray, values: np.ndarray, n: int, dtype: np.dtype) -> None:

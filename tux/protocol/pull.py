@@ -28,11 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 from tux.protocol.encoding import Arrays
 from tux.protocol.payloads import PullAnswer, PullRequest, Push
-from tux.protocol.replicas import flat
-from tux.rows.table import aligned
+from tux.protocol.replicas import flatten_rows
+from tux.rows.table import allocate_aligned
 
 
 class Reply(NamedTuple):
@@ -47,7 +47,11 @@ class PullServer:
     """The masters' side, of one type: `fields` (masters, ...) are the arrays that workers pull."""
 
     def __init__(self, fields: Arrays, workers: int) -> None:
-        self.fields, self.workers, self.folded = [flat(array) for array in fields], workers, 0
+        self.fields, self.workers, self.folded = (
+            [flatten_rows(array) for array in fields],
+            workers,
+            0,
+        )
         # by step and worker: the numbers of the masters
         self._requested: dict[tuple[int, int], np.ndarray] = {}
         # requests without an answer: how many steps must be folded, and their clock
@@ -63,7 +67,7 @@ class PullServer:
         step, rows = request.step, request.rows
         if step != self._next[worker]:
             raise ValueError(f"it pulls for step {step}, and {self._next[worker]} is next")
-        if not _distinct(rows, self._marks):
+        if not _are_distinct(rows, self._marks):
             raise ValueError("it pulls a row that is not here, or one row twice")
         self._next[worker] += 1
         self._requested[step, worker] = rows
@@ -79,7 +83,7 @@ class PullServer:
             rows is None
             or (step, worker) in self._unanswered
             or worker in self._pushed[step]
-            or not self._fit(push.changes, len(rows))
+            or not self._fits(push.changes, len(rows))
         ):
             raise ValueError(f"it pushes for step {step} what was not pulled")
         self._pushed[step][worker] = push.changes
@@ -87,7 +91,7 @@ class PullServer:
             self._fold_next()
         return self._replies()
 
-    def _fit(self, changes: Arrays, rows: int) -> bool:
+    def _fits(self, changes: Arrays, rows: int) -> bool:
         """Return whether `changes` have the types and shapes of so many rows."""
         return [(change.dtype, change.shape) for change in changes] == [
             (own.dtype, (rows, own.shape[1])) for own in self.fields
@@ -108,7 +112,7 @@ class PullServer:
         for step, worker in ready:
             _, clock = self._unanswered.pop((step, worker))
             rows = self._requested[step, worker]
-            values = [_taken(own, rows) for own in self.fields]
+            values = [_take_rows(own, rows) for own in self.fields]
             replies.append(Reply(worker, clock, PullAnswer(step, self.folded, values)))
         return replies
 
@@ -151,13 +155,15 @@ def share(workers: int) -> float:
     return float(workers**-0.5)
 
 
-def joined(pieces: Arrays) -> np.ndarray:
+def join_aligned(pieces: Arrays) -> np.ndarray:
     """Concatenate arrays, at an address that is aligned for vector loads."""
-    out = aligned((sum(len(piece) for piece in pieces), *pieces[0].shape[1:]), pieces[0].dtype)
+    out = allocate_aligned(
+        (sum(len(piece) for piece in pieces), *pieces[0].shape[1:]), pieces[0].dtype
+    )
     return np.concatenate(pieces, out=out)
 
 
-def listed(lists: np.ndarray) -> np.ndarray:
+def list_lengths(lists: np.ndarray) -> np.ndarray:
     """Return the length of each list (n, width), (n,) int32. A list ends at its first -1."""
     ended = lists < 0
     return (
@@ -167,8 +173,8 @@ def listed(lists: np.ndarray) -> np.ndarray:
     )
 
 
-@compiled
-def _distinct(rows, marks):  # type: ignore[no-untyped-def]
+@cached_njit
+def _are_distinct(rows, marks):  # type: ignore[no-untyped-def]
     """Return whether `rows` are distinct and within `marks` (n,), which are all False before and
     after.
     """
@@ -181,7 +187,7 @@ def _distinct(rows, marks):  # type: ignore[no-untyped-def]
     return at == len(rows)
 
 
-@compiled
+@cached_njit
 def _add(own, rows, changes):  # type: ignore[no-untyped-def]
     """Compute own[rows] += changes. No row comes twice."""
     for j in range(len(rows)):
@@ -189,8 +195,8 @@ def _add(own, rows, changes):  # type: ignore[no-untyped-def]
             own[rows[j], k] += changes[j, k]
 
 
-@compiled
-def _taken(own, rows):  # type: ignore[no-untyped-def]
+@cached_njit
+def _take_rows(own, rows):  # type: ignore[no-untyped-def]
     """Return own[rows]."""
     out = np.empty((len(rows), own.shape[1]), own.dtype)
     for j in range(len(rows)):
@@ -199,7 +205,7 @@ def _taken(own, rows):  # type: ignore[no-untyped-def]
     return out
 
 
-@compiled
+@cached_njit
 def _add_known(own, place, ids, changes):  # type: ignore[no-untyped-def]
     """Compute own[place[ids]] += changes where there is a place."""
     for j in range(len(ids)):
@@ -209,8 +215,8 @@ def _add_known(own, place, ids, changes):  # type: ignore[no-untyped-def]
                 own[row, k] += changes[j, k]
 
 
-@compiled
-def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
+@cached_njit
+def group_by_home(lists, place, home, workers):  # type: ignore[no-untyped-def]
     """Find the positions that occur in `lists` (m,), where -1 is none. Return each once, grouped by
     home, and the number of positions of each home (workers,).
 
@@ -238,8 +244,8 @@ def touched(lists, place, home, workers):  # type: ignore[no-untyped-def]
     return out, counts
 
 
-@compiled
-def placed(lists, place):  # type: ignore[no-untyped-def]
+@cached_njit
+def look_up_rows(lists, place):  # type: ignore[no-untyped-def]
     """Look up the rows of positions (m,), -1 where there is none."""
     out = np.empty(len(lists), np.int32)
     for i in range(len(lists)):

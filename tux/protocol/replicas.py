@@ -33,13 +33,13 @@ from tux.program.fields import Field
 from tux.protocol.encoding import (
     NEVER,
     Arrays,
+    FieldElements,
     Flagged,
-    Picked,
     bits,
-    empty,
+    empty_arrays,
+    fill_elements,
     pack,
     unpack,
-    whole,
 )
 from tux.protocol.row_loops import (
     acknowledge,
@@ -48,23 +48,23 @@ from tux.protocol.row_loops import (
     compare_rows,
     copy_rows,
     mark_changed,
-    put,
+    put_master_values,
     put_values,
     read_rows,
     take_changes,
     take_deltas,
 )
-from tux.rows.table import Table, frozen
+from tux.rows.table import RowTable, freeze
 
 UP, DOWN = ("shared", "delta"), ("value", "shared")
 
 
-def of_kinds(table: Table, kinds: tuple[str, ...]) -> list[str]:
+def of_kinds(table: RowTable, kinds: tuple[str, ...]) -> list[str]:
     """List the names of the fields of some kinds, in the order in which they were declared."""
     return [name for name, field in table.declared.items() if field.kind in kinds]
 
 
-def row_bytes(table: Table, kinds: tuple[str, ...]) -> int:
+def row_bytes(table: RowTable, kinds: tuple[str, ...]) -> int:
     """Count the bytes that the fields of some kinds have in one row."""
     return sum(
         a.itemsize * math.prod(a.shape[1:])
@@ -77,7 +77,7 @@ def is_mean(array: np.ndarray, field: Field) -> bool:
     return field.kind == "shared" and field.combine in MEANS and math.prod(array.shape[1:]) > 0
 
 
-def flat(array: np.ndarray) -> np.ndarray:
+def flatten_rows(array: np.ndarray) -> np.ndarray:
     """View `array` (n, *shape) as (n, width)."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
@@ -89,7 +89,7 @@ NO_ROWS = np.empty(0, np.int32)
 NO_ROWS.flags.writeable = False
 
 
-class Mirrored(NamedTuple):
+class MirrorState(NamedTuple):
     """The arrays (n, width) that a mirror has of a shared field beside the values that it shows."""
 
     base: np.ndarray
@@ -97,14 +97,14 @@ class Mirrored(NamedTuple):
     unacked: np.ndarray
 
 
-class Flat(NamedTuple):
+class FlatField(NamedTuple):
     """The arrays (n, width) of a field that travels: the values shown; the identity of a delta; the
     arrays that only a shared field has.
     """
 
     shown: np.ndarray
     identity: np.generic
-    mirrored: Mirrored | None
+    mirrored: MirrorState | None
 
 
 class Mirrors:
@@ -115,7 +115,7 @@ class Mirrors:
     home come and go in order.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: RowTable) -> None:
         self.table = table
         self._up, self._down = table.columns(UP), table.columns(DOWN)
         self.base = {
@@ -125,16 +125,18 @@ class Mirrors:
         # An element is in one message a clock and synchronisation, so 16 bits are enough for any
         # slack that is allowed.
         self.unacked = {name: np.zeros(base.shape, np.uint16) for name, base in self.base.items()}
-        self._flat_up = [self._flat(name, array, field) for name, array, field in self._up]
-        self._flat_down = [self._flat(name, array, field) for name, array, field in self._down]
-        self._sent: dict[tuple[int, int], deque[list[Picked]]] = defaultdict(deque)
+        self._flat_up = [self._flat_field(name, array, field) for name, array, field in self._up]
+        self._flat_down = [
+            self._flat_field(name, array, field) for name, array, field in self._down
+        ]
+        self._sent: dict[tuple[int, int], deque[list[FieldElements]]] = defaultdict(deque)
         self.row_bytes = row_bytes(table, UP)
         # this and the next lines compile, or load, kernels that training must not wait for
         self.pack(NO_ROWS, (-1, -1))
-        self.install((-1, -1), unpack(empty(self.down), self.down, NO_ROWS))
+        self.install((-1, -1), unpack(empty_arrays(self.down), self.down, NO_ROWS))
         for _, _, mirrored in self._flat_up:
             if mirrored is not None:
-                none = frozen(np.empty_like(mirrored.base[:0]))
+                none = freeze(np.empty_like(mirrored.base[:0]))
                 acknowledge(mirrored.pending, mirrored.unacked, NO_ROWS, none)
 
     @property
@@ -160,13 +162,15 @@ class Mirrors:
         stay, and none of them is sent.
         """
         fields: list[Flagged] = []
-        sent, rows = [], frozen(rows.astype(np.int32, copy=False))
+        sent, rows = [], freeze(rows.astype(np.int32, copy=False))
         for shown, identity, mirrored in self._flat_up:
             shape = len(rows), shown.shape[1]
             values, dirty, changes = np.empty(shape, shown.dtype), np.empty(shape, np.uint8), 0
             if mirrored is not None:
                 changes = take_changes(shown, *mirrored, rows, values, dirty)
-                sent.append(Picked(rows, frozen(values), shown.shape[1]) if changes else NEVER)
+                sent.append(
+                    FieldElements(rows, freeze(values), shown.shape[1]) if changes else NEVER
+                )
             elif deltas:
                 changes = take_deltas(shown, identity, rows, values, dirty)
             fields.append((values, dirty if changes else None))
@@ -177,13 +181,13 @@ class Mirrors:
         """Take changes as `take` does, and make a message of them."""
         return pack(self.take(rows, channel, deltas=deltas))
 
-    def _flat(self, name: str, array: np.ndarray, field: Field) -> Flat:
+    def _flat_field(self, name: str, array: np.ndarray, field: Field) -> FlatField:
         """Collect the arrays of a field that travels; this is done once."""
-        shown = flat(array)
+        shown = flatten_rows(array)
         if name not in self.base:
-            return Flat(shown, shown.dtype.type(field.identity), None)
+            return FlatField(shown, shown.dtype.type(field.identity), None)
         own = self.base[name], self.pending[name], self.unacked[name]
-        return Flat(shown, shown.dtype.type(0), Mirrored(*map(flat, own)))
+        return FlatField(shown, shown.dtype.type(0), MirrorState(*map(flatten_rows, own)))
 
     def set_aside(self, rows: np.ndarray | slice) -> dict[str, np.ndarray]:
         """Return the changes of the shared fields of `rows` since the last send. They count as
@@ -206,7 +210,7 @@ class Mirrors:
             unacked[rows] -= change != 0
             pending[rows] = np.where(unacked[rows] > 0, pending[rows] - change, 0)
 
-    def install(self, channel: tuple[int, int], down: list[Picked]) -> None:
+    def install(self, channel: tuple[int, int], down: list[FieldElements]) -> None:
         """Put the masters' values of the fields `down` into their rows. They answer the oldest send
         to that home, and their rows may be more than those sent.
         """
@@ -219,12 +223,12 @@ class Mirrors:
                 continue
             if own is not None:
                 base, pending = now.of(own.base), now.of(own.pending)
-                put(now.of(shown), base, pending, now.rows, now.values)
+                put_master_values(now.of(shown), base, pending, now.rows, now.values)
             else:
                 put_values(bits(now.of(shown)), now.rows, bits(now.values))
 
 
-FromWorker = tuple[np.ndarray, list[Picked], np.ndarray | None]
+FromWorker = tuple[np.ndarray, list[FieldElements], np.ndarray | None]
 """A worker's contribution: rows, changes of the fields that come up, weights."""
 
 
@@ -233,7 +237,7 @@ class Masters:
     them. `rows` are master row numbers.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: RowTable) -> None:
         self.table = table
         self._up, self._down = table.columns(UP), table.columns(DOWN)
         self.needs_weights = any(
@@ -245,15 +249,15 @@ class Masters:
         self.version = np.uint8(1)
         self._versions = {name: np.zeros(array.shape, np.uint8) for name, array, _ in self._down}
         self._rows_down = [
-            (name, array.dtype, bits(flat(array)), flat(self._versions[name]))
+            (name, array.dtype, bits(flatten_rows(array)), flatten_rows(self._versions[name]))
             for name, array, _ in self._down
         ]
         self._marked = set(self._versions)  # fields that may have dirty elements
-        nothing = unpack(empty(self.up), self.up, NO_ROWS)
+        nothing = unpack(empty_arrays(self.up), self.up, NO_ROWS)
         self.fold([(NO_ROWS, nothing, np.empty(0, np.float32))])
         with self.changing(NO_ROWS):
-            self.read(NO_ROWS)
-        self.changed_by(lambda: None, NO_ROWS)
+            self.pack_values(NO_ROWS)
+        self.change_and_flag(lambda: None, NO_ROWS)
         self.clear_dirty()
 
     @property
@@ -286,7 +290,7 @@ class Masters:
                 elif field.combine == "sum":
                     add_deltas(at, sent.rows, sent.values)
                 elif field.combine in PAIRED:  # of the context's one row
-                    own[...] = COMBINE[field.combine](own, whole(sent, own, field.identity))
+                    own[...] = COMBINE[field.combine](own, fill_elements(sent, own, field.identity))
                 else:
                     at[sent.rows] = COMBINE[field.combine](at[sent.rows], sent.values)
         for name, (rows, change) in means.items():
@@ -327,23 +331,23 @@ class Masters:
         """Mark as dirty each element of the `value` and `shared` fields of `rows` that the body
         changes. If `writes` is given, it changes no other fields than these.
         """
-        rows = frozen(rows.astype(np.int32, copy=False))
-        before = self._before(rows, writes)
+        rows = freeze(rows.astype(np.int32, copy=False))
+        before = self._copy_before(rows, writes)
         yield
         for name, _, own, versions in self._rows_down:
             if name in before and mark_changed(versions, self.version, rows, own, before[name]):
                 self._marked.add(name)
 
-    def changed_by(
+    def change_and_flag(
         self, body: Callable[[], None], rows: np.ndarray, writes: Container[str] | None = None
     ) -> list[Flagged]:
-        """Do ``with changing(rows, writes): body()``, and return the result of ``flagged(rows)``
-        afterwards. This reads the rows once less.
+        """Do ``with changing(rows, writes): body()``, and return the result of
+        ``values_and_flags(rows)`` afterwards. This reads the rows once less.
         """
-        rows = frozen(rows.astype(np.int32, copy=False))
-        before = self._before(rows, writes)
+        rows = freeze(rows.astype(np.int32, copy=False))
+        before = self._copy_before(rows, writes)
         body()
-        after = self.flagged(rows)
+        after = self.values_and_flags(rows)
         for number, (name, dtype, own, _) in enumerate(self._rows_down):
             if name not in before:
                 continue
@@ -353,7 +357,9 @@ class Masters:
                 after[number] = now.view(dtype), changed if dirty is None else changed | dirty
         return after
 
-    def _before(self, rows: np.ndarray, writes: Container[str] | None) -> dict[str, np.ndarray]:
+    def _copy_before(
+        self, rows: np.ndarray, writes: Container[str] | None
+    ) -> dict[str, np.ndarray]:
         """Copy the bits of `rows`, of each field that is written."""
         before = {}
         for name, _, own, _ in self._rows_down:
@@ -362,12 +368,12 @@ class Masters:
                 copy_rows(own, rows, before[name])
         return before
 
-    def flagged(self, rows: np.ndarray) -> list[Flagged]:
+    def values_and_flags(self, rows: np.ndarray) -> list[Flagged]:
         """Copy the `value` and `shared` fields of `rows`, with flags of their dirty elements. A
         field without any has no values.
         """
         fields: list[Flagged] = []
-        rows = frozen(rows.astype(np.int32, copy=False))
+        rows = freeze(rows.astype(np.int32, copy=False))
         for name, dtype, own, versions in self._rows_down:
             shape = len(rows) if name in self._marked else 0, own.shape[1]
             out, dirty, changes = np.empty(shape, dtype), np.empty(shape, np.uint8), 0
@@ -376,9 +382,9 @@ class Masters:
             fields.append((out, dirty if changes else None))
         return fields
 
-    def read(self, rows: np.ndarray) -> Arrays:
-        """Make a message of the result of `flagged`."""
-        return pack(self.flagged(rows))
+    def pack_values(self, rows: np.ndarray) -> Arrays:
+        """Make a message of the result of `values_and_flags`."""
+        return pack(self.values_and_flags(rows))
 
     def clear_dirty(self) -> None:
         """Mark every element as clean. Call this when all answers are made."""

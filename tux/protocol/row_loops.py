@@ -4,10 +4,10 @@ are arrays (n, width), and what is packed (r, width).
 
 from __future__ import annotations
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 
-@compiled
+@cached_njit
 def take_changes(shown, base, pending, unacked, rows, out, dirty):  # type: ignore[no-untyped-def]
     """Copy the changes of `rows` since the last send to `out`, and flag them in `dirty`. They are
     pending from now on. Return their number.
@@ -26,7 +26,7 @@ def take_changes(shown, base, pending, unacked, rows, out, dirty):  # type: igno
     return changes
 
 
-@compiled
+@cached_njit
 def take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-def]
     """Copy the deltas of `rows` to `out`, flag in `dirty` those that are not the `identity`, and
     reset them to it. Return the number of those flagged.
@@ -42,7 +42,7 @@ def take_deltas(shown, identity, rows, out, dirty):  # type: ignore[no-untyped-d
     return changes
 
 
-@compiled
+@cached_njit
 def acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def]
     """Remove `changes` from those pending, as the masters' values now contain them."""
     for j in range(len(rows)):
@@ -54,8 +54,8 @@ def acknowledge(pending, unacked, rows, changes):  # type: ignore[no-untyped-def
                 pending[r, k] = pending[r, k] - changes[j, k] if unacked[r, k] else 0
 
 
-@compiled
-def put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
+@cached_njit
+def put_master_values(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
     """Replace the masters' values of `rows`. Pending and unsent changes stay added to them."""
     for j in range(len(rows)):
         r = rows[j]
@@ -67,7 +67,7 @@ def put(shown, base, pending, rows, masters):  # type: ignore[no-untyped-def]
             base[r, k] = below
 
 
-@compiled
+@cached_njit
 def put_values(shown, rows, values):  # type: ignore[no-untyped-def]
     """Compute shown[rows] = values."""
     for j in range(len(rows)):
@@ -75,7 +75,7 @@ def put_values(shown, rows, values):  # type: ignore[no-untyped-def]
             shown[rows[j], k] = values[j, k]
 
 
-@compiled
+@cached_njit
 def add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
     """Compute own[rows] += changes. Elements with a change become dirty."""
     for j in range(len(rows)):
@@ -86,7 +86,7 @@ def add(own, versions, version, rows, changes):  # type: ignore[no-untyped-def]
                 versions[r, k] = version
 
 
-@compiled
+@cached_njit
 def add_deltas(own, rows, changes):  # type: ignore[no-untyped-def]
     """Compute own[rows] += changes."""
     for j in range(len(rows)):
@@ -94,7 +94,7 @@ def add_deltas(own, rows, changes):  # type: ignore[no-untyped-def]
             own[rows[j], k] += changes[j, k]
 
 
-@compiled
+@cached_njit
 def copy_rows(own, rows, out):  # type: ignore[no-untyped-def]
     """Copy `rows` to `out`."""
     for j in range(len(rows)):
@@ -102,7 +102,7 @@ def copy_rows(own, rows, out):  # type: ignore[no-untyped-def]
             out[j, k] = own[rows[j], k]
 
 
-@compiled
+@cached_njit
 def mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyped-def]
     """Mark as dirty the elements of `rows` of `now` that differ from `before` (r, w). Return their
     number.
@@ -117,7 +117,7 @@ def mark_changed(versions, version, rows, now, before):  # type: ignore[no-untyp
     return changes
 
 
-@compiled
+@cached_njit
 def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
     """Replace `before` by `rows` of `own`, and flag in `dirty` each element that differs. Return
     the number of these.
@@ -132,7 +132,7 @@ def compare_rows(own, rows, before, dirty):  # type: ignore[no-untyped-def]
     return changes
 
 
-@compiled
+@cached_njit
 def read_rows(own, versions, version, rows, out, dirty):  # type: ignore[no-untyped-def]
     """Copy `rows` to `out`, and flag their dirty elements in `dirty`. Return how many are dirty."""
     changes = 0

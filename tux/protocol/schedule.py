@@ -35,7 +35,7 @@ from itertools import count
 from typing import NamedTuple
 
 from tux.protocol.block import Block
-from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, Repeated, Step, Sync
+from tux.protocol.steps import BarrierStep, Blocks, Fold, Pull, RepeatedSteps, Step, Sync
 
 
 @dataclass
@@ -73,7 +73,7 @@ class ClockTask:
     closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
     waits: bool = False  # starts when all earlier clocks are finished
     alone: bool = False  # it waits, and no other clock starts beside it
-    repetition: int | None = None  # of the innermost `Repeated` around it
+    repetition: int | None = None  # of the innermost `RepeatedSteps` around it
 
 
 def segments(steps: Iterable[Step]) -> list[Segment]:
@@ -89,13 +89,13 @@ def segments(steps: Iterable[Step]) -> list[Segment]:
     return out
 
 
-def repeated(steps: Iterable[Step]) -> Iterator[Repeated]:
+def repeated_steps(steps: Iterable[Step]) -> Iterator[RepeatedSteps]:
     """Yield all steps that repeat others, in the order of the program."""
     for step in steps:
-        if isinstance(step, Repeated):
+        if isinstance(step, RepeatedSteps):
             yield step
-        if isinstance(step, Repeated | Blocks):
-            yield from repeated(step.steps)
+        if isinstance(step, RepeatedSteps | Blocks):
+            yield from repeated_steps(step.steps)
 
 
 class Outline(NamedTuple):
@@ -135,13 +135,13 @@ def _clocks(
     """
     run: list[Step] = []
     for step in steps:
-        if not (isinstance(step, Blocks | Repeated) or step.own_clock):
+        if not (isinstance(step, Blocks | RepeatedSteps) or step.own_clock):
             run.append(step)
             continue
         if run:
             yield _outside(run, batches, repetition, next(visits))
             run = []
-        if isinstance(step, Repeated):
+        if isinstance(step, RepeatedSteps):
             if step.waits:
                 yield None
             for number in step.repetitions():
@@ -169,14 +169,14 @@ def _outside(
 ) -> ClockTask:
     """Make the clock of a run of steps outside mini-batches, which come after `batches`."""
     cuts = [*batches.values()]
-    changed = _changed(cuts)
+    changed = _changed_types(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     in_order = any(step.in_order for step in steps)
     waits = alone or in_order or _ends_blocks(steps, cuts)
     return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
 
 
-def _changed(batches: Sequence[list[Segment]]) -> set[str]:
+def _changed_types(batches: Sequence[list[Segment]]) -> set[str]:
     """Collect the vertex types that blocks change at masters, or here after their first answers."""
     syncs = [sync for cut in batches for segment in cut for sync in segment.syncs]
     late = [step for cut in batches for segment in cut[1:] for step in segment.here]
@@ -197,6 +197,6 @@ def _ends_blocks(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> boo
         if isinstance(sync, Fold)
     ]
     late = any(len(cut) > 1 for cut in batches) or any(fold.sees_context for fold in folds)
-    changed = _changed(batches)
+    changed = _changed_types(batches)
     syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
     return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

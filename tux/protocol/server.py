@@ -25,13 +25,13 @@ import numpy as np
 
 from tux.program.combining import COMBINE
 from tux.protocol.clock import Gather
-from tux.protocol.encoding import NEVER, Arrays, pack, whole
+from tux.protocol.encoding import NEVER, Arrays, fill_elements, pack
 from tux.protocol.gathered import TotalsByClock
 from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.payloads import Answer, Totals
 from tux.protocol.replicas import DOWN, UP, Masters
 from tux.protocol.steps import Fold, Pull, Sync
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 
 SENT_BY_WORKERS = (
     Kind.CONTRIBUTION,
@@ -57,8 +57,8 @@ class Server:
         self,
         rank: int,
         workers: int,
-        tables: dict[str, Table],
-        taus: tuple[Table, Table],
+        tables: dict[str, RowTable],
+        taus: tuple[RowTable, RowTable],
         send: Callable[[Message], None],
     ) -> None:
         self.rank, self.workers, self.send = rank, workers, send
@@ -92,38 +92,38 @@ class Server:
             case Kind.PULL_REQUEST | Kind.PUSH:
                 self._reply_to_pull(message)
             case Kind.ANSWER:
-                if self._fold(message).table == "tau":
+                if self._find_fold(message).table == "tau":
                     self._note_context(message)
                 return False
             case _:
                 return False
         return True
 
-    def _fold(self, message: Message) -> Fold[Any]:
+    def _find_fold(self, message: Message) -> Fold[Any]:
         """Find the synchronisation that a message belongs to, which must be a Fold."""
-        sync = self._sync(message)
+        sync = self._find_sync(message)
         if not isinstance(sync, Fold):
-            raise _misplaced(message)
+            raise _misplaced_error(message)
         return sync
 
-    def _sync(self, message: Message) -> Sync:
+    def _find_sync(self, message: Message) -> Sync:
         """Find the synchronisation that a message belongs to."""
         if message.sync_id >= len(self.syncs):
-            raise _misplaced(message)
+            raise _misplaced_error(message)
         return self.syncs[message.sync_id]
 
     def _collect(self, message: Message) -> None:
         """Take a worker's contribution. When it is the last, fold all and answer each worker."""
-        sync, clock = self._fold(message), message.clock
+        sync, clock = self._find_fold(message), message.clock
         start = time.perf_counter()
         payload = sync.read(self, message)
         with checking(message):
             contributions = self._gather.add((clock, message.sync_id), message.source, payload)
         if contributions is None:
-            self._spent(start, clock)
+            self._note_time(start, clock)
             return
         answers = self._serve(sync, clock, contributions)
-        self._spent(start, clock)
+        self._note_time(start, clock)
         for worker, answer in enumerate(answers):
             arrays, own = ((), answer) if isinstance(answer, Answer) else (answer, None)
             self._send(
@@ -135,10 +135,10 @@ class Server:
 
     def _pass_on_totals(self, message: Message) -> None:
         """Add this server's share to its worker's context, and send it to the special worker."""
-        sync = self._fold(message)
+        sync = self._find_fold(message)
         if message.source != self.rank or sync.table != "tau":
-            raise _misplaced(message)
-        arrays = self._with_totals(sync, message)
+            raise _misplaced_error(message)
+        arrays = self._add_totals(sync, message)
         self._send(
             Message(Kind.CONTRIBUTION, self.rank, 0, message.clock, message.sync_id, arrays), sync
         )
@@ -147,12 +147,12 @@ class Server:
         """Take a request for rows, or changes of rows, and send the answers that are possible now.
         Their bytes are counted where they arrive.
         """
-        sync = self._sync(message)
+        sync = self._find_sync(message)
         if not isinstance(sync, Pull):
-            raise _misplaced(message)
+            raise _misplaced_error(message)
         start = time.perf_counter()
         answers = sync.handle(self, message)
-        self._spent(start, message.clock)
+        self._note_time(start, message.clock)
         for answer in answers:
             self.send(answer)
 
@@ -181,7 +181,7 @@ class Server:
             if changed is not NEVER:
                 changed.of(array)[changed.rows] = changed.values
 
-    def _with_totals(self, sync: Fold[Any], message: Message) -> Arrays:
+    def _add_totals(self, sync: Fold[Any], message: Message) -> Arrays:
         """Combine the worker's context with the totals that this server has added to its own
         context up to the message's clock. The server's totals start anew.
         """
@@ -192,7 +192,7 @@ class Server:
             return list(message.arrays)
         self.totals.restore(message.clock)
         for (_, own, field), sent in zip(columns, totals.fields, strict=True):
-            total = whole(sent, own, field.identity)
+            total = fill_elements(sent, own, field.identity)
             if field.kind == "delta":
                 total = COMBINE[field.combine](total, own)
             out.append((total, (total != field.identity).reshape(1, -1).view(np.uint8)))
@@ -205,7 +205,7 @@ class Server:
             self.bytes_to[message.dest] += message.nbytes
         self.send(message)
 
-    def _spent(self, start: float, clock: int) -> None:
+    def _note_time(self, start: float, clock: int) -> None:
         """Count the time since `start` as work of the server for a clock."""
         end = time.perf_counter()
         self.seconds += end - start
@@ -222,7 +222,7 @@ class Server:
         return self._gather.missing()
 
 
-def _misplaced(message: Message) -> BadMessage:
+def _misplaced_error(message: Message) -> BadMessage:
     return BadMessage(
         message, f"{message.sync_id} is no synchronisation that has such messages here"
     )

@@ -97,7 +97,7 @@ class Blocks(Step):
         """Yield this worker's blocks of this epoch or repetition (see `Repeated`), in order."""
 
 
-class Repeated(Step):
+class RepeatedSteps(Step):
     """Steps that run again and again.
 
     `waits`: the clocks before a repetition must be finished to know whether it begins.

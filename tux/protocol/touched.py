@@ -22,7 +22,7 @@ they are those that were kept.
 """
 
 
-class Touched(NamedTuple):
+class RoutePlaces(NamedTuple):
     """Some rows of a route of `length` rows, by their ascending places in it."""
 
     places: np.ndarray  # (r,)
@@ -54,23 +54,23 @@ class Touched(NamedTuple):
             raise ValueError(f"its touched rows do not ascend, or one is not in 0..{count - 1}")
         return array
 
-    def told(self, *, keep: bool) -> Arrays:
+    def message_arrays(self, *, keep: bool) -> Arrays:
         """Return them as arrays of a message. With `keep`, the receiver is asked to keep them."""
         return [np.array([FIRST if keep else ONCE], np.uint8), self.array()]
 
 
-def told_before() -> Arrays:
+def kept_rows_arrays() -> Arrays:
     """Return arrays of a message about rows that the receiver has been asked to keep before."""
     return [np.array([AGAIN], np.uint8)]
 
 
-class Told:
+class RowsByBlock:
     """The rows that messages have asked this worker to keep, by kind, sender and block."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, int, int], np.ndarray] = {}
 
-    def read(
+    def read_rows(
         self, message: Message, number: int, route: np.ndarray, arrays: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, Arrays]:
         """Read which rows of a route a message about block `number` is about; return them and its
@@ -87,7 +87,7 @@ class Told:
             return self._rows[key], rest
         if not rest:
             raise ValueError("an array is missing")
-        rows = route[Touched.read(rest[0], len(route))]
+        rows = route[RoutePlaces.read(rest[0], len(route))]
         if how[0] == FIRST:
             if key in self._rows:
                 raise ValueError(f"its rows of block {number} are told a second time")

@@ -21,7 +21,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload, overload_attribute, overload_method, register_model
 
 
-def only_added_to(name: str) -> str:
+def assignment_message(name: str) -> str:
     """Return the message for a UDF that assigns to a field of this name."""
     return f"{name} cannot be assigned: write {name}.add(value, key)"
 
@@ -127,7 +127,7 @@ class _ExtremesModel(StructModel):
 
 
 @intrinsic
-def _of_index(typingctx: Any, extremes: Any, index: Any) -> Any:
+def _entry_at(typingctx: Any, extremes: Any, index: Any) -> Any:
     """Return the value and key of an index from 0."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -162,7 +162,7 @@ def _getitem(extremes, index):  # type: ignore[no-untyped-def]
 
     def one(extremes, index):  # type: ignore[no-untyped-def]
         at = np.intp(index)
-        return _of_index(extremes, at if at >= 0 else at + _length(extremes))
+        return _entry_at(extremes, at if at >= 0 else at + _length(extremes))
 
     return one
 

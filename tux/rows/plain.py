@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tux.rows.extreme import only_added_to, plain_extreme
+from tux.rows.extreme import assignment_message, plain_extreme
 from tux.rows.table import RowSpec
 
 Arrays = tuple[np.ndarray, ...]
 
 
-class Row:
+class PlainRow:
     """Row `index` of a table given as field names and arrays (n, *shape); attributes read,
     write, or view the fields.
     """
@@ -51,7 +51,7 @@ class Row:
     def __setattr__(self, name: str, value: Any) -> None:
         array = self._array(name)
         if self._spec.pairs and name in dict(self._spec.pairs):
-            raise TypeError(only_added_to(f"{self._spec.table}.{name}"))
+            raise TypeError(assignment_message(f"{self._spec.table}.{name}"))
         if isinstance(array, tuple) or array.ndim > 1:
             raise TypeError(
                 f"{self._spec.table}.{name} has several entries: assign to "
@@ -72,7 +72,7 @@ class Neighbour:
 
     __slots__ = ("_edge", "_role", "_other")
 
-    def __init__(self, edge: Row, role: str, other: Row) -> None:
+    def __init__(self, edge: PlainRow, role: str, other: PlainRow) -> None:
         for name, part in (("_edge", edge), ("_role", role), ("_other", other)):
             object.__setattr__(self, name, part)
 
@@ -103,12 +103,14 @@ class PlainEdges:
         return map(self._made, range(self._count))
 
 
-def plain_row(spec: RowSpec) -> Callable[[Arrays, int], Row]:
+def plain_row(spec: RowSpec) -> Callable[[Arrays, int], PlainRow]:
     """Return the plain counterpart of `tux.rows.row.compiled_row`."""
-    return lambda arrays, index: Row(spec, dict(zip(spec.names, arrays, strict=True)), int(index))
+    return lambda arrays, index: PlainRow(
+        spec, dict(zip(spec.names, arrays, strict=True)), int(index)
+    )
 
 
-def plain_lane(spec: RowSpec) -> Callable[[Arrays, int], Row]:
+def plain_lane(spec: RowSpec) -> Callable[[Arrays, int], PlainRow]:
     """Return the plain counterpart of `tux.rows.row.compiled_lane`."""
     return plain_row(spec)
 
@@ -137,10 +139,10 @@ def plain_edges(edge: RowSpec, role: str, other: RowSpec) -> Any:
     def edges(
         edge_arrays: Arrays, other_arrays: Arrays, ends: np.ndarray, index: Any, lo: int, hi: int
     ) -> PlainEdges:
-        def made(j: int) -> Neighbour:
+        def make_neighbour(j: int) -> Neighbour:
             at = lo + j if isinstance(index, tuple) else index[lo + j]
             return Neighbour(edge_row(edge_arrays, at), role, other_row(other_arrays, ends[lo + j]))
 
-        return PlainEdges(int(hi - lo), made)
+        return PlainEdges(int(hi - lo), make_neighbour)
 
     return edges

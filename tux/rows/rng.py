@@ -102,7 +102,7 @@ def _advance(typingctx: Any, rng: Any) -> Any:
 
 
 @njit(forceinline=True)
-def _mixed(z):  # type: ignore[no-untyped-def]
+def _compiled_mix(z):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(_M1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(_M2)
     return z ^ (z >> np.uint64(31))
@@ -111,13 +111,13 @@ def _mixed(z):  # type: ignore[no-untyped-def]
 @njit(forceinline=True)
 def compiled_seed_stream(state, key, a, b):  # type: ignore[no-untyped-def]
     """Start a stream as `seed_stream` does, compiled."""
-    first = _mixed(np.uint64(key) + np.uint64(a + 1) * np.uint64(_GOLDEN))
-    state[0] = _mixed(first + np.uint64(b + 1) * np.uint64(_GOLDEN))
+    first = _compiled_mix(np.uint64(key) + np.uint64(a + 1) * np.uint64(_GOLDEN))
+    state[0] = _compiled_mix(first + np.uint64(b + 1) * np.uint64(_GOLDEN))
 
 
 @overload_method(StreamType, "uniform", inline="always")
 def _uniform(rng):  # type: ignore[no-untyped-def]
-    return lambda rng: np.float64(_mixed(_advance(rng)) >> np.uint64(11)) * 2.0**-53
+    return lambda rng: np.float64(_compiled_mix(_advance(rng)) >> np.uint64(11)) * 2.0**-53
 
 
 @overload_method(StreamType, "normal")

@@ -244,7 +244,7 @@ def fill_row(
     return row
 
 
-def _shifted(context: Any, builder: Any, array: Any, lane: Any) -> Any:
+def _lane_address(context: Any, builder: Any, array: Any, lane: Any) -> Any:
     """Emit code for the address of entry `lane` along the first axis of an array with any
     strides.
     """
@@ -272,7 +272,7 @@ def compiled_lane(spec: RowSpec) -> Any:
             for j, (name, *_) in enumerate(typ.fields):
                 kind, value = sig.args[0][j], builder.extract_value(args[0], j)
                 array = make_array(kind)(context, builder, value=value)
-                setattr(row, f"at_{name}", _shifted(context, builder, array, at))
+                setattr(row, f"at_{name}", _lane_address(context, builder, array, at))
             return row._getvalue()
 
         return typ(arrays, index), codegen

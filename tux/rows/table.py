@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.arrays.ragged import Lists, taken
+from tux.arrays.ragged import Lists, take_lists
 from tux.base.errors import out_of_memory
 from tux.program.combining import PAIRED
 from tux.program.fields import ID, Field, by_entry
@@ -61,7 +61,7 @@ class Claim(NamedTuple):
     unused: Container[str] = ()
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Allocate an uninitialised C-contiguous array that starts at a multiple of 64 bytes, so that
     vector loads do not straddle cache lines.
     """
@@ -71,12 +71,12 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _allocate_field(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Allocate an array for the field `name`, aligned to 64 bytes; raise TuxError if there is not
     so much memory.
     """
     try:
-        return aligned(shape, dtype)
+        return allocate_aligned(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more bytes than can be numbered
         rows = f"{shape[0]:,} rows of {math.prod(shape[1:]):,} numbers"
         size = math.prod(shape) * dtype.itemsize / 2**30
@@ -84,7 +84,7 @@ def _allocated(name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray
 
 
 @dataclass(frozen=True)
-class Table:
+class RowTable:
     """The fields of one vertex type, of the edges or of the context, each an array (n, *shape)."""
 
     name: str
@@ -104,7 +104,7 @@ class Table:
         n: int,
         entries: np.ndarray | None = None,
         ids: Callable[[], np.ndarray] | None = None,
-    ) -> Table:
+    ) -> RowTable:
         """Allocate a table of n rows, not yet initialised. A ragged field is one array (sum of
         `entries`,), row by row; `entries` (n,), or none.
         """
@@ -114,17 +114,17 @@ class Table:
             [[0], np.cumsum(np.zeros(n, np.int64) if entries is None else entries, dtype=np.int64)]
         )
         shapes = {
-            f: (int(bounds[-1]),) if d.ragged else (n, *d.lengths) for f, d in declared.items()
+            f: (int(bounds[-1]),) if d.is_ragged else (n, *d.lengths) for f, d in declared.items()
         }
-        return Table(
+        return RowTable(
             name,
             declared,
-            {f: _allocated(f"{name}.{f}", shapes[f], d.dtype) for f, d in declared.items()},
+            {f: _allocate_field(f"{name}.{f}", shapes[f], d.dtype) for f, d in declared.items()},
             bounds,
             ids=ids,
         )
 
-    def seen(
+    def visible_fields(
         self,
         access: str,
         used: Container[str] | None = None,
@@ -142,13 +142,15 @@ class Table:
         writable = {f: d.kind in writes for f, d in self.declared.items() if d.kind in sees}
         names = tuple(f for f in writable if used is None or f in used)
         changed = {f for f in names if writable[f] and (claim is None or f in claim.writes)}
-        arrays = {f: self.arrays[f] if f in changed else frozen(self.arrays[f]) for f in names}
+        arrays = {f: self.arrays[f] if f in changed else freeze(self.arrays[f]) for f in names}
         shown = [f if written else f"{f} read-only" for f, written in writable.items()]
-        passed = [(arrays[f], self.bounds) if self.declared[f].ragged else arrays[f] for f in names]
+        passed = [
+            (arrays[f], self.bounds) if self.declared[f].is_ragged else arrays[f] for f in names
+        ]
         if self.ids:
             shown.append(f"{ID} read-only")
         if self.ids and ids:
-            names, passed = (*names, ID), [*passed, frozen(self.ids())]
+            names, passed = (*names, ID), [*passed, freeze(self.ids())]
         spec = self.spec(names, ", ".join(shown) or "none")
         if claim is not None:
             changing = tuple(f for f in names if f in claim.changing and f not in changed)
@@ -176,7 +178,7 @@ class Table:
             ]
         return [(name, self.arrays[name], self.declared[name]) for name in kept]
 
-    def by_entry(self, field: str) -> Table:
+    def by_entry(self, field: str) -> RowTable:
         """Return a table whose rows are the entries of a field along its first dimension, row by
         row: of the fields that have as many.
         """
@@ -187,7 +189,7 @@ class Table:
             for f, d in declared.items()
         }
         numbers = (lambda: np.repeat(ids(), count)) if ids else None
-        return Table(self.name, declared, arrays, ids=numbers)
+        return RowTable(self.name, declared, arrays, ids=numbers)
 
     def clear_deltas(self, rows: Any = slice(None), only: Container[str] | None = None) -> None:
         """Set the delta fields of `rows` back to their identities; `only` some, or all."""
@@ -202,7 +204,7 @@ class Table:
         )
 
 
-def _context(declared: dict[str, Field]) -> Table:
+def _context(declared: dict[str, Field]) -> RowTable:
     """Allocate the table of the context: fields of one kind, dtype and combination side by side,
     long ones first, at their alignment.
     """
@@ -212,20 +214,20 @@ def _context(declared: dict[str, Field]) -> Table:
     arrays, joint = {}, {}
     for names in alike.values():
         sizes = {name: math.prod(declared[name].lengths) for name in names}
-        both = aligned((1, sum(sizes.values())), declared[names[0]].dtype)
+        both = allocate_aligned((1, sum(sizes.values())), declared[names[0]].dtype)
         at, joint[names[0]] = 0, both
         for name in sorted(names, key=lambda each: -sizes[each]):
             arrays[name] = both[:, at : at + sizes[name]].reshape(1, *declared[name].lengths)
             at += sizes[name]
-    return Table("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
+    return RowTable("tau", declared, {name: arrays[name] for name in declared}, joint=joint)
 
 
-def in_model(table: Table) -> list[str]:
+def in_model(table: RowTable) -> list[str]:
     """Return the names of the fields that a model holds."""
     return [name for name, field in table.declared.items() if field.in_model]
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def freeze(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array. Arrays that came over the wire are read-only, so all
     that are passed on are made so too: one kind of array is one compilation.
     """
@@ -240,24 +242,24 @@ def frozen(array: np.ndarray) -> np.ndarray:
 PIECE = 1 << 20  # entries of a piece: see `pieces`
 
 
-def pieces(table: Table, rows: int) -> list[tuple[int, int]]:
+def pieces(table: RowTable, rows: int) -> list[tuple[int, int]]:
     """Cut the first rows of a table into ranges, each with lists of PIECE entries and as many
     entries of the model's other fields, or one row: no message is to be too large.
     """
     bounds = table.bounds[: rows + 1]
     lists = np.searchsorted(bounds, np.arange(0, bounds[-1], PIECE), side="right") - 1
-    plain = [f for f in in_model(table) if not table.declared[f].ragged]
+    plain = [f for f in in_model(table) if not table.declared[f].is_ragged]
     numbers = sum(math.prod(table.declared[f].lengths) for f in plain)
     others = np.arange(0, max(rows, 1), max(PIECE // max(numbers, 1), 1))
     cuts = np.unique(np.concatenate([lists, others])).tolist() + [rows]
     return list(pairwise(cuts))
 
 
-def of_rows(table: Table, field: str, rows: np.ndarray) -> Lists:
+def lists_of_rows(table: RowTable, field: str, rows: np.ndarray) -> Lists:
     """Return the lists of `rows` of a ragged field: as many entries of each as the field that it
     names as its length says, else all.
     """
     starts, counts = table.bounds[rows], table.bounds[rows + 1] - table.bounds[rows]
     if length := table.declared[field].length:
         counts = np.clip(table.arrays[length][rows].astype(np.int64), 0, counts)
-    return taken(table.arrays[field], starts, counts)
+    return take_lists(table.arrays[field], starts, counts)

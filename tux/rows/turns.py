@@ -25,7 +25,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 MOST_LANES = 16
 """Copies of the context that a kernel's runs add to in turn, at most."""
@@ -43,14 +43,14 @@ SPINS = 2_000
 _yield = types.ExternalFunction("sched_yield", types.int32())
 
 
-def fresh(tickets: int, lanes: int) -> np.ndarray:
+def new_turns(tickets: int, lanes: int) -> np.ndarray:
     """Return `turns` before the first item, with room for so many tickets."""
     turns = np.zeros((TICKETS + tickets) * STRIDE, np.int64)
     turns[USED_LANES * STRIDE] = lanes
     return turns
 
 
-class Plain:
+class PlainTurns:
     """The functions on turns in plain Python, for one thread, which waits for nobody."""
 
     @staticmethod
@@ -108,7 +108,7 @@ def _look(typingctx: Any, array: Any, at: Any) -> Any:
 
 
 @njit(nogil=True)
-def _reached(turns, place, need):  # type: ignore[no-untyped-def]
+def _wait_for_turn(turns, place, need):  # type: ignore[no-untyped-def]
     """Wait until a turn is `need`; return False if a thread has failed."""
     spins = 0
     while _look(turns, place * STRIDE) != need:
@@ -120,7 +120,7 @@ def _reached(turns, place, need):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@cached_njit
 def has_changed(board, at, value, yields):  # type: ignore[no-untyped-def]
     """Wait until ``board[at]`` is another number than `value`, for SPINS looks and then while the
     core is offered to others `yields` times. Return whether it is another.
@@ -145,7 +145,7 @@ def take(turns):  # type: ignore[no-untyped-def]
 def begin_run(turns, run):  # type: ignore[no-untyped-def]
     """Wait for the lane of a run; return False if a thread has failed."""
     lanes = turns[USED_LANES * STRIDE]
-    return lanes == 0 or _reached(turns, LANE + run % lanes, run // lanes)
+    return lanes == 0 or _wait_for_turn(turns, LANE + run % lanes, run // lanes)
 
 
 @njit(nogil=True)
@@ -162,9 +162,9 @@ def begin(turns, items, item):  # type: ignore[no-untyped-def]
     if _look(turns, FAILED * STRIDE) != 0:
         return False
     first, second = items[item, FIRST], items[item, SECOND]
-    if first > 0 and not _reached(turns, first, items[item, FIRST_NEED]):
+    if first > 0 and not _wait_for_turn(turns, first, items[item, FIRST_NEED]):
         return False
-    return second == 0 or _reached(turns, second, items[item, SECOND_NEED])
+    return second == 0 or _wait_for_turn(turns, second, items[item, SECOND_NEED])
 
 
 @njit(nogil=True)

@@ -9,7 +9,7 @@ FIRST = 3
 """Epochs after which a run is judged: the first alone has the start of all workers in it."""
 
 
-def on_workers(records: Sequence[dict[str, Any]], workers: int) -> str | None:
+def advise_on_workers(records: Sequence[dict[str, Any]], workers: int) -> str | None:
     """Advise a user whose workers have waited and sent for longer than they have computed, in one
     line. Return None if they have not, or if this is not the epoch after which the advice is given.
     """

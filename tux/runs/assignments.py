@@ -17,7 +17,7 @@ from tux.base.disk import check_new, new_folder
 from tux.base.errors import DataError
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.io.integer_lines import numbers
+from tux.io.integer_lines import read_integer_lines
 
 
 def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndarray:
@@ -28,7 +28,7 @@ def read_assignment(path: str | os.PathLike[str], edges: int, k: int) -> np.ndar
     """
     pieces = [np.empty(0, np.int16)]
     count, last = 0, 0
-    for lines in numbers(path, comment="#"):
+    for lines in read_integer_lines(path, comment="#"):
         widths = np.diff(lines.bounds)
         wrong = np.flatnonzero(widths != 1)
         if len(wrong):

@@ -12,30 +12,30 @@ from typing import Any
 
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
-from tux.base.text import many, named, plural
-from tux.cluster.keeper import States
+from tux.base.text import data_name, plural, plural_noun
+from tux.cluster.keeper import StatePlan
 from tux.cluster.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import Partitioned, check_workers, partitioned
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
 from tux.graph.store import read_manifest
 from tux.io import vertex_labels
-from tux.partition import recommended as recommended_partitioner
-from tux.partition.recommended import for_two_types
+from tux.partition import recommend_partitioner as recommended_partitioner
+from tux.partition.recommended import recommend_for_types
 from tux.program import sources
 from tux.program.program import Program
-from tux.program.returns import called
+from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.folder import RunFolder
-from tux.runs.in_shares import InShares
-from tux.runs.inputs import Data, Inputs, judges, load
-from tux.runs.options import File, Plan, RunOptions, may_race
-from tux.runs.sizes import edges_told
-from tux.runs.vertex_tables import fitted
+from tux.runs.in_shares import ShareLoading
+from tux.runs.inputs import Data, Inputs, load, uses_held_out
+from tux.runs.options import File, RunOptions, RunPlan, may_race
+from tux.runs.sizes import describe_edges
+from tux.runs.vertex_tables import fit_parameters
 from tux.runs.watcher import Phases, Watcher
-from tux.stages.schedules import serial
+from tux.stages.schedules import serial_reasons
 
 
 def load_for(
@@ -44,7 +44,7 @@ def load_for(
     test: Data | None,
     options: RunOptions,
     watch: Watcher,
-    shares: InShares | None = None,
+    shares: ShareLoading | None = None,
 ) -> tuple[Inputs, Program]:
     """Load the edges, and suit the program to them. Each choice that the program makes by itself is
     said to `watch`. `shares` loads files in shares, where no process need have all edges.
@@ -52,8 +52,8 @@ def load_for(
     labels = options.labels if program.input.vertex_labels else None
     if labels is not None:
         # labels are not needed before the end, but a long run should not end with an error in them
-        vertex_labels.check(labels)
-    if test is not None and not judges(type(program)):
+        vertex_labels.check_vertex_labels(labels)
+    if test is not None and not uses_held_out(type(program)):
         raise UsageError(
             f"{type(program).__name__} does not judge its model, so --test has no use",
             do="leave --test out",
@@ -63,14 +63,16 @@ def load_for(
         kind = program.edge.ends[0]
         _compare_labels(labels, inputs.train.ids[kind], kind, watch)
     if inputs.test is None and not inputs.folder:
-        train, held_out = called(program.input, "hold_out", program, inputs.train)
+        train, held_out = call_hook(program.input, "hold_out", program, inputs.train)
         if held_out is not None:
             inputs = replace(inputs, train=train, test=held_out)
     if options.judge_top and inputs.test is None:
         raise UsageError(
             "--judge-top judges by held-out edges, of which there are none", do="add --test FILE"
         )
-    special = called(program.input, "specialise", fitted(program, inputs.train), inputs.train)
+    special = call_hook(
+        program.input, "specialise", fit_parameters(program, inputs.train), inputs.train
+    )
     # no time is spent on cutting a graph that has not the vertices
     vertex_numbers(special, lambda name: (inputs.train.ids[name], len(inputs.train.ids[name])))
     for name, value in special.parameters.items():
@@ -97,16 +99,16 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
     program's own report.
     """
     sizes = [plural(count, name) for name, count in inputs.sizes["vertices"].items()]
-    sizes += [told] if (told := edges_told(inputs.sizes, program)) else []  # points have none
+    sizes += [told] if (told := describe_edges(inputs.sizes, program)) else []  # points have none
     sizes += [
-        f"{plural(count, 'group')} of {many(name)}"
+        f"{plural(count, 'group')} of {plural_noun(name)}"
         for name, count in inputs.sizes.get("groups", {}).items()
     ]
     if inputs.test is not None:
         held_out = inputs.sizes.get("test", {})  # nothing of edges that the program holds out
         sizes.append(f"{held_out.get('repeated', len(inputs.test)):,} held out")
     watch.say(
-        f"data: {named(data) if data is not None else 'generated, as no DATA is named'}: "
+        f"data: {data_name(data) if data is not None else 'generated, as no DATA is named'}: "
         f"{', '.join(sizes)}"
     )
     for edges, what in ((inputs.train, "columns"), (inputs.test, "columns of the test file")):
@@ -115,11 +117,11 @@ def introduce(watch: Watcher, data: Data | None, program: Program, inputs: Input
             watch.say(f"{what}: {said}")
     if inputs.truth:
         watch.say(inputs.truth)
-    for text in called(program.report, "opening", program, inputs.sizes["vertices"]):
+    for text in call_hook(program.report, "opening", program, inputs.sizes["vertices"]):
         watch.say(text)
 
 
-def stored(plan: Plan, folder: Path | None) -> Plan:
+def fit_plan_to_folder(plan: RunPlan, folder: Path | None) -> RunPlan:
     """Return the plan, with the number of workers and the partitioner of the partitioned `folder`,
     if there is one. UsageError for options that contradict the folder.
     """
@@ -135,7 +137,7 @@ def stored(plan: Plan, folder: Path | None) -> Plan:
     return replace(plan, workers=workers, partitioner=manifest.partitioner)
 
 
-def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) -> Plan:
+def choose_partitioner(plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher) -> RunPlan:
     """Return the plan with the partitioner that "auto" stands for, and say it with its reason."""
     total = plan.all_workers
     if plan.partitioner != "auto" or inputs.folder or total == 1:
@@ -145,7 +147,7 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
     if end:
         name, reason = "aweto", f"it keeps the edges of each {train.ends[0]} as {end} together"
     elif inputs.loaded:  # then there are two types, and no vertices without edges
-        name, reason = for_two_types(*(len(train.ids[kind]) for kind in train.ends))
+        name, reason = recommend_for_types(*(len(train.ids[kind]) for kind in train.ends))
     else:
         bipartite = train.ends[0] != train.ends[1]
         name, reason = recommended_partitioner(train.src, train.dst, total, bipartite=bipartite)
@@ -153,16 +155,18 @@ def recommended(plan: Plan, program: Program, inputs: Inputs, watch: Watcher) ->
     return replace(plan, partitioner=name)
 
 
-def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: Plan) -> None:
+def tell_serial(watch: Watcher, program: Program, inputs: Inputs, plan: RunPlan) -> None:
     """Say one line for each stage that stays on one thread of several, with the reason: where the
     user has asked for threads, or can change the program or let its threads race.
     """
     options = plan.options
-    told = options.threads or not sources.of(program).is_builtin or may_race(program)
+    told = options.threads or not sources.source_of(program).is_builtin or may_race(program)
     if not told or plan.threads == 1 or not options.jit:
         return
     workers, has_test = plan.all_workers, inputs.test is not None
-    for line in serial(program, Cluster(workers, options.slack, has_test), racing=options.racing):
+    for line in serial_reasons(
+        program, Cluster(workers, options.slack, has_test), racing=options.racing
+    ):
         watch.say(line)
 
 
@@ -174,13 +178,15 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
     return bool(program.monitor) and (judged or options.patience > 0)
 
 
-def lay_out(program: Program, inputs: Inputs, plan: Plan, clock: Phases, scratch: Any) -> Training:
+def lay_out(
+    program: Program, inputs: Inputs, plan: RunPlan, clock: Phases, scratch: Any
+) -> Training:
     """Make one worker in this process, which gets the training edges of `inputs`. The time to
     compile the kernels is counted apart from the time of the layout.
     """
     options = plan.options
     with clock.phase("layout"):
-        graph = Graph.whole(program, inputs.handed_over(), inputs.test, options.seed)
+        graph = LocalGraph.whole(program, inputs.release_train(), inputs.test, options.seed)
         worker = Worker(
             program,
             graph,
@@ -204,36 +210,36 @@ def sizes_to_compare(program: Program, inputs: Inputs) -> dict[str, str]:
     other data, these numbers say more than a digest does.
     """
     sizes = {**inputs.sizes["vertices"], program.edge_name: inputs.sizes["edges"]}
-    return {f"number of {many(name)}": f"{size:,}" for name, size in sizes.items() if name}
+    return {f"number of {plural_noun(name)}": f"{size:,}" for name, size in sizes.items() if name}
 
 
 def start_workers(
     program: Program,
     inputs: Inputs,
-    plan: Plan,
+    plan: RunPlan,
     folder: RunFolder | None,
     clock: Phases,
-    states: States,
+    states: StatePlan,
     recovery: Recovery | None = None,
     listens: Callable[[], None] = lambda: None,
 ) -> Any:
     """Start several workers, each a process: cut, lay out, compile once for all, and start them as
     a context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
     """
-    from tux.cluster.prepare import crowded, prepare
+    from tux.cluster.prepare import core_warning, prepare
 
-    if warning := crowded(plan.workers):
+    if warning := core_warning(plan.workers):
         clock.watch.warn(warning)
     options = plan.options
 
-    def cut(workers: int) -> Partitioned:
-        made = partitioned(program, inputs, plan.partitioner, workers, options.seed)
+    def cut(workers: int) -> PartitionedGraph:
+        made = partition_inputs(program, inputs, plan.partitioner, workers, options.seed)
         clock.watch.phase("write the parts")
         return made
 
     with clock.phase("layout", f"cut, by {plan.partitioner}"):
         return prepare(
-            sources.of(program).name,
+            sources.source_of(program).name,
             program.parameters,
             cut,
             workers=plan.workers,

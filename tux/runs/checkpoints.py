@@ -20,12 +20,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tux.base.disk import PART, beside, replacing, sync, writing
+from tux.base.disk import PART, replacing, sync, temporary_path, writing
 from tux.base.errors import DataError, DiskError
 from tux.base.parallel import spread
 from tux.engine.segments import NAME as NAME_OF_LISTS
-from tux.engine.segments import Segment, check, of_shard
-from tux.engine.shard import Count, Digest, Shard, damaged, hashed, read, reason, unreadable
+from tux.engine.segments import ListSegment, check, segments_of_shard
+from tux.engine.shard import (
+    Count,
+    Digest,
+    Shard,
+    checkpoint_damage,
+    error_text,
+    hash_bytes,
+    read,
+    unreadable,
+)
 
 FOLDER = "checkpoints"
 LISTS = "lists"
@@ -42,7 +51,7 @@ class ShardFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     digest: Digest
 
 
-class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class CheckpointManifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
     """The epoch and the turn at which a checkpoint was taken, and its run. Digests tell whether
     another run may go on from there. `number` and `shards` are filled in when it is written.
     """
@@ -63,7 +72,7 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
     shards: list[ShardFile] = []
 
 
-class Sealed(msgspec.Struct, forbid_unknown_fields=True):
+class ManifestFile(msgspec.Struct, forbid_unknown_fields=True):
     """The content of a manifest's file. `sum` is the hash of the manifest's own text."""
 
     version: int
@@ -75,7 +84,7 @@ class Checkpoint(NamedTuple):
     """A checkpoint that is whole."""
 
     path: Path
-    manifest: Manifest
+    manifest: CheckpointManifest
 
     def shard(self, rank: int) -> Shard:
         """Read the state of a worker. DataError if its file is damaged."""
@@ -83,63 +92,67 @@ class Checkpoint(NamedTuple):
         return read(self.path / file.name, file.digest)
 
 
-class LeftOut(NamedTuple):
+class UnusableCheckpoint(NamedTuple):
     """A checkpoint that cannot be used."""
 
     path: Path
     why: str
 
 
-class Found(NamedTuple):
+class CheckpointSearch(NamedTuple):
     """The newest checkpoint that is whole, if there is one, and newer ones that are not."""
 
     checkpoint: Checkpoint | None
-    left_out: list[LeftOut]
+    left_out: list[UnusableCheckpoint]
 
 
-def newest(out: str | os.PathLike[str], *, at_end: bool = False) -> Found:
+def find_newest_checkpoint(
+    out: str | os.PathLike[str], *, at_end: bool = False
+) -> CheckpointSearch:
     """Look for the checkpoint from which the run of folder `out` may go on; `at_end`: one that was
     taken at the end of an epoch.
 
     All bytes of a checkpoint are read and compared before it is taken. Nothing is changed.
     DataError if the folder cannot be read; DiskError if a file that may be whole cannot be read.
     """
-    left_out: list[LeftOut] = []
-    for number, path in reversed(_numbered(Path(out, FOLDER))):
+    left_out: list[UnusableCheckpoint] = []
+    for number, path in reversed(_list_checkpoints(Path(out, FOLDER))):
         try:
-            checkpoint = _whole(path, number)
+            checkpoint = _read_checkpoint(path, number)
             if not (at_end and checkpoint.manifest.turns):
-                return Found(checkpoint, left_out)
-            left_out.append(LeftOut(path, "it was taken within an epoch"))
+                return CheckpointSearch(checkpoint, left_out)
+            left_out.append(UnusableCheckpoint(path, "it was taken within an epoch"))
         except DataError as error:
-            left_out.append(LeftOut(path, error.what))
-    return Found(None, left_out)
+            left_out.append(UnusableCheckpoint(path, error.what))
+    return CheckpointSearch(None, left_out)
 
 
 def check_all(out: str | os.PathLike[str]) -> int:
     """Compare all files of all checkpoints of the folder `out` with their checksums; returns how
     many checkpoints there are. DataError for the first that is damaged.
     """
-    return len([_whole(path, number) for number, path in _numbered(Path(out, FOLDER))])
+    return len(
+        [_read_checkpoint(path, number) for number, path in _list_checkpoints(Path(out, FOLDER))]
+    )
 
 
-def tell_left_out(found: Found, warn: Callable[[str], None]) -> None:
+def tell_left_out(found: CheckpointSearch, warn: Callable[[str], None]) -> None:
     """Warn of the checkpoints that are damaged."""
     for each in found.left_out:
         warn(f"checkpoint {each.path} is damaged and left out: {each.why}")
 
 
-def latest(out: str | os.PathLike[str]) -> int:
+def newest_number(out: str | os.PathLike[str]) -> int:
     """Return the number of the newest checkpoint in the folder `out`, be it whole or damaged; 0 if
     there is none.
     """
-    return max([0, *(number for number, _ in _numbered(Path(out, FOLDER)))])
+    return max([0, *(number for number, _ in _list_checkpoints(Path(out, FOLDER)))])
 
 
-def are_in(out: str | os.PathLike[str]) -> bool:
+def has_checkpoint(out: str | os.PathLike[str]) -> bool:
     """Return whether the folder `out` has a checkpoint, be it whole or damaged."""
     try:
-        return bool(_numbered(Path(out, FOLDER)))
+        return bool(_list_checkpoints(Path(out, FOLDER)))
     except DataError:
         return False
 
@@ -151,12 +164,12 @@ class Checkpoints:
     `found`: from which the run goes on. `keep`: how many are kept.
     """
 
-    def __init__(self, out: str | os.PathLike[str], found: Found, keep: int = 2) -> None:
+    def __init__(self, out: str | os.PathLike[str], found: CheckpointSearch, keep: int = 2) -> None:
         """Remove the temporary folders of killed writers, and the checkpoints that were left out:
         the run goes on from an older state, so they do not belong to it any more. DiskError.
         """
         self.folder, self.keep = Path(out, FOLDER).absolute(), max(1, keep)
-        self._number = latest(out)
+        self._number = newest_number(out)
         self.lists = self.folder / LISTS
         self.remove(found.left_out)
         with writing(self.folder):
@@ -171,11 +184,11 @@ class Checkpoints:
                 self.folder.mkdir(parents=True)
                 sync(self.folder.parent)
             self._number += 1
-            path = beside(self.folder / f"{self._number:06d}")
+            path = temporary_path(self.folder / f"{self._number:06d}")
             path.mkdir()
         return Draft(self, self._number, path)
 
-    def remove(self, left_out: Iterable[LeftOut]) -> None:
+    def remove(self, left_out: Iterable[UnusableCheckpoint]) -> None:
         """Remove checkpoints that were left out, and lists on disk that no other checkpoint names:
         workers that have ended wrote these lists. DiskError.
         """
@@ -183,7 +196,9 @@ class Checkpoints:
             _remove(path for path, _ in left_out)
         if not self.lists.is_dir():
             return
-        named = {each.name for _, path in _numbered(self.folder) for each in _segments(path)}
+        named = {
+            each.name for _, path in _list_checkpoints(self.folder) for each in _segments(path)
+        }
         with writing(self.lists):
             for path in self.lists.iterdir():
                 if NAME_OF_LISTS.fullmatch(path.name) and path.name not in named:
@@ -192,7 +207,7 @@ class Checkpoints:
     def prune(self) -> None:
         """Remove all but the newest `keep`. A checkpoint that cannot be removed stays."""
         with suppress(OSError):
-            _remove(path for _, path in _numbered(self.folder)[: -self.keep])
+            _remove(path for _, path in _list_checkpoints(self.folder)[: -self.keep])
 
 
 class Draft:
@@ -207,7 +222,7 @@ class Draft:
         """
         return self.path / _shard_name(rank)
 
-    def finish(self, manifest: Manifest, digests: Sequence[Digest]) -> Checkpoint:
+    def finish(self, manifest: CheckpointManifest, digests: Sequence[Digest]) -> Checkpoint:
         """Make it a checkpoint when all workers have written: `digests` by rank. Then older ones
         are removed.
 
@@ -222,7 +237,7 @@ class Draft:
                 for file in shards:
                     _check_size(self.path / file.name, file.digest.size)
                 with replacing(self.path / MANIFEST) as part:
-                    part.write_bytes(_sealed(manifest))
+                    part.write_bytes(_encode_manifest(manifest))
                 self.path.rename(final)
                 sync(final.parent)
         finally:
@@ -239,7 +254,7 @@ def _shard_name(rank: int) -> str:
     return f"worker-{rank:04d}.shard"
 
 
-def _numbered(folder: Path) -> list[tuple[int, Path]]:
+def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """List the folders of checkpoints with their numbers, in ascending order."""
     try:
         names = os.listdir(folder)
@@ -247,7 +262,7 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
         return []
     except OSError as error:
         raise DataError(
-            f"checkpoints cannot be read: {reason(error)}",
+            f"checkpoints cannot be read: {error_text(error)}",
             where=str(folder),
             do="look at the folder's owner and permissions",
         ) from None
@@ -257,7 +272,7 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
 def _remove(paths: Iterable[Path]) -> None:
     """Remove checkpoints, each at once: a folder with a number is never half removed."""
     for path in paths:
-        hidden = beside(path)
+        hidden = temporary_path(path)
         path.rename(hidden)
         sync(path.parent)
         shutil.rmtree(hidden, ignore_errors=True)
@@ -273,13 +288,13 @@ def _check_size(path: Path, size: int) -> None:
         )
 
 
-def _sealed(manifest: Manifest) -> bytes:
+def _encode_manifest(manifest: CheckpointManifest) -> bytes:
     """Return the bytes of a manifest's file."""
     raw = msgspec.json.encode(manifest)
-    return msgspec.json.encode(Sealed(VERSION, hashed(raw), msgspec.Raw(raw))) + b"\n"
+    return msgspec.json.encode(ManifestFile(VERSION, hash_bytes(raw), msgspec.Raw(raw))) + b"\n"
 
 
-def _whole(path: Path, number: int) -> Checkpoint:
+def _read_checkpoint(path: Path, number: int) -> Checkpoint:
     """Read a checkpoint all of whose files are as they were written; else raise DataError.
     DiskError if a file cannot be read.
     """
@@ -289,7 +304,7 @@ def _whole(path: Path, number: int) -> Checkpoint:
     # a list as long as `workers` says might not fit in memory
     as_told = len(names) == manifest.workers and names == [*map(_shard_name, range(len(names)))]
     if manifest.number != number or not as_told:
-        raise damaged(path / MANIFEST, "it is another checkpoint's")
+        raise checkpoint_damage(path / MANIFEST, "it is another checkpoint's")
     spread(
         lambda rank: _check(checkpoint.shard(rank), path.parent / LISTS), range(manifest.workers)
     )
@@ -301,30 +316,30 @@ def _check(held: Shard, lists: Path) -> None:
     `lists`.
     """
     held.check()
-    check(lists, of_shard(held))
+    check(lists, segments_of_shard(held))
 
 
-def _segments(path: Path) -> Iterator[Segment]:
+def _segments(path: Path) -> Iterator[ListSegment]:
     """Yield the lists on disk that a checkpoint names; none if it is damaged and cannot be used."""
     with suppress(DataError):
         checkpoint = Checkpoint(path, _manifest(path / MANIFEST))
         for rank in range(len(checkpoint.manifest.shards)):
-            yield from of_shard(checkpoint.shard(rank))
+            yield from segments_of_shard(checkpoint.shard(rank))
 
 
-def _manifest(path: Path) -> Manifest:
+def _manifest(path: Path) -> CheckpointManifest:
     """Read the manifest in a file. DataError if it is not as it was written; DiskError if it cannot
     be read.
     """
     try:
         with open(path, "rb") as file:
-            sealed = msgspec.json.decode(file.read(MAX_MANIFEST_BYTES), type=Sealed)
+            sealed = msgspec.json.decode(file.read(MAX_MANIFEST_BYTES), type=ManifestFile)
         if sealed.version != VERSION:
-            raise damaged(path, f"format {sealed.version} instead of {VERSION}")
-        if hashed(bytes(sealed.manifest)) != sealed.sum:
-            raise damaged(path, "it is not what was written")
-        return msgspec.json.decode(sealed.manifest, type=Manifest)
+            raise checkpoint_damage(path, f"format {sealed.version} instead of {VERSION}")
+        if hash_bytes(bytes(sealed.manifest)) != sealed.sum:
+            raise checkpoint_damage(path, "it is not what was written")
+        return msgspec.json.decode(sealed.manifest, type=CheckpointManifest)
     except OSError as error:
         raise unreadable(path, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise damaged(path, str(error)) from None
+        raise checkpoint_damage(path, str(error)) from None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tux.base.disk import check_new, make_folder, writing
 from tux.base.errors import UsageError
-from tux.base.processes import Process, this
+from tux.base.processes import Process, this_process
 
 LOCK = ".lock"
 UNKNOWN = "-"
@@ -86,12 +86,12 @@ class Holder(NamedTuple):
 
 def holder(folder: Path) -> Holder | None:
     """Return the process that has locked a folder; None if there is none."""
-    if (by := _signed(folder / LOCK)) is None:
+    if (by := _read_lock(folder / LOCK)) is None:
         return None
     return Holder(by.number, by.host, not _is_dead(by))
 
 
-def _signed(lock: Path) -> Process | None:
+def _read_lock(lock: Path) -> Process | None:
     """Read the process that a lock names; older versions of tux have written its number and host
     only. None if there is no lock, process 0 of this machine if it names none.
     """
@@ -107,7 +107,7 @@ def _signed(lock: Path) -> Process | None:
 def _wait_for_signature(lock: Path) -> None:
     """Wait while a lock names no process: its process may be about to write its name."""
     end = time.monotonic() + WAIT
-    while (by := _signed(lock)) and not by.number and time.monotonic() < end:
+    while (by := _read_lock(lock)) and not by.number and time.monotonic() < end:
         time.sleep(WAIT / 20)
 
 
@@ -115,12 +115,12 @@ def _is_dead(process: Process) -> bool:
     """Return whether it is a process of this machine that has ended. A process of a container that
     ran before this one, on a host of the same name, has ended.
     """
-    return process.host == socket.gethostname() and not (process.is_near and process.lives)
+    return process.host == socket.gethostname() and not (process.is_near and process.is_alive)
 
 
 def _is_left(lock: Path) -> bool:
     """Return whether a lock is that of a process of this machine that has ended."""
-    by = _signed(lock)
+    by = _read_lock(lock)
     return by is not None and _is_dead(by)
 
 
@@ -144,13 +144,13 @@ def _lock(folder: Path) -> bool:
         try:
             number = os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
-            raise _claimed(folder) from None
+            raise _lock_error(folder) from None
         except FileNotFoundError:
             if attempt == ATTEMPTS:
                 raise
         else:
             try:
-                own = " ".join(str(each) or UNKNOWN for each in this())
+                own = " ".join(str(each) or UNKNOWN for each in this_process())
                 os.write(number, f"{own}\n".encode())
             except BaseException:
                 release(folder, remove=new)
@@ -161,7 +161,7 @@ def _lock(folder: Path) -> bool:
     return new
 
 
-def _claimed(folder: Path) -> UsageError:
+def _lock_error(folder: Path) -> UsageError:
     """Return the error that names the process of a lock, as far as the lock names it, and says what
     the user can do.
     """

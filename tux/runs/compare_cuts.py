@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import UsageError
-from tux.base.text import closest, many
+from tux.base.text import did_you_mean, plural_noun
 from tux.graph.partitioned import FAVOURING
 from tux.partition import PARTITIONERS
 from tux.partition.capacity import capacity
@@ -31,7 +31,7 @@ UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class CutResult:
     """The result of one method or imported assignment: its `quality` and its `parts` (m,), or in
     `why` the reason why there is none of them.
     """
@@ -59,7 +59,7 @@ class Judge:
     syncs: float | Sequence[float] = 1
     whole: str = ""  # the first of two types, if its vertices are not to be cut
 
-    def run(self, name: str, share: Callable[[float], None] | None = None) -> Judged:
+    def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
         """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
         memory, are given in `why`.
         """
@@ -73,10 +73,10 @@ class Judge:
                 parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
                 seconds = time.perf_counter() - begun
         except ValueError as error:
-            return Judged(name, why=str(error))
+            return CutResult(name, why=str(error))
         except MemoryError:
-            return Judged(name, why="not enough memory")
-        judged = self.given(name, parts)
+            return CutResult(name, why="not enough memory")
+        judged = self.judge_parts(name, parts)
         assert judged.quality is not None
         return replace(
             judged,
@@ -84,80 +84,82 @@ class Judge:
             memory=peak.how,
         )
 
-    def given(self, name: str, parts: np.ndarray) -> Judged:
+    def judge_parts(self, name: str, parts: np.ndarray) -> CutResult:
         """Judge an assignment of edges to `parts` (m,)."""
         how: dict[str, Any] = {
             "bipartite": self.bipartite,
             "row_bytes": self.row_bytes,
             "syncs": self.syncs,
         }
-        return Judged(name, quality(self.src, self.dst, parts, self.k, **how), parts)
+        return CutResult(name, quality(self.src, self.dst, parts, self.k, **how), parts)
 
-    def candidates(self, rows: Sequence[Judged]) -> list[Judged]:
+    def candidates(self, rows: Sequence[CutResult]) -> list[CutResult]:
         """Return the rows that may win: those with a fair largest part; or the fairest, if none is
         fair.
 
         Where a type is to be `whole`, only those that keep it so, if any does.
         """
         judged = [(row, row.quality) for row in rows if row.quality is not None]
-        judged = [(row, q) for row, q in judged if self.uncut(q)] or judged
-        fair = [(row, q) for row, q in judged if self.fair(q)]
+        judged = [(row, q) for row, q in judged if self.keeps_whole(q)] or judged
+        fair = [(row, q) for row, q in judged if self.is_fair(q)]
         fairest = sorted(judged, key=lambda pair: pair[1].edge_balance)[:1]
         return [row for row, _ in fair or fairest]
 
-    def close(self, rows: Sequence[Judged]) -> list[Judged]:
+    def near_best(self, rows: Sequence[CutResult]) -> list[CutResult]:
         """Return the candidates whose volume is within a hundredth of the least."""
         pairs = [(row, row.quality) for row in self.candidates(rows) if row.quality]
         least = min((q.volume for _, q in pairs), default=0)
         return [row for row, q in pairs if q.volume <= NEAR * least]
 
-    def best(self, rows: Sequence[Judged]) -> Judged | None:
+    def best(self, rows: Sequence[CutResult]) -> CutResult | None:
         """Return the winner: of the rows that `close` returns, the one whose busiest worker moves
         the least.
         """
         return min(
-            self.close(rows),
+            self.near_best(rows),
             key=lambda row: row.quality.largest_volume if row.quality else 0,
             default=None,
         )
 
-    def uncut(self, judged: Quality) -> bool:
+    def keeps_whole(self, judged: Quality) -> bool:
         """Return whether no vertex of the type that is to be whole is cut."""
         return not self.whole or judged.types[0].cut == 0
 
-    def fair(self, judged: Quality) -> bool:
+    def is_fair(self, judged: Quality) -> bool:
         """Return whether the largest part is not above `cap`, or 1.25, times the mean."""
         return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
 
-    def barred(self, rows: Sequence[Judged]) -> Iterator[str]:
+    def explain_losers(self, rows: Sequence[CutResult]) -> Iterator[str]:
         """Yield lines about the methods that cannot win, even if they move the least."""
         candidates = self.candidates(rows)
         others = [(row.name, row.quality) for row in rows if row.quality and row not in candidates]
-        skewed = [name for name, q in others if not self.fair(q)]
-        cutting = [name for name, q in others if self.fair(q)]
+        skewed = [name for name, q in others if not self.is_fair(q)]
+        cutting = [name for name, q in others if self.is_fair(q)]
         if skewed:
             limit = f"{self.cap or FAIR:g} times the mean"
             yield f"x: cannot win, as the largest part has more than {limit}: {', '.join(skewed)}."
         if cutting:
-            yield f"x: cannot win, as {many(self.whole)} are cut: {', '.join(cutting)}."
+            yield f"x: cannot win, as {plural_noun(self.whole)} are cut: {', '.join(cutting)}."
 
-    def reason(self, best: Judged, rows: Sequence[Judged]) -> str:
+    def reason(self, best: CutResult, rows: Sequence[CutResult]) -> str:
         """Explain why `best` has won, and how much better any method could be."""
         assert (won := best.quality) is not None
         cut = (
             ""
-            if self.uncut(won)
-            else f" Some {many(self.whole)} are cut: programs that need each whole will refuse "
+            if self.keeps_whole(won)
+            else f" Some {plural_noun(self.whole)} are cut: programs that need each whole will "
+            "refuse "
             "this."
         )
         return (
-            f"{best.name}: an epoch moves {volume(won.volume)}{self._why(best, won, rows)}. RF "
+            f"{best.name}: an epoch moves "
+            f"{format_volume(won.volume)}{self._why(best, won, rows)}. RF "
             f"{won.replication:.3f}; with parts as large it cannot be below {won.bound:.3f}.{cut}"
         )
 
-    def _why(self, best: Judged, won: Quality, rows: Sequence[Judged]) -> str:
+    def _why(self, best: CutResult, won: Quality, rows: Sequence[CutResult]) -> str:
         """Compare the winner with the other rows that may win, in words."""
-        if not self.fair(won) and sum(row.quality is not None for row in rows) > 1:
+        if not self.is_fair(won) and sum(row.quality is not None for row in rows) > 1:
             return (
                 f"; no method keeps its largest part to at most {self.cap or FAIR:g} times the "
                 f"mean, and this one comes nearest, with {won.edge_balance:.2f}"
@@ -173,10 +175,10 @@ class Judge:
             return f", as little as {', '.join(same)}"
         moved, second = min(others)
         all_ = "all" if len(candidates) == len(rows) else "those that can win"
-        return f", the least of {all_}; the next, {second}, {volume(moved)}"
+        return f", the least of {all_}; the next, {second}, {format_volume(moved)}"
 
 
-def chosen(methods: str) -> list[str]:
+def parse_methods(methods: str) -> list[str]:
     """Return the names of methods in a text with commas between them, or all. UsageError for an
     unknown one.
     """
@@ -187,7 +189,7 @@ def chosen(methods: str) -> list[str]:
         if name not in PARTITIONERS:
             raise UsageError(
                 f"unknown method {name!r}",
-                do=f"{closest(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all",
+                do=f"{did_you_mean(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all",
             )
     return names
 
@@ -195,8 +197,8 @@ def chosen(methods: str) -> list[str]:
 # ---- as text
 
 
-def table(
-    rows: Sequence[Judged], best: Judged | None, judge: Judge
+def comparison_table(
+    rows: Sequence[CutResult], best: CutResult | None, judge: Judge
 ) -> tuple[list[str], list[list[str]], list[str]]:
     """Return the header of a table, its lines and their marks: first the winner (*), then the other
     methods that may win by volume, then the ones that cannot win (x), and last the ones that were
@@ -204,7 +206,7 @@ def table(
     """
     candidates = judge.candidates(rows)
 
-    def place(row: Judged) -> tuple[Any, ...]:
+    def place(row: CutResult) -> tuple[Any, ...]:
         q = row.quality
         if q is None:
             return (3,)
@@ -254,12 +256,12 @@ def table(
     return header, lines, marks
 
 
-def refused(rows: Sequence[Judged]) -> Iterator[str]:
+def refusal_lines(rows: Sequence[CutResult]) -> Iterator[str]:
     """Yield a line for each method that gave no assignment."""
     return (f"{row.name} could not be judged: {row.why}" for row in rows if row.quality is None)
 
 
-def legend(rows: Sequence[Judged]) -> Iterator[str]:
+def legend(rows: Sequence[CutResult]) -> Iterator[str]:
     """Yield lines that explain the columns, and by what the rows were judged."""
     judged = next((row.quality for row in rows if row.quality is not None), None)
     if judged is None:
@@ -290,7 +292,7 @@ def _bytes(row: tuple[int, int]) -> str:
     return str(row[0]) if row[0] == row[1] else f"{row[0]}/{row[1]}"
 
 
-def volume(count: int) -> str:
+def format_volume(count: int) -> str:
     """Write a number of bytes with its unit."""
     divisor, unit = _unit(count)
     return f"{_digits(count / divisor)} {unit}"
@@ -305,7 +307,7 @@ def _digits(x: float) -> str:
     return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
 
 
-def report(rows: Sequence[Judged], best: Judged | None, **about: Any) -> dict[str, Any]:
+def report(rows: Sequence[CutResult], best: CutResult | None, **about: Any) -> dict[str, Any]:
     """Return everything as numbers, strings, lists and dicts, for JSON."""
     methods = [
         {"name": row.name, "quality": row.quality.to_dict()}

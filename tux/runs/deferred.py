@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tux.arrays.edges import EdgeData
-from tux.runs.memory import Held
+from tux.runs.memory import MemoryData
 
 
 @dataclass(frozen=True)
-class Deferred(Held):
+class DeferredEdges(MemoryData):
     """Data in memory, and the function that makes edges of them."""
 
     make: Callable[[], EdgeData]

@@ -8,31 +8,31 @@ from platform import python_version
 from tux import __version__
 from tux.program import sources
 from tux.program.program import Program
-from tux.runs.begin import stored
-from tux.runs.folder import App, Origin, Run
+from tux.runs.begin import fit_plan_to_folder
+from tux.runs.folder import App, DataOrigin, RunRecord
 from tux.runs.inputs import Data, Inputs, cut_folder, origin
 from tux.runs.options import RunOptions
 
 
 def describe_early(
     program: Program, options: RunOptions, data: Data | None, test: Data | None
-) -> Run:
+) -> RunRecord:
     """Return the record of a run whose data are still to be loaded: all that is needed to begin it
     again. The digests of the data, their sizes and the program's own choices for them are not known
     yet. UsageError for options that a folder of `tux partition` contradicts.
     """
-    record = _record(program, options, Origin(origin(data), ""))
-    record.options = stored(options.of(program), cut_folder(data)).record()
+    record = _record(program, options, DataOrigin(origin(data), ""))
+    record.options = fit_plan_to_folder(options.plan_for(program), cut_folder(data)).record()
     if test is not None:
-        record.test = Origin(origin(test), "")
+        record.test = DataOrigin(origin(test), "")
     return record
 
 
-def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> Run:
+def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: bool) -> RunRecord:
     """Return the run's record; with `digests` of the data, which take about a second a gigabyte of
     edges.
     """
-    record = _record(program, options, Origin(inputs.origin, ""))
+    record = _record(program, options, DataOrigin(inputs.origin, ""))
     record.id_types = dict(inputs.train.id_types)
     record.categories = {
         kind: {name: [str(word) for word in words.tolist()] for name, words in named.items()}
@@ -43,14 +43,14 @@ def describe(program: Program, inputs: Inputs, options: RunOptions, *, digests: 
         record.data.digest = inputs.digest()
     if inputs.test is not None:
         digest = inputs.test.digest() if digests else ""
-        record.test = Origin(inputs.test_origin or inputs.origin, digest)
+        record.test = DataOrigin(inputs.test_origin or inputs.origin, digest)
     record.sizes = inputs.sizes
     return record
 
 
-def _record(program: Program, options: RunOptions, data: Origin) -> Run:
+def _record(program: Program, options: RunOptions, data: DataOrigin) -> RunRecord:
     """Return the part of the record that is known before the data are loaded."""
-    source = sources.of(program)
+    source = sources.source_of(program)
     app = App(source.name, source.digest, source.digests)
     versions = {
         "python": python_version(),
@@ -58,4 +58,4 @@ def _record(program: Program, options: RunOptions, data: Origin) -> Run:
         **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
     }
     parameters, command = program.parameters, list(options.command)
-    return Run(app, parameters, options.seed, {}, data, command=command, versions=versions)
+    return RunRecord(app, parameters, options.seed, {}, data, command=command, versions=versions)

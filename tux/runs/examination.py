@@ -14,10 +14,10 @@ import numpy as np
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError
-from tux.base.text import named, plural
+from tux.base.text import data_name, plural
 from tux.io.cells import BLANKS
-from tux.io.detect import Format, detect
-from tux.io.edge_columns import Wanted
+from tux.io.detect import Format, detect_format
+from tux.io.edge_columns import WantedColumns
 from tux.io.edge_layout import edge_layout
 from tux.io.first_lines import FirstLines, first_lines
 from tux.io.input_files import Source, input_files
@@ -28,8 +28,8 @@ from tux.program.input import Points, Samples
 from tux.program.program import Program
 from tux.runs.inputs import cut_folder, load
 from tux.runs.options import Reading
-from tux.runs.samples import several
-from tux.runs.untyped import ONE, of_classes, read_graph
+from tux.runs.samples import count_groups
+from tux.runs.untyped import ONE, classes_in_words, read_graph
 
 SHOWN = 3  # ids of each type
 MAX_CELL_LETTERS = 60  # characters of a cell
@@ -49,7 +49,7 @@ def examine(data: Source, program: Program | None, reading: Reading) -> Findings
     if cut_folder(data):
         raise DataError(f"{data} is a folder of tux partition", do="tux info tells what is in it.")
     source = input_files(data)
-    format = detect(source)
+    format = detect_format(source)
     if format is Format.TEXT and reading.form is None:
         yield from _text(source, program, reading)
     else:
@@ -57,12 +57,12 @@ def examine(data: Source, program: Program | None, reading: Reading) -> Findings
     said: list[str] = []
     if program is None:
         edges = read_graph(source, format).edges
-        said += [f"{named(data)}: {note}" for note in edges.notes]
+        said += [f"{data_name(data)}: {note}" for note in edges.notes]
     else:
         reading = replace(reading, on_bad_row="skip")
         edges = load(program, data, None, reading, warn=said.append).train
     yield from _edges(edges)
-    start = f"{named(data)}: "
+    start = f"{data_name(data)}: "
     notes = [text for text in said if text.startswith(start)]  # the others have been told
     yield from (("note", text.removeprefix(start)) for text in notes)
 
@@ -76,7 +76,7 @@ def _text(source: str, program: Program | None, reading: Reading) -> Findings:
     how = f" cut by {CUTS.get(seen.separator, repr(seen.separator))}" if seen.width > 1 else ""
     yield "format", f"text, {plural(seen.width, 'column')}{how}"
     for at, row in enumerate(seen.table[:2], 1):
-        names = at == 1 and _is_titled(first, seen, program, reading)
+        names = at == 1 and _has_header(first, seen, program, reading)
         cells = ", ".join(cell[:MAX_CELL_LETTERS] for cell in row[:WIDEST])
         more = ", ..." if len(row) > WIDEST else ""
         yield f"row {at}", f"{'names of columns: ' if names else ''}{cells}{more}"
@@ -86,7 +86,7 @@ def _text(source: str, program: Program | None, reading: Reading) -> Findings:
             yield "labels in", f"column {label}"
 
 
-def _is_titled(
+def _has_header(
     first: FirstLines, seen: FirstRows, program: Program | None, reading: Reading
 ) -> bool:
     """Return whether a program takes the first row as names of columns."""
@@ -98,7 +98,7 @@ def _is_titled(
     edge = None if program is None else program.edge
     given = {"value": "f4"} if seen.width > 2 else {}
     fields = {name: np.dtype(kind) for name, kind in (edge.columns if edge else given).items()}
-    wanted = Wanted(edge.ends if edge else ONE, fields, reading.columns)
+    wanted = WantedColumns(edge.ends if edge else ONE, fields, reading.columns)
     try:
         layout = edge_layout(first, wanted)
     except TuxError:
@@ -112,7 +112,7 @@ def _edges(edges: EdgeData) -> Findings:
         taken = ", ".join(f"{name} from {column}" for name, column in edges.columns.items())
         yield "columns", taken
     for name, ids in edges.ids.items():
-        groups = several(edges, name)
+        groups = count_groups(edges, name)
         more = f", of {plural(groups, 'group')}" if groups else ""
         yield f"{name} ids", f"{len(ids):,}: {_ids(ids)}{more}"
     if len(edges):
@@ -128,7 +128,7 @@ def _edges(edges: EdgeData) -> Findings:
             elif (field != "label" or not edges.classes) and (field != "weight" or values.std()):
                 yield f"{name}.{field}", _numbers(values)
     if edges.classes:
-        yield "labels", of_classes(edges.classes)
+        yield "labels", classes_in_words(edges.classes)
     if edges.skipped:
         yield "bad rows", f"{edges.skipped:,}; the first is {edges.first_skipped}"
 

@@ -15,17 +15,17 @@ from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.disk import check_folder, replacing
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.io.vertex_labels import read_vertex_labels
 from tux.io.word2vec import write_binary, write_text
-from tux.program.naming import described, place
+from tux.program.naming import describe_value, place
 from tux.program.program import Program
 from tux.program.report import GANTT, Document, Export, Model
 from tux.program.returns import check_exports
 from tux.runs import figures, plots
-from tux.runs.folder import finite, read_run
+from tux.runs.folder import drop_nonfinite, read_run
 from tux.runs.model_files import model_file, read_ids
-from tux.runs.predict import reopened
+from tux.runs.predict import reopen_program
 
 ENDINGS = (".npz", ".json")
 WORD2VEC = {"word2vec": write_text, "word2vec-binary": write_binary}
@@ -63,7 +63,7 @@ def _as_arrays(form: str, function: Export, exported: Any) -> dict[str, np.ndarr
     if isinstance(exported, Document):
         return exported
     if not isinstance(exported, Mapping):
-        what = f"the function of the format {form} returns {described(exported)}"
+        what = f"the function of the format {form} returns {describe_value(exported)}"
         raise fault(what, "return arrays by name")
     arrays = {}
     for name, given in exported.items():
@@ -92,7 +92,7 @@ def check_format(folder: str | os.PathLike[str], form: str) -> None:
     """
     _, formats = _formats(folder, lambda text: None)
     if form not in formats:
-        near = closest(form, [*formats, GANTT])
+        near = did_you_mean(form, [*formats, GANTT])
         raise UsageError(
             f"no format {form!r}",
             do=f"{near}formats of this model: {', '.join(formats)}; of its run: {GANTT}",
@@ -103,7 +103,7 @@ def _formats(
     folder: str | os.PathLike[str], warn: Callable[[str], None]
 ) -> tuple[Program, dict[str, Export]]:
     """Return the program of a run, and the formats of its model."""
-    program = reopened(read_run(folder), folder, warn)
+    program = reopen_program(read_run(folder), folder, warn)
     return program, formats_of(program)
 
 
@@ -184,7 +184,7 @@ def exporter(
             else:
                 file.write(
                     msgspec.json.encode(
-                        finite({each: array.tolist() for each, array in arrays.items()})
+                        drop_nonfinite({each: array.tolist() for each, array in arrays.items()})
                     )
                 )
 

@@ -11,7 +11,7 @@ from tux.base.errors import ProgramError
 from tux.program.naming import place
 from tux.program.program import Program
 from tux.runs.product import product_of
-from tux.runs.recommend import Excluded, of_queries, recommend
+from tux.runs.recommend import Excluded, recommend, select_queries
 
 
 class Factors(NamedTuple):
@@ -40,7 +40,7 @@ class Factors(NamedTuple):
             self.queries[rows],
             self.items,
             n,
-            exclude=None if exclude is None else of_queries(exclude, rows),
+            exclude=None if exclude is None else select_queries(exclude, rows),
             query_bias=None if self.query_bias is None else self.query_bias[rows],
             item_bias=self.item_bias,
             offset=self.offset,

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tux.base.errors import DiskError, Interrupted, ProgramError
-from tux.base.signals import Deferred, ending_deferred, ending_ignored
+from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
 from tux.engine.records import metrics
 from tux.engine.spool import SpooledLists
@@ -22,15 +22,15 @@ from tux.graph.edge_pieces import Pieces
 from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
-from tux.program.returns import called
-from tux.runs.advice import on_workers
-from tux.runs.checkpoints import are_in
+from tux.program.returns import call_hook
+from tux.runs.advice import advise_on_workers
+from tux.runs.checkpoints import has_checkpoint
 from tux.runs.factors import factors_of
-from tux.runs.folder import RESULTS, Categories, Run, RunFolder, model_of
+from tux.runs.folder import RESULTS, Categories, RunFolder, RunRecord, model_of
 from tux.runs.full_disk import keep_elsewhere, write_patiently
-from tux.runs.options import Plan
-from tux.runs.ranking import judged
-from tux.runs.sinks import logged
+from tux.runs.options import RunPlan
+from tux.runs.ranking import judge_ranking
+from tux.runs.sinks import log_to_sink
 from tux.runs.watcher import Phases, Watcher
 
 Patiently = Callable[[Callable[[], object]], None]
@@ -78,10 +78,10 @@ class Trainer(Protocol):
 
 def carry_out(
     training: Trainer,
-    plan: Plan,
+    plan: RunPlan,
     keep_best: bool,
     truth: GroundTruth,
-    record: Run,
+    record: RunRecord,
     folder: RunFolder | None,
     clock: Phases,
     records: list[dict[str, Any]],
@@ -93,17 +93,19 @@ def carry_out(
     Interrupted if the user ends the run; with the option `keeps_interrupted` this is only noted in
     the record, if there is a model by then, and there are no tables.
     """
-    with logged(plan.options.log, record, folder.path if folder else None, clock.watch) as watch:
+    with log_to_sink(
+        plan.options.log, record, folder.path if folder else None, clock.watch
+    ) as watch:
         clock = Phases(watch, clock.seconds)
         return _carry_out(training, plan, keep_best, truth, record, folder, clock, records)
 
 
 def _carry_out(
     training: Trainer,
-    plan: Plan,
+    plan: RunPlan,
     keep_best: bool,
     truth: GroundTruth,
-    record: Run,
+    record: RunRecord,
     folder: RunFolder | None,
     clock: Phases,
     records: list[dict[str, Any]],
@@ -115,15 +117,15 @@ def _carry_out(
         folder.write_run(record)
     watch, keeps_interrupted = clock.watch, plan.options.keeps_interrupted
     defers = folder is not None or keeps_interrupted
-    with ending_deferred() if defers else nullcontext(Deferred()) as asked:
+    with defer_ending() if defers else nullcontext(FirstSignal()) as asked:
         ending = "ends with this epoch, or sooner; Ctrl-C again ends at once"
         patiently = partial(write_patiently, watch=watch, asked=asked)
         training.end_when(asked.seconds, partial(watch.say, ending), keeps_last=defers)
         if folder:
-            training.sample_to(folder.journal.sample)
+            training.sample_to(folder.journal.note_sample)
         _train(training, plan, keep_best, record, folder, watch, records)
         if training.ended_early:
-            error = _ended(training, records, keep_best, record, folder, patiently)
+            error = _finish_interrupted(training, records, keep_best, record, folder, patiently)
             if keeps_interrupted and training.has_model:
                 return records, {}
             raise error
@@ -136,10 +138,10 @@ def _carry_out(
     try:
         tables = _tables(training, records, record.categories, watch)
         if folder:
-            write_patiently(partial(folder.write_tables, tables), watch, Deferred())
+            write_patiently(partial(folder.write_tables, tables), watch, FirstSignal())
         record.results |= _report(training, records, truth, tables, record.categories, watch)
         if plan.options.judge_top:
-            record.results |= _ranked(training, truth, plan.options.judge_top, watch)
+            record.results |= _judge_ranking(training, truth, plan.options.judge_top, watch)
     except KeyboardInterrupt:
         if keeps_interrupted:
             watch.warn("interrupted in the report: its tables and scores may be missing")
@@ -154,15 +156,15 @@ def _carry_out(
         watch.phase("end the run")
         # last: a run without results goes on where it was killed
         if folder:
-            write_patiently(partial(folder.write_run, record), watch, Deferred())
+            write_patiently(partial(folder.write_run, record), watch, FirstSignal())
     return records, tables
 
 
 def _train(
     training: Trainer,
-    plan: Plan,
+    plan: RunPlan,
     keep_best: bool,
-    run: Run,
+    run: RunRecord,
     folder: RunFolder | None,
     watch: Watcher,
     records: list[dict[str, Any]],
@@ -185,32 +187,32 @@ def _train(
             watch.epoch(record, most)
             if len(records) > furthest:  # else it comes again, and all is said
                 furthest = len(records)
-                if advice := on_workers(records, plan.workers):
+                if advice := advise_on_workers(records, plan.workers):
                     watch.say(advice)
                 if (patience or keep_best) and furthest == first and monitor not in record:
-                    watch.warn(_without_value(monitor, training.worker.program))
+                    watch.warn(_no_value_warning(monitor, training.worker.program))
             done = len(records)
             watch.phase(f"epoch {done + 1}" if done < most else "end of training")
     except KeyboardInterrupt:
         run.interrupted = len(records) + 1
         if folder:
-            with ending_ignored():
+            with ignore_ending():
                 folder.write_run(run)
         held = (
             f"{folder.path / 'metrics.jsonl'} holds their records; " if folder and records else ""
         )
-        more = f"; {_how_to_go_on(folder)}" if folder and _how_to_go_on(folder) else ""
+        more = f"; {_resume_advice(folder)}" if folder and _resume_advice(folder) else ""
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}",
             do=f"{held}no model was written{more}",
         ) from None
 
 
-def _ended(
+def _finish_interrupted(
     training: Trainer,
     records: list[dict[str, Any]],
     keep_best: bool,
-    record: Run,
+    record: RunRecord,
     folder: RunFolder | None,
     patiently: Patiently,
 ) -> Interrupted:
@@ -226,14 +228,14 @@ def _ended(
             _write(training, records, record, folder, patiently)
             model = f"the model is in {folder.path}"
         folder.write_run(record)
-        do = _how_to_go_on(folder) or do
+        do = _resume_advice(folder) or do
     return Interrupted(f"interrupted after {plural(len(records), 'epoch')}; {model}", do=do)
 
 
 def _save(
     training: Trainer,
     records: list[dict[str, Any]],
-    record: Run,
+    record: RunRecord,
     folder: RunFolder,
     patiently: Patiently,
 ) -> None:
@@ -243,16 +245,16 @@ def _save(
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted after {plural(len(records), 'epoch')}; the model is not whole",
-            do=_how_to_go_on(folder) or COULD_GO_ON,
+            do=_resume_advice(folder) or COULD_GO_ON,
         ) from None
 
 
-def _how_to_go_on(folder: RunFolder) -> str:
+def _resume_advice(folder: RunFolder) -> str:
     """Return the command that goes on with a run that has checkpoints; else ""."""
-    return f"go on: tux run --resume {folder.path}" if are_in(folder.path) else ""
+    return f"go on: tux run --resume {folder.path}" if has_checkpoint(folder.path) else ""
 
 
-def _without_value(monitor: str, program: Program) -> str:
+def _no_value_warning(monitor: str, program: Program) -> str:
     """Return the warning about a monitored metric that the first evaluation has not set."""
     return (
         f"{monitor}, which {type(program).__name__} monitors, has no value after the first "
@@ -264,7 +266,7 @@ def _without_value(monitor: str, program: Program) -> str:
 def _write(
     training: Trainer,
     records: list[dict[str, Any]],
-    record: Run,
+    record: RunRecord,
     folder: RunFolder,
     patiently: Patiently,
 ) -> None:
@@ -284,7 +286,7 @@ def _write(
         )
         ids = vertices.ids.values[: vertices.n_train][spooled.order]
         patiently(
-            lambda: called(program.report, "write", program, folder.path, spooled.pieces(), ids)
+            lambda: call_hook(program.report, "write", program, folder.path, spooled.pieces(), ids)
         )
 
 
@@ -296,8 +298,8 @@ def _tables(
     program = training.worker.program
     model = model_of(training.worker, training.edges(), categories)
     return {
-        **called(program.report, "tables", program, model),
-        **called(program.report, "history", program, records),
+        **call_hook(program.report, "tables", program, model),
+        **call_hook(program.report, "history", program, records),
     }
 
 
@@ -313,7 +315,7 @@ def _report(
     program = training.worker.program
     report = program.report
     numbers = _numbers(report, "summary", (program, tables, records))
-    for text in called(report, "remarks", program, records):
+    for text in call_hook(report, "remarks", program, records):
         watch.warn(text)
     if truth.held_out is not None or truth.labels is not None:
         watch.phase("judge")
@@ -322,14 +324,16 @@ def _report(
     return numbers
 
 
-def _ranked(training: Trainer, truth: GroundTruth, k: int, watch: Watcher) -> dict[str, float]:
+def _judge_ranking(
+    training: Trainer, truth: GroundTruth, k: int, watch: Watcher
+) -> dict[str, float]:
     """Judge by the held-out edges how good the best `k` items are for the users of these edges."""
     assert truth.held_out is not None
     watch.phase("judge by rank")
     model = model_of(training.worker)
     factors = factors_of(training.worker.program, model.fields)
     held_out = truth.held_out.src, truth.held_out.dst
-    numbers = judged(factors, training.edges(), held_out, k, watch.share)
+    numbers = judge_ranking(factors, training.edges(), held_out, k, watch.share)
     if not numbers:
         watch.warn(
             "no ranks to judge: each held-out edge is among the training edges, or of a vertex "
@@ -342,7 +346,7 @@ def _numbers(report: Report, hook: str, arguments: tuple[Any, ...]) -> dict[str,
     """Call a hook of the report, and return its numbers as Python's. ProgramError for a name that
     one of the run's own results has.
     """
-    returned = called(report, hook, *arguments)
+    returned = call_hook(report, hook, *arguments)
     if own := [name for name in returned if name in RESULTS]:
         raise ProgramError(
             f"{type(report).__name__}.{hook}() returns {own[0]}, which is the run's own",

@@ -19,19 +19,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tux.arrays.given import as_given
+from tux.arrays.given import to_given_type
 from tux.arrays.ragged import Lists
 from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
 from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DataError
-from tux.base.text import nearest
+from tux.base.text import nearest_word
 from tux.engine.model import model_fields
 from tux.engine.worker import Worker
 from tux.program.report import Model, Tables
 from tux.runs.claim import claim, reclaim, release
 from tux.runs.journal import FILE as JOURNAL
 from tux.runs.journal import Journal
-from tux.runs.model_files import Stored, stored_in, write_columns, write_tables
+from tux.runs.model_files import Stored, model_reader, write_columns, write_tables
 
 RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
 """The run's own results in `run.json`; all others are the report's."""
@@ -60,7 +60,7 @@ class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     files: dict[str, str] = {}
 
 
-class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class DataOrigin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The source of edges: an absolute path of a file or a folder, an absolute pattern, a URI, a
     list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
     fields as read.
@@ -71,7 +71,7 @@ class Origin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
 
     @property
-    def shown(self) -> str:
+    def path_text(self) -> str:
         """The paths as one text."""
         return self.path if isinstance(self.path, str) else ", ".join(self.path)
 
@@ -88,7 +88,7 @@ class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
     workers: int | None = None  # in all, if these are others than before
 
 
-class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The content of `run.json`: everything needed to repeat the run, and at its end the
     results.
     """
@@ -98,8 +98,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     seed: int
     # of tux.runs.options.Plan.record: epochs, every, patience, on_bad_row, columns, jit
     options: dict[str, Any]
-    data: Origin
-    test: Origin | None = None
+    data: DataOrigin
+    test: DataOrigin | None = None
     command: list[str] = []
     versions: dict[str, str] = {}
     sizes: dict[str, Any] = {}
@@ -130,7 +130,7 @@ class RunFolder:
         self.journal = Journal(self.path)
 
     @classmethod
-    def of_stopped(cls, path: str | os.PathLike[str]) -> RunFolder:
+    def reopen(cls, path: str | os.PathLike[str]) -> RunFolder:
         """Open the folder of a run that has stopped and goes on. DataError if it is no folder of a
         run; UsageError while another run writes to it; DiskError.
         """
@@ -182,14 +182,14 @@ class RunFolder:
         """True if there is a `run.json` of a run whose data are loaded."""
         return not self._early and (self.path / "run.json").exists()
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Write `run.json` before the data are loaded, so that a run which is killed then can be
         begun again. It is removed again if the run ends before `write_run`. Raises DiskError.
         """
         self._early = True
         write_run(self.path, run)
 
-    def write_run(self, run: Run) -> None:
+    def write_run(self, run: RunRecord) -> None:
         """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
         write_run(self.path, run)
         self._early = False
@@ -197,7 +197,10 @@ class RunFolder:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one line to `metrics.jsonl`. Raises DiskError."""
-        metrics, line = self.path / "metrics.jsonl", msgspec.json.encode(finite(record)) + b"\n"
+        metrics, line = (
+            self.path / "metrics.jsonl",
+            msgspec.json.encode(drop_nonfinite(record)) + b"\n",
+        )
         with writing(metrics), open(metrics, "ab", buffering=0) as file:
             size = file.tell()
             try:
@@ -237,20 +240,20 @@ def columns_of(
     """
     given = id_types or {}
     for name, vertices in worker.graph.vertices.items():
-        ids = as_given(vertices.ids.values[: vertices.n_train], given.get(name, ""))
+        ids = to_given_type(vertices.ids.values[: vertices.n_train], given.get(name, ""))
         yield name, {"id": ids, **_columns(worker, name)}
     yield "tau", _columns(worker, "tau")
 
 
-def finite(value: Any) -> Any:
+def drop_nonfinite(value: Any) -> Any:
     """Copy an object without the entries that are NaN or infinite: JSON has no such numbers."""
     if isinstance(value, Mapping):
         return {
-            name: finite(entry)
+            name: drop_nonfinite(entry)
             for name, entry in value.items()
             if not (isinstance(entry, float) and not math.isfinite(entry))
         }
-    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+    return [drop_nonfinite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def model_of(
@@ -289,21 +292,23 @@ def is_run(folder: str | os.PathLike[str]) -> bool:
     )
 
 
-def write_run(folder: Path, run: Run) -> None:
+def write_run(folder: Path, run: RunRecord) -> None:
     """Write `run.json` of a run's folder, whole; with results, also the checksums of all files that
     the run has written. Raises DiskError.
     """
     unseal(folder)
     with replacing(folder / "run.json") as part:
         part.write_bytes(
-            msgspec.json.format(msgspec.json.encode(finite(msgspec.to_builtins(run))), indent=2)
+            msgspec.json.format(
+                msgspec.json.encode(drop_nonfinite(msgspec.to_builtins(run))), indent=2
+            )
             + b"\n"
         )
     if run.results is not None:
-        seal(folder, _written(folder))
+        seal(folder, _result_files(folder))
 
 
-def _written(folder: Path) -> list[str]:
+def _result_files(folder: Path) -> list[str]:
     """List the files of an ended run for the checksums. The files of checksums and of the journal
     are left out.
     """
@@ -312,29 +317,29 @@ def _written(folder: Path) -> list[str]:
     return [*sorted(names), *(f"model/{name}" for name in files_below(folder / "model"))]
 
 
-def read_run(folder: str | os.PathLike[str]) -> Run:
+def read_run(folder: str | os.PathLike[str]) -> RunRecord:
     """Read `run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
     path = Path(folder, "run.json")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Run)
+        return msgspec.json.decode(path.read_bytes(), type=RunRecord)
     except OSError:
         raise DataError(
             f"{folder} is no folder of a run",
             where=str(path),
-            do=f"{_guess(path.parent)}name the folder that tux run --out made",
+            do=f"{_suggest_folder(path.parent)}name the folder that tux run --out made",
         ) from None
     except DAMAGED as error:
         raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
 
 
-def _guess(folder: Path) -> str:
+def _suggest_folder(folder: Path) -> str:
     """Return ``did you mean X? `` for the run's folder whose name is the closest, beside a folder;
     or "".
     """
     with suppress(OSError):
         beside = (path for path in folder.parent.iterdir() if path.name != folder.name)
         runs = [path.name for path in beside if os.path.exists(path / "run.json")]
-        if near := nearest(folder.name, runs):
+        if near := nearest_word(folder.name, runs):
             return f"did you mean {folder.with_name(near)}? "
     return ""
 
@@ -361,7 +366,7 @@ def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
     Lists are left out: a list has as many entries as the vertex has edges, which a model does not
     have.
     """
-    read = model if callable(model) else stored_in(model)
+    read = model if callable(model) else model_reader(model)
     for name, table in worker.tables.items():
         vertices = worker.graph.vertices.get(name)
         rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tux.engine.shard import Digest
-from tux.engine.state import Head
-from tux.runs.checkpoints import Checkpoints, Draft, Manifest, are_in
+from tux.engine.state import StateHead
+from tux.runs.checkpoints import CheckpointManifest, Checkpoints, Draft, has_checkpoint
 
 
 class FolderKeeper:
@@ -15,13 +15,15 @@ class FolderKeeper:
     a state of so many workers.
     """
 
-    def __init__(self, checkpoints: Checkpoints, manifest: Callable[[Head, int], Manifest]) -> None:
+    def __init__(
+        self, checkpoints: Checkpoints, manifest: Callable[[StateHead, int], CheckpointManifest]
+    ) -> None:
         self._checkpoints, self._manifest = checkpoints, manifest
         self._draft: Draft | None = None
 
     def has_one(self) -> bool:
         """Return whether the folder has a checkpoint, be it whole or damaged."""
-        return are_in(self._checkpoints.folder.parent)
+        return has_checkpoint(self._checkpoints.folder.parent)
 
     @property
     def lists(self) -> Path:
@@ -37,7 +39,7 @@ class FolderKeeper:
         assert self._draft is not None
         return self._draft.shard_path(rank)
 
-    def finish(self, head: Head, digests: Sequence[Digest]) -> None:
+    def finish(self, head: StateHead, digests: Sequence[Digest]) -> None:
         """Finish the checkpoint, when all workers have written. DiskError."""
         assert self._draft is not None
         self._draft.finish(self._manifest(head, len(digests)), digests)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tux.base.errors import DiskError
-from tux.base.signals import Deferred
+from tux.base.signals import FirstSignal
 from tux.base.text import plural
 from tux.engine.worker import Worker
-from tux.runs.folder import Run, columns_of
+from tux.runs.folder import RunRecord, columns_of
 from tux.runs.saving import save
 from tux.runs.watcher import Watcher
 
@@ -24,7 +24,7 @@ PAUSE = 5.0  # seconds between two tries
 LOOK = 0.1  # seconds between two looks whether Ctrl-C was pressed
 
 
-def write_patiently(write: Callable[[], object], watch: Watcher, asked: Deferred) -> None:
+def write_patiently(write: Callable[[], object], watch: Watcher, asked: FirstSignal) -> None:
     """Call `write`; while the disk is full, call it again up to `TRIES` times in a minute, and warn
     of it once. A signal to end that comes meanwhile, and is deferred (`asked`), ends the waiting.
     Raises the DiskError of the last try.
@@ -55,7 +55,7 @@ def is_full(error: DiskError) -> bool:
 
 
 def keep_elsewhere(
-    error: DiskError, worker: Worker, record: Run, records: list[dict[str, Any]]
+    error: DiskError, worker: Worker, record: RunRecord, records: list[dict[str, Any]]
 ) -> DiskError:
     """Write the run, with its model and its records, as a new folder below the folder for temporary
     files, or else below the user's home. Returns the `error` with the name of the new folder, or

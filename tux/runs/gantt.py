@@ -14,7 +14,7 @@ import numpy as np
 from tux.base.errors import DataError, UsageError
 from tux.engine.timeline import Sample
 from tux.runs.gantt_parts import STATES, Parts, parts_of
-from tux.runs.journal import FILE, Begins, Entry, Restarts, Works, entries
+from tux.runs.journal import FILE, BeginEntry, Entry, RestartEntry, SampleEntry, parse_entries
 
 MOST_SECONDS = 1e11
 """The largest number of seconds that is taken for a time."""
@@ -57,7 +57,7 @@ class Gantt(NamedTuple):
         seconds = np.bincount(self.parts.state, self.parts.seconds, len(STATES))
         return dict(zip(STATES, (seconds / max(seconds.sum(), 1e-300)).tolist(), strict=True))
 
-    def summed(self) -> float:
+    def unordered_share(self) -> float:
         """Return the share of the time in which the order of states is not known."""
         parts, begins = self.parts, self.parts.begins()
         lengths = np.diff(np.append(begins, len(parts.worker)))
@@ -65,7 +65,7 @@ class Gantt(NamedTuple):
         return float(parts.seconds[several].sum() / max(parts.seconds.sum(), 1e-300))
 
 
-def gantt(
+def read_gantt(
     folder: str | os.PathLike[str], low: float | None = None, high: float | None = None
 ) -> Gantt:
     """Read the states of a run's workers, from `low` to `high` seconds after training began; by
@@ -74,7 +74,7 @@ def gantt(
     Raises DataError if the folder has no sample of a worker, UsageError for a time in which there
     was none.
     """
-    whole, marks = _read(Path(folder, FILE))
+    whole, marks = _read_timeline(Path(folder, FILE))
     end = float(whole.stop.max())
     low, high = max(low or 0.0, 0.0), end if high is None else min(high, end)
     parts = whole.between(low, high) if low < high else None
@@ -108,15 +108,15 @@ class _Command:
         self.parts.append(parts_of(worker, sample, start))
 
 
-def _read(path: Path) -> tuple[Parts, list[float]]:
+def _read_timeline(path: Path) -> tuple[Parts, list[float]]:
     """Read all parts in a run's timeline, and the marks."""
     commands = [_Command()]
     for entry in _entries(path):
-        if isinstance(entry, Begins):
+        if isinstance(entry, BeginEntry):
             commands.append(_Command())
-        elif isinstance(entry, Restarts):
+        elif isinstance(entry, RestartEntry):
             commands[-1].restarts.append(entry.at)
-        elif isinstance(entry, Works) and _is_time(entry.sample):
+        elif isinstance(entry, SampleEntry) and _is_time(entry.sample):
             commands[-1].take(entry.worker, entry.sample)
     marks: list[float] = []
     pieces: list[Parts] = []
@@ -147,7 +147,7 @@ def _entries(path: Path) -> Iterator[Entry | None]:
     try:
         with open(path, "rb") as file:
             for line in file:
-                yield entries([line])[0]
+                yield parse_entries([line])[0]
     except OSError:
         raise DataError(
             f"{path.parent} does not say what its workers did: there is no {FILE} to read",

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.base.text import named, plural
+from tux.base.text import data_name, plural
 from tux.runs import figures
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 from tux.runs.gantt import Gantt
 from tux.runs.gantt_parts import STATES, Parts
 
@@ -60,12 +60,12 @@ def stacks(parts: Parts, width: float) -> Stacks:
     )
 
 
-def save(path: str | os.PathLike[str], gantt: Gantt, run: Run) -> None:
+def save(path: str | os.PathLike[str], gantt: Gantt, run: RunRecord) -> None:
     """Draw a chart to a .png, .svg or .pdf file. Raises as `figures.save` does."""
     figures.save(path, lambda: draw(gantt, run))
 
 
-def draw(gantt: Gantt, run: Run) -> Any:
+def draw(gantt: Gantt, run: RunRecord) -> Any:
     """Make the figure that `save` writes."""
     workers = gantt.workers
     row = min(ROW, HIGHEST / len(workers))
@@ -134,9 +134,9 @@ def _label(axes: Any, gantt: Gantt, row: float) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _title(run: Run) -> str:
+def _title(run: RunRecord) -> str:
     """Return the names of program and data."""
-    program, data = os.path.basename(run.app.name), named(run.data.path)
+    program, data = os.path.basename(run.app.name), data_name(run.data.path)
     return f"{_short(program)}: {_short(data)}"
 
 
@@ -144,7 +144,7 @@ def _short(name: str) -> str:
     return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
 
 
-def _subtitle(gantt: Gantt, run: Run, *, mixed: bool) -> str:
+def _subtitle(gantt: Gantt, run: RunRecord, *, mixed: bool) -> str:
     """Describe the run, the time that is shown, and bars of several colours, in words."""
     told = [plural(len(gantt.workers), "worker")]
     if "slack" in run.options and len(gantt.workers) > 1:
@@ -155,7 +155,7 @@ def _subtitle(gantt: Gantt, run: Run, *, mixed: bool) -> str:
     text = ", ".join([*told, of])
     if mixed:
         text += "\nA bar of several colours shows the shares of its time, not an order"
-        share = gantt.summed()
+        share = gantt.unordered_share()
         text += f"; of {100 * share:.0f} % of the time nothing else is recorded" * (share >= 0.005)
         text += "."
     return text

@@ -13,13 +13,13 @@ from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.runs import figures, gantt_chart
 from tux.runs.export import check_new
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 from tux.runs.gantt import Gantt
 
 TEXTS = (".tsv", ".json")
 
 
-def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, Run], None]:
+def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, RunRecord], None]:
     """Return a function that writes a chart to a new file. The end of the name decides: a picture,
     or a table as text, .tsv or .json.
 
@@ -38,7 +38,7 @@ def writer(path: str | os.PathLike[str]) -> Callable[[Gantt, Run], None]:
             do=f"end its name in {', '.join(endings[:-1])} or {endings[-1]}",
         )
 
-    def write(gantt: Gantt, run: Run) -> None:
+    def write(gantt: Gantt, run: RunRecord) -> None:
         columns = gantt.arrays()
         with replacing(path) as part:
             if ending == ".json":

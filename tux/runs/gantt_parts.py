@@ -61,8 +61,8 @@ def parts_of(worker: int, sample: Sample, start: float) -> Parts:
     """Return the parts of the time from `start` to the end of a sample, in seconds since 1970."""
     main, serving = _spans(sample, start)
     known = _known_from(sample, main, serving, start)
-    edges, state = _painted(np.concatenate([serving, main]), known, sample.at)
-    head = _summed(sample, main, serving, start, known) if known > start else np.zeros(0)
+    edges, state = _paint_spans(np.concatenate([serving, main]), known, sample.at)
+    head = _sum_states(sample, main, serving, start, known) if known > start else np.zeros(0)
     states = np.flatnonzero(head)
     begin = np.append(np.full(len(states), start), edges[:-1])
     end = np.append(np.full(len(states), known), edges[1:])
@@ -116,7 +116,7 @@ def _total(spans: np.ndarray, kind: int) -> float:
     return float((of[:, 2] - of[:, 1]).sum())
 
 
-def _painted(spans: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, np.ndarray]:
+def _paint_spans(spans: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, np.ndarray]:
     """Return times (n + 1,) between `start` and `stop`, and the state from each to the next, (n,).
     Where spans overlap, waiting is hidden by all others, and serving by all but waiting.
     """
@@ -132,7 +132,7 @@ def _painted(spans: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, 
     return np.append(edges[:-1][new], edges[-1]), state[new]
 
 
-def _summed(
+def _sum_states(
     sample: Sample, main: np.ndarray, serving: np.ndarray, start: float, known: float
 ) -> np.ndarray:
     """Return seconds by state, (states,), of the time from `start` to `known`: the totals of the
@@ -141,7 +141,7 @@ def _summed(
     later = np.concatenate([main, serving])
     later = later[later[:, 2] > known]
     later[:, 1] = np.maximum(later[:, 1], known)
-    edges, state = _painted(later, known, sample.at)
+    edges, state = _paint_spans(later, known, sample.at)
     waited = float(np.diff(edges)[state == WAIT].sum())
     seconds = np.zeros(len(STATES))
     for at, kind in enumerate(KINDS):

@@ -8,13 +8,13 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.input import Bags, Graph, Points, Ratings, Samples
 from tux.program.program import Program
-from tux.runs.samples import classes_of, is_multiclass, is_numeric, labelled
+from tux.runs.samples import classes_of, is_multiclass, is_numeric, samples_to_edges
 
 Generated = tuple[EdgeData, EdgeData | None, str]
 """Edges to train on, edges held out if any, and how good the truth itself is, in words."""
 
 
-def generated(program: Program) -> Generated:
+def generate_data(program: Program) -> Generated:
     """Make up data of the kind that the program's input is. UsageError where none can be made
     up.
     """
@@ -52,14 +52,14 @@ def _samples(program: Program) -> Generated:
     if is_multiclass(program):
         samples = samples._replace(label=(samples.label > 0).astype("f4"))
         others = others and others._replace(label=(others.label > 0).astype("f4"))
-    train = labelled(samples, program)
+    train = samples_to_edges(samples, program)
     how_good = (
         f"a logloss of {drawn.logloss():.4f}"
         if numbers is None
         else f"an RMSE of {np.sqrt(np.mean((numbers - drawn.margin)[drawn.test] ** 2)):.4f}"
     )
     truth = f"the truth behind these samples has {how_good} on those held out"
-    return train, labelled(others, program, train) if others else None, truth
+    return train, samples_to_edges(others, program, train) if others else None, truth
 
 
 def _corpus(program: Program) -> Generated:

@@ -22,25 +22,33 @@ from tux.base.signals import check_ending
 from tux.cluster import job_folder
 from tux.cluster.agreement import traits
 from tux.cluster.answering import Answers
-from tux.graph.partitioned import how_cut, whole_types, without_edges
+from tux.graph.partitioned import choose_method, whole_types, without_edges
 from tux.io.detect import Format
-from tux.io.input_files import InputFile, Piece, Source, input_files, listed, pieces_of, shown
-from tux.io.input_shares import shares
+from tux.io.input_files import (
+    FilePiece,
+    InputFile,
+    Source,
+    input_files,
+    list_files,
+    pieces_of,
+    source_name,
+)
+from tux.io.input_shares import cut_into_shares
 from tux.io.odd_ids import odd_ids
 from tux.io.text import OnBadRow
-from tux.loading.plan import Plan
+from tux.loading.plan import LoadingPlan
 from tux.program import sources
 from tux.program.program import Program
 from tux.runs import options
 from tux.runs.loader_process import LoadingJob
 from tux.runs.loading import LoadedGraph, make_parts
-from tux.runs.loading_again import Losses, empty
+from tux.runs.loading_again import Losses, empty_folder
 from tux.runs.loading_together import make_parts_together
 from tux.runs.machine_share import MachineShare, share_of
-from tux.runs.sizes import Counted
+from tux.runs.sizes import EdgeTotals
 from tux.runs.untyped import Sides
 from tux.runs.watcher import Watcher
-from tux.runs.why_whole import Asked, Found, cut_by, found_of, why_whole
+from tux.runs.why_whole import FileFacts, LoadRequest, known_partitioner, read_file_facts, why_whole
 
 
 @dataclass(frozen=True)
@@ -51,30 +59,30 @@ class LoadedParts:
 
     job: Path
     folder: Path
-    counted: Counted
+    counted: EdgeTotals
     lost: list[str]
 
 
 @dataclass(frozen=True)
-class InShares:
+class ShareLoading:
     """The loading in shares of the data of a run with a `plan`, where it is possible. `folders()`
     makes the folder of its job and the one of its parts. `recut`: see `tux.runs.why_whole.Asked`.
     `answers`: the answers of machine 0 of several to the others, which load with it.
     """
 
-    plan: options.Plan
+    plan: options.RunPlan
     folders: Callable[[], tuple[Path, Path]]
     watch: Watcher
     recut: bool = False
     answers: Answers = field(default_factory=Answers)
 
-    def found(self, program: Program, data: Source, *, has_test: bool) -> Found | None:
+    def file_facts(self, program: Program, data: Source, *, has_test: bool) -> FileFacts | None:
         """Return the facts about the files, if they are loaded in shares. Raises the errors of
         `tux.runs.why_whole.found_of`, and UsageError for rows that are another machine's share, or
         a share where all rows are needed.
         """
         plan = self.plan
-        asked = Asked(
+        asked = LoadRequest(
             program,
             plan.options,
             plan.all_workers,
@@ -83,13 +91,14 @@ class InShares:
             self.recut,
         )
         if share := share_of(data):
-            share.check(plan.options.place, shown(data))
+            share.check(plan.options.place, source_name(data))
         why = why_whole(asked)
-        found = None if why else found_of(data)
+        found = None if why else read_file_facts(data)
         if found is None or (why := why_whole(asked, found)):
             if share:
                 raise UsageError(
-                    f"{shown(data)} has only the rows of machine {share.rank}, and all are needed: "
+                    f"{source_name(data)} has only the rows of machine {share.rank}, and "
+                    "all are needed: "
                     f"{why}",
                     do="name a file of all rows",
                 )
@@ -98,7 +107,7 @@ class InShares:
         return found
 
     def load(
-        self, program: Program, data: Source, found: Found, *, has_test: bool
+        self, program: Program, data: Source, found: FileFacts, *, has_test: bool
     ) -> tuple[EdgeData, LoadedParts]:
         """Have loaders make the parts. Returns the ids of the graph, without edges, with the notes
         and names that the loaders have read; and the place of the parts. `found`: the facts about
@@ -117,20 +126,22 @@ class InShares:
         bad = run.options.on_bad_row
         assert found.format is not None
         share = found.share
-        job = shared_out(
+        job = loading_job(
             plan, data, columns, named, threads, found.format, on_bad_row=bad, share=share
         )
         own, folder = self.folders()
         losses = Losses(run.restarts)
         if run.options.place:
             job = msgspec.structs.replace(job, held_out=has_test)
-            graph = self._together(program, own, folder, job, listed(data), losses)
+            graph = self._make_together(program, own, folder, job, list_files(data), losses)
         else:
-            graph = self._made(folder, job, losses)
-        counted = Counted(sum(graph.edges), graph.repeated)
-        return bare_of(folder, program, graph), LoadedParts(own, folder, counted, losses.why)
+            graph = self._make_alone(folder, job, losses)
+        counted = EdgeTotals(sum(graph.edges), graph.repeated_edges)
+        return read_bare_graph(folder, program, graph), LoadedParts(
+            own, folder, counted, losses.why
+        )
 
-    def _together(
+    def _make_together(
         self,
         program: Program,
         own: Path,
@@ -142,7 +153,7 @@ class InShares:
         """Make this machine's parts with the other machines. The folders are removed where this
         machine has to read the whole input instead.
         """
-        app = sources.of(program).name
+        app = sources.source_of(program).name
         has_test = {"held-out edges": "given" if job.held_out else ""}
         same = traits(
             os.path.basename(app),
@@ -177,30 +188,30 @@ class InShares:
         finally:
             self.answers.begin(loaded=True)
 
-    def _made(self, folder: Path, job: LoadingJob, losses: Losses) -> LoadedGraph:
+    def _make_alone(self, folder: Path, job: LoadingJob, losses: Losses) -> LoadedGraph:
         """Make the parts on this machine alone, from the beginning again if loaders are lost."""
         while True:
             try:
                 return make_parts(folder, job, watch=self.watch)
             except (PeerLost, DeadlinePassed) as error:
-                if not losses.again(error):
+                if not losses.may_load_again(error):
                     raise
             check_ending()
             self.watch.say(str(losses))
-            empty(folder)
+            empty_folder(folder)
 
 
-def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> Plan:
+def plan_of(program: Program, partitioner: str, loaders: int, parts: int, seed: int) -> LoadingPlan:
     """Return the plan by which loaders make the same parts as
-    `tux.graph.partitioned.partitioned`.
+    `tux.graph.partition_inputs.partition_inputs`.
     """
-    ends, name = program.edge.ends, cut_by(program, partitioner)
-    how = how_cut(ends, name, parts, whole_types(program), program.edge.whole)
-    return Plan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
+    ends, name = program.edge.ends, known_partitioner(program, partitioner)
+    how = choose_method(ends, name, parts, whole_types(program), program.edge.whole)
+    return LoadingPlan(ends, loaders, parts, how.name, seed, how.bipartite, how.favourite)
 
 
-def shared_out(
-    plan: Plan,
+def loading_job(
+    plan: LoadingPlan,
     data: Source,
     fields: Mapping[str, str],
     columns: str | None,
@@ -211,12 +222,12 @@ def shared_out(
 ) -> LoadingJob:
     """Return the job of a plan's loaders, each of which reads a share of the files of `data`. If
     these are a machine's `share`, only its loaders read. See `LoadingJob`. Raises the errors of
-    `tux.io.input_shares.shares`.
+    `tux.io.input_shares.cut_into_shares`.
     """
     source = input_files(data)
     here = share.loaders(plan.loaders) if share else range(plan.loaders)
-    pieces: list[list[Piece]] = [[] for _ in range(plan.loaders)]
-    for number, own in zip(here, shares(data, len(here), format), strict=True):
+    pieces: list[list[FilePiece]] = [[] for _ in range(plan.loaders)]
+    for number, own in zip(here, cut_into_shares(data, len(here), format), strict=True):
         pieces[number] = [*own.pieces]
     whole = [*pieces_of(source)]
     plain = format is Format.TEXT and not any(_seems_packed(each.path) for each in whole)
@@ -230,7 +241,7 @@ def shared_out(
         pieces,
         whole,
         on_bad_row,
-        sum(file.size for file in listed(data)) if plain else 0,
+        sum(file.size for file in list_files(data)) if plain else 0,
         types=parquet_types(str(source)) if share else None,
     )
 
@@ -244,7 +255,7 @@ def _seems_packed(path: str) -> bool:
     return path.endswith(ENDINGS)
 
 
-def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
+def read_bare_graph(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
     """Return the ids of the parts in a folder that loaders have made, with the notes and names that
     the loaders have read, without an edge. The folder may be removed before the ids are.
     """
@@ -255,7 +266,7 @@ def bare_of(folder: Path, program: Program, graph: LoadedGraph) -> EdgeData:
         ids=known,
         columns=graph.names,
         rows=sum(graph.edges),
-        skipped=graph.skipped,
+        skipped=graph.skipped_rows,
         first_skipped=graph.first_skipped,
         notes=(*graph.notes, *odd_ids(known)),
     )

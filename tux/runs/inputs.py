@@ -13,40 +13,40 @@ from typing import Any
 
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
-from tux.arrays.piped import STANDARD, shown
+from tux.arrays.piped import STANDARD, input_name
 from tux.base.errors import DataError, MustReadWhole, UsageError
-from tux.base.text import many, named
+from tux.base.text import data_name, plural_noun
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
-from tux.io.detect import Format, detect
-from tux.io.input_files import Source, input_files, named_here, recorded
+from tux.io.detect import Format, detect_format
+from tux.io.input_files import Source, absolute_source, input_files, lookup_path
 from tux.io.read import read_edges
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import Report
-from tux.program.returns import called
-from tux.runs.deferred import Deferred
-from tux.runs.generated import generated
-from tux.runs.in_shares import InShares, LoadedParts, sides_of
-from tux.runs.memory import Held, held, is_matrix, is_network, points_table, read_held
+from tux.program.returns import call_hook
+from tux.runs.deferred import DeferredEdges
+from tux.runs.generated import generate_data
+from tux.runs.in_shares import LoadedParts, ShareLoading, sides_of
+from tux.runs.memory import MemoryData, is_matrix, is_network, points_table, read_memory, wrap_data
 from tux.runs.options import Reading
-from tux.runs.points import of_program, read_points
+from tux.runs.points import read_points, retype_points
 from tux.runs.python_words import in_python
 from tux.runs.samples import (
+    add_program_groups,
     check_hashed,
-    check_labelled,
+    check_labels,
     groups_file,
-    in_groups,
-    labelled_before,
-    read_labelled,
+    read_labelled_samples,
+    relabel_folder,
 )
-from tux.runs.sizes import Counted, oddities, sizes_of
-from tux.runs.untyped import Sides, check_one_type, joined_types
-from tux.runs.vertex_data import of_folder
-from tux.runs.vertex_tables import against, with_held_out, with_vertices
-from tux.runs.why_whole import Found
+from tux.runs.sizes import EdgeTotals, oddities, sizes_of
+from tux.runs.untyped import Sides, check_one_type, two_types_reason
+from tux.runs.vertex_data import shape_folder_data
+from tux.runs.vertex_tables import add_vertex_data, align_with_train, join_vertex_tables
+from tux.runs.why_whole import FileFacts
 
-Data = Source | EdgeData | Held | Any
+Data = Source | EdgeData | MemoryData | Any
 """Names of files for `tux.io.input_files`, edges, or other data that `tux.runs.memory` reads."""
 Warn = Callable[[str], None]
 
@@ -66,7 +66,7 @@ class Inputs:
     folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
     loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
 
-    def handed_over(self) -> EdgeData:
+    def release_train(self) -> EdgeData:
         """Return the training edges, and keep only the data of their vertices here. So the caller
         can free the columns of edges.
         """
@@ -86,7 +86,7 @@ def load(
     reading: Reading | None = None,
     *,
     warn: Warn = lambda text: None,
-    shares: InShares | None = None,
+    shares: ShareLoading | None = None,
 ) -> Inputs:
     """Read or make the edges that `program` declares, and `warn` of odd things in them; where it
     can be, in `shares`.
@@ -95,33 +95,37 @@ def load(
     `tux.io.read.read_edges`.
     """
     reading = reading or Reading()
-    data, test = held(program, data), held(program, test)
+    data, test = wrap_data(program, data), wrap_data(program, test)
     if data is None:
-        return _generated(program, test, reading, warn)
+        return _generate_inputs(program, test, reading, warn)
     folder = cut_folder(data)
     loaded = None
     if folder:
-        train = _stored(folder, program, reading)
-    elif shares is None or isinstance(data, EdgeData | Held):
-        train = _whole(data, program, reading, warn)
+        train = _read_cut_folder(folder, program, reading)
+    elif shares is None or isinstance(data, EdgeData | MemoryData):
+        train = _read_whole(data, program, reading, warn)
     else:
-        train, loaded = _train(shares, program, data, reading, warn, has_test=test is not None)
+        train, loaded = _load_train(shares, program, data, reading, warn, has_test=test is not None)
     held_out = None
     if test is not None:
-        with _of_test(test):
-            held_out = with_held_out(
-                _read(_files(test), program, train, reading, warn), train, program
+        with _name_test_errors(test):
+            held_out = add_vertex_data(
+                _read_source(_files(test), program, train, reading, warn), train, program
             )
-    if folder and test is None and called(program.input, "hold_out", program, train)[1] is not None:
+    if (
+        folder
+        and test is None
+        and call_hook(program.input, "hold_out", program, train)[1] is not None
+    ):
         raise UsageError(
             f"{folder} is cut already, so no edges can be held out of it",
             do="name a file of others with --test",
         )
     stored = loaded.counted if loaded else None
     if folder:
-        stored = Counted(read_manifest(folder).edges)
+        stored = EdgeTotals(read_manifest(folder).edges)
     sizes = sizes_of(train, held_out, stored, program.edge.repeats)
-    for text in oddities(program, sizes, ((train, named(data)), (held_out, named(test)))):
+    for text in oddities(program, sizes, ((train, data_name(data)), (held_out, data_name(test)))):
         warn(text)
     return Inputs(
         train,
@@ -135,12 +139,12 @@ def load(
 
 
 @contextmanager
-def _of_test(test: Data) -> Iterator[None]:
+def _name_test_errors(test: Data) -> Iterator[None]:
     """Add to errors inside that they are of the held-out data, where no name of a file says it."""
     try:
         yield
     except DataError as error:
-        if isinstance(test, Held):
+        if isinstance(test, MemoryData):
             error.where = f"{error.where or test.what}, given as test"
         raise
 
@@ -149,17 +153,19 @@ def cut_folder(data: Data) -> Path | None:
     """Return the folder of `tux partition` that the data are; None if they are something else."""
     if not isinstance(data, str | os.PathLike):
         return None
-    folder = Path(named_here(data))
+    folder = Path(lookup_path(data))
     return folder if is_partitioned(folder) else None
 
 
-def _whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Read the edges to train on, all of them in this process."""
-    return _with_tables(_read(_files(data), program, None, reading, warn), program, reading, warn)
+    return _add_tables(
+        _read_source(_files(data), program, None, reading, warn), program, reading, warn
+    )
 
 
-def _train(
-    shares: InShares,
+def _load_train(
+    shares: ShareLoading,
     program: Program,
     data: Source,
     reading: Reading,
@@ -170,17 +176,17 @@ def _train(
     """Have loaders make the parts of files, and return the ids; or read all edges in this
     process.
     """
-    if found := shares.found(program, data, has_test=has_test):
+    if found := shares.file_facts(program, data, has_test=has_test):
         with suppress(MustReadWhole):
-            return _loaded(shares, program, data, found, reading, warn, has_test=has_test)
-    return _whole(data, program, reading, warn), None
+            return _load_parts(shares, program, data, found, reading, warn, has_test=has_test)
+    return _read_whole(data, program, reading, warn), None
 
 
-def _loaded(
-    shares: InShares,
+def _load_parts(
+    shares: ShareLoading,
     program: Program,
     data: Source,
-    found: Found,
+    found: FileFacts,
     reading: Reading,
     warn: Warn,
     *,
@@ -198,31 +204,33 @@ def _loaded(
         source, kind = input_files(data), train.ends[0]
         sides = sides_of(loaded.folder, train)
         if why := check_one_type(source, found.format, kind, sides, reading.columns):
-            warn(f"{named(source)}: {why}")
+            warn(f"{data_name(source)}: {why}")
     return train, loaded
 
 
-def _files(data: Data) -> str | EdgeData | Held:
+def _files(data: Data) -> str | EdgeData | MemoryData:
     """Return the files that data stand for; data in memory as they are. Raises the errors of
     `input_files`.
     """
-    return data if isinstance(data, EdgeData | Held) else input_files(data)
+    return data if isinstance(data, EdgeData | MemoryData) else input_files(data)
 
 
-def _generated(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
+def _generate_inputs(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
     """Make up data. UsageError for options that are about files."""
-    flags = [f"--{name}" for name in ({} if test is None else {"test": test}) | reading.named()]
+    flags = [
+        f"--{name}" for name in ({} if test is None else {"test": test}) | reading.given_options()
+    ]
     if flags:
         raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
     check_hashed(program, "generated samples")
-    train, held_out, truth = generated(program)
-    train = in_groups(train, program, warn, reading.on_bad_row)
+    train, held_out, truth = generate_data(program)
+    train = add_program_groups(train, program, warn, reading.on_bad_row)
     sizes = sizes_of(train, held_out, repeats=program.edge.repeats)
     return Inputs(train, held_out, truth=truth, sizes=sizes)
 
 
-def _read(
-    source: str | EdgeData | Held,
+def _read_source(
+    source: str | EdgeData | MemoryData,
     program: Program,
     train: EdgeData | None,
     reading: Reading,
@@ -234,15 +242,15 @@ def _read(
     if isinstance(source, EdgeData):
         check_hashed(program, "edges in memory")
         if isinstance(program.input, Samples):
-            check_labelled(source, program)
-        source = of_program(source, program)
-        return source if train is None else against(source, train)
-    if isinstance(source, Held):
-        return _held(source, program, train, reading, warn)
+            check_labels(source, program)
+        source = retype_points(source, program)
+        return source if train is None else align_with_train(source, train)
+    if isinstance(source, MemoryData):
+        return _edges_in_memory(source, program, train, reading, warn)
     known = train.ids if train is not None else None
     match program.input:
         case Samples():
-            return read_labelled(source, program, train, reading)
+            return read_labelled_samples(source, program, train, reading)
         case Bags():
             return _read_bags(source, program, known, reading)
         case Points():
@@ -252,26 +260,26 @@ def _read(
     if reading.form or reading.vocab or reading.stop:
         what = f"{type(program).__name__} reads edges, not documents or samples"
         raise UsageError(what, do="leave out --form, --vocab and --stop")
-    format = detect(source)
+    format = detect_format(source)
     edges = _read_edges(source, format, program, known, reading)
     if train is None and edges.ends[0] == edges.ends[1]:
         _warn_of_two_types(source, format, edges, reading.columns, warn)
     return edges
 
 
-def _held(
-    data: Held, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+def _edges_in_memory(
+    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
 ) -> EdgeData:
     """Read the edges of data in memory, as `_read` reads those of files."""
-    if isinstance(data, Deferred):
+    if isinstance(data, DeferredEdges):
         edges = data.make()
-        return edges if train is None else against(edges, train)
+        return edges if train is None else align_with_train(edges, train)
     if isinstance(program.input, Points):
         if train is not None:
             raise UsageError("points have no edges to hold out", do="leave test out")
         with in_python():
             return read_points(points_table(data, program), program, reading)
-    edges = read_held(data, program, train, reading)
+    edges = read_memory(data, program, train, reading)
     given = data.first
     if (
         train is None
@@ -281,9 +289,9 @@ def _held(
         with in_python():
             names, numbers = [*edges.columns.values()], bool(edges.fields)
             sides, columns = Sides.of(edges), reading.columns
-            why = joined_types(names, numbers, edges.ends[0], sides, columns, data.what)
+            why = two_types_reason(names, numbers, edges.ends[0], sides, columns, data.what)
         if why:
-            warn(f"{named(data)}: {why}")
+            warn(f"{data_name(data)}: {why}")
     return edges
 
 
@@ -314,7 +322,7 @@ def _read_bags(
     """Read documents: a table of edges, unless an option is given that only bags have."""
     bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
     if all(value is None for value in bags.values()):
-        format = detect(source)
+        format = detect_format(source)
         try:
             return _read_edges(source, format, program, known, reading)
         except DataError as error:
@@ -336,7 +344,7 @@ def _warn_of_two_types(
 ) -> None:
     """Warn where edges between vertices of one type seem to join two."""
     if why := check_one_type(source, format, edges.ends[0], Sides.of(edges), columns):
-        warn(f"{named(source)}: {why}")
+        warn(f"{data_name(source)}: {why}")
 
 
 def advise_text(error: DataError, format: Format) -> None:
@@ -345,13 +353,13 @@ def advise_text(error: DataError, format: Format) -> None:
         error.do = f"If each line is a document of plain text, say --form text. {error.do}"
 
 
-def _with_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+def _add_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
     """Add to the edges the data and groups that tables give to their vertices."""
-    train = with_vertices(train, program, reading.vertices, warn, reading.on_bad_row)
-    return in_groups(train, program, warn, reading.on_bad_row)
+    train = join_vertex_tables(train, program, reading.vertices, warn, reading.on_bad_row)
+    return add_program_groups(train, program, warn, reading.on_bad_row)
 
 
-def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
+def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeData:
     """Read the ids and tables of a partitioned folder, without its edges. Labels become those that
     the program uses.
     """
@@ -365,16 +373,16 @@ def _stored(folder: Path, program: Program, reading: Reading) -> EdgeData:
     if groups_file(program):
         what = f"{folder} is cut already, in an order that knows no groups"
         raise UsageError(
-            what, do=f"leave out --groups, or name the file of {many(program.edge.ends[0])}"
+            what, do=f"leave out --groups, or name the file of {plural_noun(program.edge.ends[0])}"
         )
     if isinstance(program.input, Samples):
-        edges = labelled_before(edges, program, str(folder))
+        edges = relabel_folder(edges, program, str(folder))
     whole = [name for name, vertex in program.vertices.items() if vertex.whole]
     check_whole(folder, program.edge.ends, whole)
-    return of_folder(edges, program, folder)
+    return shape_folder_data(edges, program, folder)
 
 
-def judges(program: type[Program]) -> bool:
+def uses_held_out(program: type[Program]) -> bool:
     """Return whether a program uses edges that are held out: it evaluates or judges."""
     report = type(program.report)
     return program.evaluate is not Program.evaluate or report.judge is not Report.judge
@@ -386,8 +394,8 @@ def origin(data: Data | None) -> str | list[str]:
     """
     if data is None:
         return "generated"
-    if isinstance(data, EdgeData | Held):
+    if isinstance(data, EdgeData | MemoryData):
         return "memory"
     if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
-        return shown(data)
-    return recorded(data)
+        return input_name(data)
+    return absolute_source(data)

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from tux.base.errors import Interrupted, TuxError
-from tux.base.processes import this
+from tux.base.processes import this_process
 from tux.engine.timeline import Sample
 from tux.runs.watcher import Watcher
 
@@ -38,7 +38,7 @@ EPOCH = "epoch "
 """The beginning of an epoch's phase. Such phases are not noted, as the records have the epochs."""
 
 
-class Begins(msgspec.Struct, tag="begins"):
+class BeginEntry(msgspec.Struct, tag="begins"):
     """The entry for a command that begins the run, or goes on with it."""
 
     at: float  # seconds since 1970
@@ -46,7 +46,7 @@ class Begins(msgspec.Struct, tag="begins"):
     host: str
 
 
-class Says(msgspec.Struct, tag="says"):
+class MessageEntry(msgspec.Struct, tag="says"):
     """A message of the run: `as_` is "phase" for the work that begins now, "line" or "warning"."""
 
     at: float
@@ -54,14 +54,14 @@ class Says(msgspec.Struct, tag="says"):
     text: str
 
 
-class Works(msgspec.Struct, tag="works"):
+class SampleEntry(msgspec.Struct, tag="works"):
     """The entry for a sample of a worker."""
 
     worker: int
     sample: Sample
 
 
-class Restarts(msgspec.Struct, tag="restarts"):
+class RestartEntry(msgspec.Struct, tag="restarts"):
     """The entry for a restart of all workers."""
 
     at: float
@@ -69,7 +69,7 @@ class Restarts(msgspec.Struct, tag="restarts"):
     start: str  # from where they go on
 
 
-class Ends(msgspec.Struct, tag="ends"):
+class EndEntry(msgspec.Struct, tag="ends"):
     """The entry for the end of a command: `how` is "done", "interrupted" or "failed", and `text`
     the error.
     """
@@ -79,7 +79,7 @@ class Ends(msgspec.Struct, tag="ends"):
     text: str = ""
 
 
-Entry: TypeAlias = Begins | Says | Works | Restarts | Ends
+Entry: TypeAlias = BeginEntry | MessageEntry | SampleEntry | RestartEntry | EndEntry
 _decoder: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
 
@@ -95,8 +95,8 @@ class Journal:
         self._size = 0
         self._over = False
         self._lock = threading.Lock()
-        process = this()
-        self._add(Begins(time.time(), process.number, process.host))
+        process = this_process()
+        self._add(BeginEntry(time.time(), process.number, process.host))
 
     def open(self) -> None:
         """Open the file; from now on it is written."""
@@ -115,19 +115,19 @@ class Journal:
                 self._stop()
             self._early.clear()
 
-    def says(self, how: str, text: str) -> None:
+    def note_message(self, how: str, text: str) -> None:
         """Note a message of the run: see `Says`."""
-        self._add(Says(time.time(), how, text))
+        self._add(MessageEntry(time.time(), how, text))
 
-    def sample(self, worker: int, sample: Sample) -> None:
+    def note_sample(self, worker: int, sample: Sample) -> None:
         """Note a sample of a worker."""
         if self._size > SPANS_BYTES:
             sample = msgspec.structs.replace(sample, lanes={})
-        self._add(Works(worker, sample))
+        self._add(SampleEntry(worker, sample))
 
-    def restarts(self, why: str, start: str) -> None:
+    def note_restart(self, why: str, start: str) -> None:
         """Note that all workers go on from `start`, and why."""
-        self._add(Restarts(time.time(), why, start))
+        self._add(RestartEntry(time.time(), why, start))
 
     def end(self, error: BaseException | None) -> None:
         """Note that the command ends, by an error if there is one, and close the file."""
@@ -137,7 +137,7 @@ class Journal:
             how = "interrupted" if interrupted else "failed"
             name = type(error).__name__
             text = str(error) if isinstance(error, TuxError) else f"{name}: {error}"
-        self._add(Ends(time.time(), how, text), always=True)
+        self._add(EndEntry(time.time(), how, text), always=True)
         with self._lock:
             self._stop()
 
@@ -167,7 +167,7 @@ class Journal:
             self._file = None
 
 
-class Noting:
+class JournalWatcher:
     """A watcher that notes each message in a journal, and passes it to another watcher."""
 
     def __init__(self, watch: Watcher, journal: Journal) -> None:
@@ -176,7 +176,7 @@ class Noting:
     def phase(self, name: str) -> None:
         """Note and pass on the name of the work that begins now."""
         if not name.startswith(EPOCH):
-            self._journal.says("phase", name)
+            self._journal.note_message("phase", name)
         self._watch.phase(name)
 
     def share(self, done: float) -> None:
@@ -185,12 +185,12 @@ class Noting:
 
     def say(self, text: str) -> None:
         """Note and pass on one line about the run."""
-        self._journal.says("line", text)
+        self._journal.note_message("line", text)
         self._watch.say(text)
 
     def warn(self, text: str) -> None:
         """Note and pass on one line about something odd."""
-        self._journal.says("warning", text)
+        self._journal.note_message("warning", text)
         self._watch.warn(text)
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
@@ -198,7 +198,7 @@ class Noting:
         self._watch.epoch(record, most)
 
 
-def entries(lines: Iterable[bytes]) -> list[Entry | None]:
+def parse_entries(lines: Iterable[bytes]) -> list[Entry | None]:
     """Parse lines as entries; None for a line that no journal writes, as a killed process may leave
     it.
     """

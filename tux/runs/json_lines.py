@@ -17,50 +17,50 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tux.runs.folder import finite
+from tux.runs.folder import drop_nonfinite
 from tux.runs.watcher import Watcher
 
 PAUSE = 0.25  # seconds between two shares
 
 
-class Phase(msgspec.Struct, tag_field="told", tag="phase", frozen=True):
+class PhaseLine(msgspec.Struct, tag_field="told", tag="phase", frozen=True):
     """The name of the work that begins now."""
 
     name: str
 
 
-class Share(msgspec.Struct, tag_field="told", tag="share", frozen=True):
+class ShareLine(msgspec.Struct, tag_field="told", tag="share", frozen=True):
     """The share of the work that is done, from 0 to 1."""
 
     done: float
 
 
-class Line(msgspec.Struct, tag_field="told", tag="line", frozen=True):
+class TextLine(msgspec.Struct, tag_field="told", tag="line", frozen=True):
     """One line about the run."""
 
     text: str
 
 
-class Warns(msgspec.Struct, tag_field="told", tag="warning", frozen=True):
+class WarningLine(msgspec.Struct, tag_field="told", tag="warning", frozen=True):
     """One line about something odd."""
 
     text: str
 
 
-class Epoch(msgspec.Struct, tag_field="told", tag="epoch", frozen=True):
+class EpochLine(msgspec.Struct, tag_field="told", tag="epoch", frozen=True):
     """The record of an epoch, as in `metrics.jsonl`, and the number of epochs at most."""
 
     record: dict[str, Any]
     most: int
 
 
-class End(msgspec.Struct, tag_field="told", tag="end", frozen=True):
+class EndLine(msgspec.Struct, tag_field="told", tag="end", frozen=True):
     """The results of a run that has ended well, as in `run.json`."""
 
     results: dict[str, Any]
 
 
-Told: TypeAlias = Phase | Share | Line | Warns | Epoch | End
+Told: TypeAlias = PhaseLine | ShareLine | TextLine | WarningLine | EpochLine | EndLine
 _decoder: msgspec.json.Decoder[Told] = msgspec.json.Decoder(Told)
 
 
@@ -73,33 +73,33 @@ class JsonLines:
     def phase(self, name: str) -> None:
         """Write the name of the work that begins now."""
         self._shown = float("-inf")
-        self._tell(Phase(name))
+        self._tell(PhaseLine(name))
 
     def share(self, done: float) -> None:
         """Write how much of it is done; a few times a second."""
         if (now := time.monotonic()) - self._shown >= PAUSE:
             self._shown = now
-            self._tell(Share(float(done)))
+            self._tell(ShareLine(float(done)))
 
     def say(self, text: str) -> None:
         """Write one line about the run."""
-        self._tell(Line(text))
+        self._tell(TextLine(text))
 
     def warn(self, text: str) -> None:
         """Write one line about something odd."""
-        self._tell(Warns(text))
+        self._tell(WarningLine(text))
 
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """Write the record of an epoch."""
-        self._tell(Epoch(finite(record), most))
+        self._tell(EpochLine(drop_nonfinite(record), most))
 
     def end(self, results: dict[str, Any]) -> None:
         """Write the results of a run that has ended well."""
-        self._tell(End(finite(results)))
+        self._tell(EndLine(drop_nonfinite(results)))
 
     def pass_on(self, line: str) -> None:
         """Write a line of another run's `JsonLines` as it is; say any other line."""
-        if _told(line) is None:
+        if _parse_line(line) is None:
             self.say(line)
         else:
             self._write(line)
@@ -112,22 +112,22 @@ def tell(line: str, watch: Watcher) -> None:
     """Pass a line on to a watcher. A line in another form, such as a program's own output, is said
     as it is.
     """
-    match _told(line):
+    match _parse_line(line):
         case None:
             watch.say(line)
-        case Phase(name):
+        case PhaseLine(name):
             watch.phase(name)
-        case Share(done):
+        case ShareLine(done):
             watch.share(done)
-        case Line(text):
+        case TextLine(text):
             watch.say(text)
-        case Warns(text):
+        case WarningLine(text):
             watch.warn(text)
-        case Epoch(record, most) if isinstance(record.get("epoch"), int):
+        case EpochLine(record, most) if isinstance(record.get("epoch"), int):
             watch.epoch(record, most)
 
 
-def _told(line: str) -> Told | None:
+def _parse_line(line: str) -> Told | None:
     """Parse a line; None if it is none of these."""
     try:
         return _decoder.decode(line)

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from tux.base.background import Background
 from tux.base.errors import DiskError
 from tux.cluster.keeper import Keeper
-from tux.cluster.worker_marks import DISK_SECONDS, copied_if_small
+from tux.cluster.worker_marks import DISK_SECONDS, copy_if_small
 from tux.engine.saved import save
 from tux.engine.shares import WHOLE
 from tux.engine.spool import Spool
-from tux.engine.state import State, place
-from tux.protocol.marks import Every
+from tux.engine.state import State, describe_place
+from tux.protocol.marks import CheckpointInterval
 from tux.runs.watcher import Watcher
 
 
@@ -29,7 +29,12 @@ class LocalMarks:
     keeps = True
 
     def __init__(
-        self, every: Every, last: int, keeper: Keeper, watch: Watcher, spool: Spool | None = None
+        self,
+        every: CheckpointInterval,
+        last: int,
+        keeper: Keeper,
+        watch: Watcher,
+        spool: Spool | None = None,
     ) -> None:
         """Keep the states of the worker by `keeper`. `last`: the run's last epoch; `spool`: the
         worker's lists on disk.
@@ -39,7 +44,7 @@ class LocalMarks:
         self._writing: Background[None] = Background()
         self._kept, self._left_out = time.monotonic(), False
 
-    def wanted(self, mark: int, epoch: int | None) -> bool:
+    def keeps_state(self, mark: int, epoch: int | None) -> bool:
         """Return whether the state at a mark is kept: always at the end of the last epoch."""
         self._tell()
         if epoch == self._last or self._every.epochs:
@@ -55,9 +60,9 @@ class LocalMarks:
         self._kept = time.monotonic()
         if state.head.epoch == self._last or state.head.over:
             self.finish()  # none follows
-        if self._writing.busy():
+        if self._writing.is_busy():
             if not self._left_out:
-                at = place(state.head.epoch, state.head.turns)
+                at = describe_place(state.head.epoch, state.head.turns)
                 self._watch.say(
                     f"the checkpoint at {at} is left out, as the one before is still being "
                     "written; others may be too: --checkpoint-every with a larger number"
@@ -69,7 +74,7 @@ class LocalMarks:
         except DiskError as error:
             self._warn(error)
             return
-        copy = copied_if_small(state, 1)
+        copy = copy_if_small(state, 1)
         if copy is not state:
             self._writing.start(lambda: self._write(copy))
             return
@@ -88,7 +93,7 @@ class LocalMarks:
 
     def finish(self) -> None:
         """Wait until the last checkpoint is written."""
-        if self._writing.busy():
+        if self._writing.is_busy():
             self._watch.phase("write the last checkpoint")
         self._writing.wait(time.monotonic() + DISK_SECONDS)
         self._tell()

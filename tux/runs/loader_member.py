@@ -26,27 +26,27 @@ from tux.cluster import heartbeat
 from tux.cluster.control import (
     Bye,
     Control,
-    Failed,
+    Failure,
     Go,
     HasLoaded,
     HasRead,
     Hello,
     ReadWhole,
+    as_failure,
     beat_in,
     control_in,
-    failed,
     pack,
 )
 from tux.cluster.heartbeat import Deadline
 from tux.cluster.job import STARTING
 from tux.cluster.meeting import Meeting
-from tux.cluster.pieces import append
+from tux.cluster.pieces import append_piece
 from tux.cluster.socket_thread import SocketThread
-from tux.cluster.worker_process import ended, leave_failure
+from tux.cluster.worker_process import ending_error, leave_failure
 from tux.loading import rounds
 from tux.loading.columns import BadColumns
 from tux.loading.mailbox import LONGEST_NAP, Mailbox
-from tux.loading.transfer import PIECE, Range, Receiving, Sending
+from tux.loading.transfer import PIECE, MessagePiece, PieceReceiver, PieceSender
 from tux.protocol.message import BadMessage, Kind, Message, checking
 from tux.protocol.piece import RoundPiece
 
@@ -62,7 +62,7 @@ def met_path(folder: Path, number: int) -> Path:
     return folder / f"met-{number}"
 
 
-def explained(error: BaseException, number: int, folder: Path) -> TuxError:
+def explain_error(error: BaseException, number: int, folder: Path) -> TuxError:
     """Turn an error of a loader, whose files are in `folder`, into one for the user."""
     if not folder.exists():  # this is the cause of any error
         return PeerLost(
@@ -81,7 +81,7 @@ def explained(error: BaseException, number: int, folder: Path) -> TuxError:
     return told
 
 
-def why_over(control: Control | None) -> TuxError:
+def early_end_error(control: Control | None) -> TuxError:
     """Return the error with which a loader ends before its time, by the word of the launcher."""
     match control:
         case ReadWhole():
@@ -89,8 +89,8 @@ def why_over(control: Control | None) -> TuxError:
         case Bye(why, again=True):
             return StartsAgain(f"machine 0 loads the data anew: {why}")
         case Bye():
-            return ended(control)
-    return ended(Bye())
+            return ending_error(control)
+    return ending_error(Bye())
 
 
 class Member:
@@ -102,11 +102,11 @@ class Member:
         self.meeting, self.folder, self.number, self.round = meeting, folder, number, 0
         self.near = meeting.near(number)
         far = [other for other in range(meeting.workers) if other not in self.near]
-        self._sending = {other: Sending() for other in far}
-        self._receiving = {other: Receiving() for other in far}
+        self._sending = {other: PieceSender() for other in far}
+        self._receiving = {other: PieceReceiver() for other in far}
         self._lock = threading.Lock()  # of the two before it
         self._met, self._over = threading.Event(), threading.Event()
-        self._failure: Failed | None = None  # of the main thread, which the launcher knows
+        self._failure: Failure | None = None  # of the main thread, which the launcher knows
         self._paused = False
         addresses = [""] * meeting.workers + [meeting.launcher]
         addresses[number] = meeting.listen
@@ -118,7 +118,7 @@ class Member:
             partners=[member for member in range(meeting.workers + 1) if member != number],
             largest=MOST_BYTES,
             secret=meeting.secret,
-            excused=self._excused,
+            excused=self._is_excused,
             role="loader",
         )
 
@@ -141,7 +141,7 @@ class Member:
         if error is None:
             self._say(HasLoaded())
         else:
-            self._fail(failed(explained(error, self.number, self.folder)))
+            self._fail(as_failure(explain_error(error, self.number, self.folder)))
         self.thread.reactor.activity.begin_wait()
         self._over.wait()
         self.thread.close(0.0)  # nobody waits for anything more
@@ -182,7 +182,7 @@ class Member:
         while not self._met.wait(heartbeat.HEARTBEAT):
             waited += heartbeat.HEARTBEAT
             heard = launcher in self.thread.reactor.heartbeat.heard
-            left -= 0 if heard or self._excused(launcher, waited) else heartbeat.HEARTBEAT
+            left -= 0 if heard or self._is_excused(launcher, waited) else heartbeat.HEARTBEAT
             if left <= 0:
                 address = self.meeting.launcher.removeprefix("tcp://")
                 raise PeerLost(
@@ -194,7 +194,7 @@ class Member:
 
     # ---- the end
 
-    def _fail(self, failure: Failed) -> None:
+    def _fail(self, failure: Failure) -> None:
         """Tell the launcher why this loader has failed, and stay until it ends all: others still
         read, and the first fault of the input is raised.
         """
@@ -213,14 +213,14 @@ class Member:
                     if self._failure is None:
                         self._over.set()
                         return
-            error, told = why_over(control), None
+            error, told = early_end_error(control), None
         else:
-            error = explained(item, self.number, self.folder)
-            told = failed(error)
+            error = explain_error(item, self.number, self.folder)
+            told = as_failure(error)
         with self._lock:
             failure = self._failure
         if failure is None or isinstance(error, StartsAgain):  # its fault is met again then
-            failure = failed(error)
+            failure = as_failure(error)
         if told:
             self._say(told)
         leave_failure(self.folder, self.number, failure)
@@ -238,14 +238,14 @@ class Member:
             case Kind.PIECE:
                 self._take(message)
             case Kind.TAKEN:
-                self._taken(message)
+                self._send_next(message)
             case Kind.CONTROL:
                 return self._handle_control(message)
             case _:
                 raise BadMessage(message, "it is not for a loader")
         return True
 
-    def _excused(self, member: int, seconds: float) -> bool:
+    def _is_excused(self, member: int, seconds: float) -> bool:
         """Return whether a member is silent because the user has stopped the launcher and the
         loaders of its machine.
         """
@@ -283,20 +283,20 @@ class Member:
             whole = receiving.take(self.round, piece.number, piece.total, len(piece.content))
         path = self.file(piece.number, source, self.number)
         part = path.with_name(f"{path.name}.part")
-        append(part, piece.content)
+        append_piece(part, piece.content)
         if whole:
             with writing(path):
                 os.replace(part, path)
         self.thread.post(Message(Kind.TAKEN, self.number, source, clock=piece.number))
 
-    def _taken(self, message: Message) -> None:
+    def _send_next(self, message: Message) -> None:
         """Send the next piece, as the receiver has written one."""
         to, number = message.source, message.clock
         with self._lock:
             with checking(message):
                 if to not in self._sending:
                     raise ValueError("nothing is sent there")
-                whole = self._sending[to].taken(number)
+                whole = self._sending[to].acknowledge(number)
             if whole:
                 self.file(number, self.number, to).unlink(missing_ok=True)
             self._send_pieces(to)
@@ -308,7 +308,7 @@ class Member:
             said = RoundPiece(piece.number, piece.total, content)
             self.thread.post(said.message(self.number, to))
 
-    def _content(self, piece: Range, to: int) -> bytes:
+    def _content(self, piece: MessagePiece, to: int) -> bytes:
         path = self.file(piece.number, self.number, to)
         try:
             with open(path, "rb") as file:
@@ -353,24 +353,24 @@ class FarMailbox(Mailbox):
             self.path(number, sender).unlink(missing_ok=True)
         return message
 
-    def _refused(self, number: int, bad: BadColumns) -> TuxError:
+    def _refusal_error(self, number: int, bad: BadColumns) -> TuxError:
         """Return the error for a bad message. It names the other machine, if the message is from
         another.
         """
         if bad.sender in self._member.near:
-            return super()._refused(number, bad)
+            return super()._refusal_error(number, bad)
         message = Message(Kind.PIECE, bad.sender, self.me, clock=number)
         error = BadMessage(message, f"in round {number}, {bad.why}")
         self._member.thread.reactor.name_host(error)
         return error
 
-    def _damaged(self, number: int, sender: int, error: Exception) -> TuxError:
+    def _damage_error(self, number: int, sender: int, error: Exception) -> TuxError:
         """Return the error for a damaged file. It names the other machine, if the message is from
         another.
         """
         if sender in self._member.near or isinstance(error, OSError):
-            return super()._damaged(number, sender, error)
-        return self._refused(number, BadColumns(sender, f"it is damaged: {error}"))
+            return super()._damage_error(number, sender, error)
+        return self._refusal_error(number, BadColumns(sender, f"it is damaged: {error}"))
 
     def _wait(self, path: Path, number: int, sender: int) -> None:
         """Wait until a file is there. Only the time in which no other member works counts."""
@@ -380,7 +380,7 @@ class FarMailbox(Mailbox):
         try:
             while not path.exists():
                 time.sleep(nap)
-                deadline.waited(nap)
+                deadline.count_wait(nap)
                 nap = min(2 * nap, LONGEST_NAP)
                 if deadline.left <= 0:
                     raise self._late(number, sender)

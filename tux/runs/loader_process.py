@@ -19,29 +19,29 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tux.base.allocation import give_back_early
+from tux.base.allocation import free_memory_early
 from tux.base.disk import replacing, writing
 from tux.base.errors import DataError
 from tux.base.parallel import use_threads
-from tux.cluster.control import failed
+from tux.cluster.control import as_failure
 from tux.cluster.meeting import Meeting
 from tux.cluster.worker_process import leave_failure, watch_parent
 from tux.io.detect import Format
 from tux.io.edge_table import Tell
-from tux.io.input_files import Files, Piece
+from tux.io.input_files import FilePiece, Files
 from tux.io.input_shares import read_share
-from tux.io.table_lines import Passed
+from tux.io.table_lines import LineCounts
 from tux.io.text import NO_ROW, OnBadRow
-from tux.loading.columns import received
+from tux.loading.columns import columns_by_sender
 from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import join
-from tux.loading.kept import Spool, Spooled, ranges_of
-from tux.loading.loader import Loaded, loader
+from tux.loading.kept import ArraySpool, SpooledArrays, ranges_of
+from tux.loading.loader import LoadSummary, loader
 from tux.loading.mailbox import Mailbox
-from tux.loading.plan import Plan, Share
-from tux.loading.rounds import Rounds, told
-from tux.loading.sharing import digest_shared, ranges_shared
-from tux.runs.loader_member import FarMailbox, Member, explained
+from tux.loading.plan import InputShare, LoadingPlan
+from tux.loading.rounds import Rounds, tell_all
+from tux.loading.sharing import digest_in_rounds, share_ranges
+from tux.runs.loader_member import FarMailbox, Member, explain_error
 
 JOB = "job.json"
 
@@ -56,14 +56,14 @@ class LoadingJob(msgspec.Struct):
     columns, by name, where each machine has its own rows; `pieces` are of its own loaders then.
     """
 
-    plan: Plan
+    plan: LoadingPlan
     data: str
     fields: dict[str, str]
     columns: str | None = None
     threads: int = 1
     format: str = ""
-    pieces: list[list[Piece]] = []
-    whole: list[Piece] = []
+    pieces: list[list[FilePiece]] = []
+    whole: list[FilePiece] = []
     on_bad_row: OnBadRow = "stop"
     size: int = 0
     meeting: Meeting | None = None
@@ -71,20 +71,20 @@ class LoadingJob(msgspec.Struct):
     types: dict[str, str] | None = None
 
 
-class Ended(msgspec.Struct):
+class LoaderResult(msgspec.Struct):
     """The result that a loader leaves when it has done its work. `peak`: bytes of memory that it
     had at most, mapped files included, and `before`: until it began to read. `names`, `skipped`,
     `first_skipped` and `notes`: see `tux.arrays.edges.EdgeData`.
     """
 
-    loaded: Loaded
+    loaded: LoadSummary
     peak: int
     before: int
     names: dict[str, str] = {}
     skipped: int = 0
     first_skipped: str = ""
     notes: tuple[str, ...] = ()
-    passed: Passed = Passed()
+    passed: LineCounts = LineCounts()
 
 
 class Progress(msgspec.Struct):
@@ -96,27 +96,27 @@ class Progress(msgspec.Struct):
     pieces: float = 0.0
 
 
-class Together(msgspec.Struct):
+class AllLoaderResults(msgspec.Struct):
     """The results of all loaders of several machines, and the digest of the edges."""
 
-    ended: list[Ended]
+    ended: list[LoaderResult]
     digest: str
 
 
-class Rows(NamedTuple):
+class LoaderRows(NamedTuple):
     """A share as it was read, the names of the columns from which it was read, and its bad rows as
     `EdgeData` has them.
     """
 
-    share: Share
+    share: InputShare
     names: dict[str, str]
     skipped: int = 0
     first_skipped: str = ""
     notes: tuple[str, ...] = ()
-    passed: Passed = Passed()
+    passed: LineCounts = LineCounts()
 
 
-Read = Callable[[LoadingJob, int, Tell], Rows]
+Read = Callable[[LoadingJob, int, Tell], LoaderRows]
 """A function that reads the share of the loader of this number."""
 
 
@@ -125,7 +125,7 @@ def job_folder(graph: Path) -> Path:
     return graph / ".loading"
 
 
-def ended_path(graph: Path, number: int) -> Path:
+def result_path(graph: Path, number: int) -> Path:
     """Return the file in which a loader leaves its `Ended`."""
     return job_folder(graph) / f"ended-{number}.json"
 
@@ -135,7 +135,7 @@ def spool_of(graph: Path, number: int) -> Path:
     return job_folder(graph) / f"spool-{number}"
 
 
-def together_path(graph: Path) -> Path:
+def all_results_path(graph: Path) -> Path:
     """Return the file in which a loader leaves, for its machine, the results of all loaders."""
     return job_folder(graph) / "together.json"
 
@@ -145,11 +145,11 @@ def progress_path(graph: Path, number: int) -> Path:
     return job_folder(graph) / f"read-{number}.json"
 
 
-def serve(graph: Path, number: int, parent: int, read: Read) -> int:
+def run_loader(graph: Path, number: int, parent: int, read: Read) -> int:
     """Do the work of a loader of the job in `graph`; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     watch_parent(graph, parent)
-    give_back_early()
+    free_memory_early()
     try:
         job = msgspec.json.decode((job_folder(graph) / JOB).read_bytes(), type=LoadingJob)
         if job.meeting is None:
@@ -161,7 +161,7 @@ def serve(graph: Path, number: int, parent: int, read: Read) -> int:
                 FarMailbox(member).carry(steps)
         return 0
     except Exception as error:
-        failure = failed(explained(error, number, job_folder(graph)))
+        failure = as_failure(explain_error(error, number, job_folder(graph)))
     leave_failure(job_folder(graph), number, failure)
     return failure.code
 
@@ -172,16 +172,16 @@ def _steps(
     number: int,
     read: Read,
     has_read: Callable[[], None] = lambda: None,
-) -> Rounds[Ended]:
+) -> Rounds[LoaderResult]:
     """Do all steps of a loader, write its result and return it."""
     use_threads(job.threads)
     before = _most_memory()
-    rows = read(job, number, _telling(graph, number))
+    rows = read(job, number, _progress_writer(graph, number))
     has_read()
-    keep = Spool(graph, spool_of(graph, number))
+    keep = ArraySpool(graph, spool_of(graph, number))
     loaded = yield from loader(job.plan, number, rows.share, keep)
-    ended = Ended(loaded, _most_memory(), before, *rows[1:])
-    with replacing(ended_path(graph, number)) as part:
+    ended = LoaderResult(loaded, _most_memory(), before, *rows[1:])
+    with replacing(result_path(graph, number)) as part:
         part.write_bytes(msgspec.json.encode(ended))
     return ended
 
@@ -194,22 +194,22 @@ def _steps_together(
     """
     plan, names, joiners = job.plan, list(job.fields), member.meeting.joiners
     own = yield from _steps(job, graph, number, read, member.has_read)
-    inbox = yield from told(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
-    ended = [feed.decoded(Ended) for feed in received(inbox)]
+    inbox = yield from tell_all(plan.loaders, [np.frombuffer(msgspec.json.encode(own), np.uint8)])
+    ended = [feed.decode_json(LoaderResult) for feed in columns_by_sender(inbox)]
     check_edges(job, ended)
-    loaded, kept = [each.loaded for each in ended], Spooled(spool_of(graph, number))
+    loaded, kept = [each.loaded for each in ended], SpooledArrays(spool_of(graph, number))
     mine = ranges_of(kept) | (rows_of(graph, plan, number) if job.held_out else {})
-    ranges = yield from ranges_shared(plan, number, joiners, mine)
-    digest = yield from digest_shared(plan, number, kept, ranges, loaded, names)
+    ranges = yield from share_ranges(plan, number, joiners, mine)
+    digest = yield from digest_in_rounds(plan, number, kept, ranges, loaded, names)
     if number in joiners:
         if job.held_out:
             write_elsewhere(graph, plan, ranges, job.fields, member.near)
         join(graph, ranges, plan, loaded, names, digest)
-        with replacing(together_path(graph)) as part:
-            part.write_bytes(msgspec.json.encode(Together(ended, digest)))
+        with replacing(all_results_path(graph)) as part:
+            part.write_bytes(msgspec.json.encode(AllLoaderResults(ended, digest)))
 
 
-def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
+def check_edges(job: LoadingJob, ended: Sequence[LoaderResult]) -> None:
     """Raise DataError if all loaders together have no edge."""
     if not any(sum(each.loaded.edges) for each in ended):
         first = next((each.first_skipped for each in ended if each.skipped), "")
@@ -221,7 +221,7 @@ def check_edges(job: LoadingJob, ended: Sequence[Ended]) -> None:
         )
 
 
-def _telling(graph: Path, number: int) -> Tell:
+def _progress_writer(graph: Path, number: int) -> Tell:
     """Return a function that writes down how much a loader has read, after each of its large
     blocks.
     """
@@ -241,7 +241,7 @@ def _most_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
+def read_rows(job: LoadingJob, number: int, tell: Tell) -> LoaderRows:
     """Read the share of a loader, which is pieces of the input's files."""
     share = Files.of(job.data, job.pieces[number])
     rows = read_share(
@@ -255,10 +255,10 @@ def read_rows(job: LoadingJob, number: int, tell: Tell) -> Rows:
         tell=tell,
     )
     src, dst, *numbers = rows.columns
-    fields = {name: each.pieced() for name, each in zip(job.fields, numbers, strict=True)}
-    share_rows = Share(src, dst, fields)
-    return Rows(share_rows, dict(rows.names), *rows[3:])
+    fields = {name: each.stream_pieces() for name, each in zip(job.fields, numbers, strict=True)}
+    share_rows = InputShare(src, dst, fields)
+    return LoaderRows(share_rows, dict(rows.names), *rows[3:])
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read_rows))
+    sys.exit(run_loader(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read_rows))

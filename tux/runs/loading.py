@@ -17,28 +17,28 @@ import msgspec
 from tux.base.checksums import files_below, seal
 from tux.base.disk import check_new, new_folder, writing
 from tux.base.errors import DataError, TuxError
-from tux.base.signals import check_ending, handle_ending, pausing
+from tux.base.signals import check_ending, handle_ending, handle_pause
 from tux.base.text import plural
-from tux.io.table_lines import Passed
-from tux.loading.digest import Digesting
+from tux.io.table_lines import LineCounts
+from tux.loading.digest import DigestThread
 from tux.loading.folder import join
 from tux.loading.inactivity import Inactivity
-from tux.loading.kept import Spooled
+from tux.loading.kept import SpooledArrays
 from tux.loading.loader import rounds_of
 from tux.loading.mailbox import DEADLINE
 from tux.runs.loader_process import (
     JOB,
-    Ended,
+    LoaderResult,
     LoadingJob,
     Progress,
     check_edges,
-    ended_path,
     job_folder,
     progress_path,
+    result_path,
     spool_of,
 )
 from tux.runs.local_loaders import LocalLoaders
-from tux.runs.watcher import Silent, Watcher
+from tux.runs.watcher import NullWatcher, Watcher
 
 COMMAND = [sys.executable, "-P", "-m", "tux.runs.loader_process"]
 """The command that starts a loader; the folder, its number and that of its parent follow."""
@@ -52,7 +52,7 @@ LOOK = 0.5
 class LoadedGraph(NamedTuple):
     """The results of a graph's loaders, and the digest of its edges."""
 
-    ended: list[Ended]
+    ended: list[LoaderResult]
     digest: str
 
     @property
@@ -61,7 +61,7 @@ class LoadedGraph(NamedTuple):
         return [edges for each in self.ended for edges in each.loaded.edges]
 
     @property
-    def repeated(self) -> int | None:
+    def repeated_edges(self) -> int | None:
         """The number of edges that repeat an earlier one's ends, where the loaders know it."""
         told = [each.loaded.repeated for each in self.ended]
         return sum(sum(own) for own in told if own) if None not in told else None
@@ -72,7 +72,7 @@ class LoadedGraph(NamedTuple):
         return self.ended[0].names
 
     @property
-    def skipped(self) -> int:
+    def skipped_rows(self) -> int:
         """The number of bad rows that were left out."""
         return sum(each.skipped for each in self.ended)
 
@@ -84,7 +84,7 @@ class LoadedGraph(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the table for the user, a sentence each."""
-        passed = Passed(*map(sum, zip(*(each.passed for each in self.ended), strict=True)))
+        passed = LineCounts(*map(sum, zip(*(each.passed for each in self.ended), strict=True)))
         return (*self.ended[0].notes, *passed.notes("edge"))
 
 
@@ -114,36 +114,38 @@ def make_parts(
     Raises DiskError, the DataError that one process would have raised first, and PeerLost if a
     loader dies.
     """
-    watch = watch or Silent()
+    watch = watch or NullWatcher()
     spools = [spool_of(graph, number) for number in range(job.plan.loaders)]
     with writing(graph):
         job_folder(graph).mkdir(mode=0o700)
         for spool in spools:
             spool.mkdir()
         (job_folder(graph) / JOB).write_bytes(msgspec.json.encode(job))
-    with Digesting(spools, job.plan, list(job.fields)) as digesting:
-        ended = _run(graph, job, command, watch)
+    with DigestThread(spools, job.plan, list(job.fields)) as digesting:
+        ended = _run_loaders(graph, job, command, watch)
         check_edges(job, ended)
         watch.phase("load: what all parts share is joined")
         digest = digesting.result()
     loaded = [each.loaded for each in ended]
     with writing(graph):
-        kept = [Spooled(spool) for spool in spools]
+        kept = [SpooledArrays(spool) for spool in spools]
         join(graph, kept, job.plan, loaded, list(job.fields), digest)
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(ended, digest)
 
 
-def _run(graph: Path, job: LoadingJob, command: Sequence[str], watch: Watcher) -> list[Ended]:
+def _run_loaders(
+    graph: Path, job: LoadingJob, command: Sequence[str], watch: Watcher
+) -> list[LoaderResult]:
     """Start the loaders, and wait until all have ended."""
     restore, numbers = handle_ending(), range(job.plan.loaders)
     loaders = LocalLoaders(graph, job_folder(graph), numbers, command)
     try:
-        with pausing(loaders.pause, loaders.resume):
+        with handle_pause(loaders.pause, loaders.resume):
             loaders.start()
             _watch(graph, job, loaders, watch)
         return [
-            msgspec.json.decode(ended_path(graph, number).read_bytes(), type=Ended)
+            msgspec.json.decode(result_path(graph, number).read_bytes(), type=LoaderResult)
             for number in numbers
         ]
     finally:
@@ -155,22 +157,22 @@ def _watch(graph: Path, job: LoadingJob, loaders: LocalLoaders, watch: Watcher) 
     """Wait until all loaders have ended well. Raises the error of the first one that has not."""
     others = Inactivity(job_folder(graph), DEADLINE)
     shown, looked = "", float("-inf")
-    while not loaders.ended:
+    while not loaders.is_done:
         check_ending()
         raise_first(graph, loaders.failures(), others)
         loaders.check_running()
         if time.monotonic() >= looked + LOOK:
             looked = time.monotonic()
-            text, share = _how_far(graph, job)
+            text, share = _describe_progress(graph, job)
             if text != shown:
                 watch.phase(shown := text)
             if share:
                 watch.share(share)
         time.sleep(NAP)
-        others.waited(NAP)
+        others.count_wait(NAP)
 
 
-def _how_far(graph: Path, job: LoadingJob) -> tuple[str, float]:
+def _describe_progress(graph: Path, job: LoadingJob) -> tuple[str, float]:
     """Return the work of the loaders, in words, and how much of it is done, from 0 to 1; 0: not
     known.
     """
@@ -207,7 +209,7 @@ def _has_read(graph: Path, number: int) -> bool:
     """Return whether a loader has read its share: then its first message is there, or a later
     one.
     """
-    return ended_path(graph, number).exists() or _rounds_sent(graph, number) > 0
+    return result_path(graph, number).exists() or _rounds_sent(graph, number) > 0
 
 
 def raise_first(graph: Path, failures: Mapping[int, TuxError], others: Inactivity) -> None:

@@ -19,13 +19,13 @@ class Losses:
         self.allowed, self.why = allowed, list[str]()
         self._restarts = Restarts(allowed)
 
-    def again(self, error: BaseException) -> bool:
+    def may_load_again(self, error: BaseException) -> bool:
         """Return whether the data are loaded anew after an error. If no restart is left, the error
         of a loss says so.
         """
         if not isinstance(error, TuxError) or not is_loss(error):
             return False
-        if self._restarts.lost(error, 0):
+        if self._restarts.allow_restart(error, 0):
             self.why.append(error.what)
             return True
         error.what += self._restarts.none_left
@@ -35,7 +35,7 @@ class Losses:
         return f"{self.why[-1]}; the data are loaded anew ({self._restarts})"
 
 
-def empty(folder: Path) -> None:
+def empty_folder(folder: Path) -> None:
     """Remove the files that lost loaders have left in a folder. DiskError."""
     with writing(folder):
         for path in folder.iterdir():

@@ -13,14 +13,14 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, TuxError
-from tux.base.signals import check_ending, ending_noted, pausing, received
+from tux.base.signals import check_ending, handle_pause, last_signal, note_ending
 from tux.base.text import plural
 from tux.cluster import joining
-from tux.cluster.attendance import Attendance, Left
+from tux.cluster.attendance import Attendance, MachineLeft
 from tux.cluster.control import (
     Bye,
     Control,
-    Failed,
+    Failure,
     Go,
     HasLoaded,
     HasRead,
@@ -30,9 +30,9 @@ from tux.cluster.control import (
     ReadWhole,
     Welcome,
     as_error,
+    as_failure,
     beat_in,
     control_in,
-    failed,
     pack,
 )
 from tux.cluster.heartbeat import Deadline
@@ -40,7 +40,7 @@ from tux.cluster.meeting import Meeting
 from tux.cluster.refusals import Refusals
 from tux.cluster.restarts import is_loss
 from tux.cluster.socket_thread import SocketThread
-from tux.cluster.worker_process import ended
+from tux.cluster.worker_process import ending_error
 from tux.protocol.message import BadMessage, Kind, Message
 from tux.runs.loading_again import Losses
 from tux.runs.local_loaders import LocalLoaders
@@ -88,7 +88,7 @@ class LoadingLauncher:
         )
         self._asked_for_job: float | None = None  # when a machine has done so first
         self._joiners: set[str] = set()  # addresses of machines that have lost their loaders
-        self._over: Failed | None = None  # the answer to these at the end
+        self._over: Failure | None = None  # the answer to these at the end
         self.thread: SocketThread = SocketThread(
             meeting.workers,
             [""] * meeting.workers + [meeting.launcher],
@@ -96,8 +96,8 @@ class LoadingLauncher:
             self._handle,
             partners=range(meeting.workers),
             secret=meeting.secret,
-            foreign=lambda message: self._attendance.foreign(self.thread, message),
-            outside=self._outside,
+            foreign=lambda message: self._attendance.answer_foreign(self.thread, message),
+            outside=self._answer_outsider,
             role="loader",
         )
 
@@ -110,7 +110,7 @@ class LoadingLauncher:
         DiskError if a folder of the job is gone.
         """
         try:
-            with pausing(self._pause, self._resume), self.thread.naming_hosts():
+            with handle_pause(self._pause, self._resume), self.thread.naming_hosts():
                 self.thread.start()
                 self._here.start()
                 self._meet()
@@ -119,9 +119,9 @@ class LoadingLauncher:
             self._close(ReadWhole())
             raise
         except BaseException as error:
-            again = received() is None and losses.again(error)
+            again = last_signal() is None and losses.may_load_again(error)
             self._end(error, again=again)
-            if again and self.thread.closed(CLOSING):
+            if again and self.thread.wait_until_closed(CLOSING):
                 return False
             raise
         self._close(Bye())
@@ -136,19 +136,19 @@ class LoadingLauncher:
         self._refusals.note(message.source, beat_in(message))
         return True
 
-    def _outside(self, frames: list[Any]) -> bool:
+    def _answer_outsider(self, frames: list[Any]) -> bool:
         """Answer frames from outside this meeting if they are a question of another machine, and
         return whether they are. A machine that asks for the job has its parts, and loads no share;
         see `ALONE`.
         """
         sockets, meeting = self.thread.reactor.sockets, self.meeting
-        if isinstance(join := joining.heard(frames, meeting.meeting), Join):
+        if isinstance(join := joining.decode_control(frames, meeting.meeting), Join):
             if answer := self._answer(join):
                 joining.answer(sockets, join, answer, meeting.meeting)
             return True
-        if isinstance(join := joining.heard(frames, meeting.training), Join):
+        if isinstance(join := joining.decode_control(frames, meeting.training), Join):
             if join.leaves:  # before it has joined
-                self._refusals.ended(join.lost, join.address)
+                self._refusals.note_departure(join.lost, join.address)
                 joining.answer(sockets, join, Bye(), meeting.training)
                 return True
             joining.answer(sockets, join, NotYet(), meeting.training)
@@ -162,7 +162,7 @@ class LoadingLauncher:
         """
         if join.leaves:
             if join.nonce in self._nonces:
-                self.thread.inbox.put(Left(join.lost, do="see what its machine says"))
+                self.thread.inbox.put(MachineLeft(join.lost, do="see what its machine says"))
             return None
         if self._over:
             self._joiners.discard(join.address)
@@ -183,17 +183,17 @@ class LoadingLauncher:
         while not attendance.is_complete:
             message = attendance.receive(self._receive, self.meeting.deadline, self._phase)
             hello = control_in(message)
-            if isinstance(hello, Failed):
+            if isinstance(hello, Failure):
                 raise as_error(hello)
             if not isinstance(hello, Hello):
                 raise BadMessage(message, "not all loaders have said hello")
-            attendance.came(message.source, hello, self.thread.addresses)
+            attendance.note_hello(message.source, hello, self.thread.addresses)
         self._tell_all(Go(self.thread.addresses[: self.meeting.workers]))
 
     def _wait_for_all(self) -> None:
         """Wait until all have loaded."""
         reading, loading = ({*range(self.meeting.workers)} for _ in range(2))
-        failures: dict[int, Failed] = {}
+        failures: dict[int, Failure] = {}
         while loading:
             n = plural(len(reading), "loader")
             doing = f"{n} of {self.meeting.workers} to read" if reading else "loaders to exchange"
@@ -204,7 +204,7 @@ class LoadingLauncher:
                     reading.discard(message.source)
                 case HasLoaded():
                     loading.discard(message.source)
-                case Failed() as failure:
+                case Failure() as failure:
                     if failure.code != DataError.exit_code:
                         raise as_error(failure)
                     failures[message.source] = failure
@@ -229,7 +229,7 @@ class LoadingLauncher:
                 asked = self._asked_for_job
                 if asked and not self._attendance.is_complete and time.monotonic() - asked > ALONE:
                     raise MustReadWhole from None
-                deadline.waited(LOOK)
+                deadline.count_wait(LOOK)
                 if deadline.left <= 0:
                     raise DeadlinePassed(
                         f"waited {seconds:.0f} s for {waiting_for}, and no loader was at work",
@@ -253,18 +253,18 @@ class LoadingLauncher:
         """End the loaders before their time, for good or for all to load anew."""
         why = getattr(error, "what", "") or "its command was ended"
         bye = Bye(why, again, isinstance(error, KeyboardInterrupt))
-        told: TuxError = ended(bye)
+        told: TuxError = ending_error(bye)
         if isinstance(error, PeerLost | DeadlinePassed) and is_loss(error):
             told = error
         if not again:
-            self._over = failed(told)
+            self._over = as_failure(told)
         self._close(bye, 0.0 if again else LOADER_END_SECONDS)
 
     def _close(self, control: Control, patience: float = LOADER_END_SECONDS) -> None:
         """Tell all loaders that it is over, and end those of this machine. Machines that have lost
         theirs are told when they ask again, unless all load anew.
         """
-        with ending_noted():
+        with note_ending():
             self._tell_all(control)
             limit = time.monotonic() + LOADER_END_SECONDS
             while self._over and self._joiners and time.monotonic() < limit:

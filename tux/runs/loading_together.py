@@ -18,7 +18,7 @@ from socket import gethostname
 import msgspec
 
 from tux import __version__
-from tux.arrays.piped import opened
+from tux.arrays.piped import open_input
 from tux.base.disk import writing
 from tux.base.errors import (
     DataError,
@@ -30,7 +30,7 @@ from tux.base.errors import (
     StartsAgain,
     TuxError,
 )
-from tux.base.signals import check_ending, ending_ignored, handle_ending
+from tux.base.signals import check_ending, handle_ending, ignore_ending
 from tux.cluster.answering import Answers
 from tux.cluster.control import ReadWhole, Welcome
 from tux.cluster.joining import ask, ask_again, asking, leave
@@ -38,12 +38,19 @@ from tux.cluster.meeting import Meeting
 from tux.cluster.place import Place
 from tux.io.input_files import InputFile
 from tux.runs.loader_member import met_path
-from tux.runs.loader_process import JOB, LoadingJob, Together, job_folder, spool_of, together_path
+from tux.runs.loader_process import (
+    JOB,
+    AllLoaderResults,
+    LoadingJob,
+    all_results_path,
+    job_folder,
+    spool_of,
+)
 from tux.runs.loading import COMMAND, NAP, LoadedGraph
-from tux.runs.loading_again import Losses, empty
+from tux.runs.loading_again import Losses, empty_folder
 from tux.runs.loading_launcher import LoadingLauncher
 from tux.runs.local_loaders import LocalLoaders
-from tux.runs.watcher import Silent, Watcher
+from tux.runs.watcher import NullWatcher, Watcher
 
 MOST_NAMED = 64
 """Files of the input whose sizes are compared each under its own name."""
@@ -77,7 +84,7 @@ def make_parts_together(
     """
     meeting = Meeting.at(place, job.plan.loaders, {**traits_of(job, files), **traits}, deadline)
     numbers = meeting.near(place.rank * meeting.workers_here)
-    here = _Machine(graph, job, numbers, command, watch or Silent(), losses or Losses(0))
+    here = _Machine(graph, job, numbers, command, watch or NullWatcher(), losses or Losses(0))
     restore = handle_ending()
     try:
         if place.rank:
@@ -86,7 +93,7 @@ def make_parts_together(
             here.lead(meeting)
     finally:
         restore()
-    together = msgspec.json.decode(together_path(graph).read_bytes(), type=Together)
+    together = msgspec.json.decode(all_results_path(graph).read_bytes(), type=AllLoaderResults)
     with writing(graph):
         shutil.rmtree(job_folder(graph))
     return LoadedGraph(together.ended, together.digest)
@@ -112,7 +119,7 @@ class _Machine:
             nonces.append(secrets.token_bytes(16))
             meeting = msgspec.structs.replace(meeting, nonce=nonces[-1])
             with self._loaders() as here:
-                _write(self.job, meeting, self.graph)
+                _write_job(self.job, meeting, self.graph)
                 told = self.watch.phase, self.watch.warn
                 if LoadingLauncher(meeting, here, *told, nonces).lead(self.losses):
                     return
@@ -121,7 +128,7 @@ class _Machine:
             answers = Answers(meeting.launcher, meeting.secret)
             answers.begin()
             try:
-                empty(self.graph)
+                empty_folder(self.graph)
             finally:
                 answers.end()
 
@@ -133,7 +140,7 @@ class _Machine:
         welcome = ask(meeting, meeting.rejoin if self.losses.allowed else 0.0)
         while True:
             meeting = msgspec.structs.replace(meeting, nonce=welcome.nonce)
-            with self._telling(meeting):
+            with self._report_leaving(meeting):
                 try:
                     with self._loaders() as here:
                         self._load(meeting, here)
@@ -150,16 +157,16 @@ class _Machine:
         """
         self.watch.warn(f"{lost}; this machine joins again")
         self.watch.phase("load: wait for machine 0 to load the data anew")
-        empty(self.graph)
+        empty_folder(self.graph)
         return ask_again(meeting, lost)
 
     def _load(self, meeting: Meeting, here: LocalLoaders) -> None:
         """Start the loaders, and wait until they have ended, as machine 0's launcher tells them."""
-        _write(self.job, meeting, self.graph)
+        _write_job(self.job, meeting, self.graph)
         here.start()
         self.watch.phase("load with machine 0")
-        _until_met(meeting, self.graph, here)
-        while not here.ended:
+        _wait_until_met(meeting, self.graph, here)
+        while not here.is_done:
             check_ending()
             here.check()
             time.sleep(NAP)
@@ -181,7 +188,7 @@ class _Machine:
             here.end()
 
     @contextmanager
-    def _telling(self, meeting: Meeting) -> Iterator[None]:
+    def _report_leaving(self, meeting: Meeting) -> Iterator[None]:
         """Tell machine 0 if this machine, which has joined a meeting, leaves by itself."""
         try:
             yield
@@ -196,14 +203,14 @@ class _Machine:
             raise
 
 
-def _write(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
+def _write_job(job: LoadingJob, meeting: Meeting, graph: Path) -> None:
     """Write the job for the loaders of this machine. DiskError."""
     with writing(graph):
         content = msgspec.json.encode(msgspec.structs.replace(job, meeting=meeting))
         (job_folder(graph) / JOB).write_bytes(content)
 
 
-def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
+def _wait_until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
     """Wait until the loaders of this machine have met all others. MustReadWhole where machine 0
     ends the meeting before, and StartsAgain where it has another one: it can tell that only to
     loaders that have said hello, and to a machine that asks.
@@ -221,7 +228,7 @@ def _until_met(meeting: Meeting, graph: Path, here: LocalLoaders) -> None:
 
 def _leave(meeting: Meeting, why: str) -> None:
     """Tell machine 0 that this machine ends."""
-    with ending_ignored():
+    with ignore_ending():
         leave(meeting, why)
 
 
@@ -251,12 +258,12 @@ def traits_of(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, str]:
     return out | _traits_of_files(job, files)
 
 
-def _sampled(path: str, size: int) -> str:
+def _digest_ends(path: str, size: int) -> str:
     """Return a digest of the first and last bytes of a file of so many bytes: another version of it
     often has the same size, and no machine reads all of it.
     """
     try:
-        with opened(path) as file:
+        with open_input(path) as file:
             first = file.read(SAMPLED)
             file.seek(max(size - SAMPLED, 0))
             return blake2b(first + file.read(SAMPLED), digest_size=16).hexdigest()[:DIGITS]
@@ -272,7 +279,7 @@ def _traits_of_files(job: LoadingJob, files: Sequence[InputFile]) -> dict[str, s
     }
     for number, (path, size) in enumerate(files[:MOST_NAMED]):
         out[f"size of file {number} ({basename(path)})"] = f"{size:,} bytes"
-        out[f"beginning and end of file {number} ({basename(path)})"] = _sampled(path, size)
+        out[f"beginning and end of file {number} ({basename(path)})"] = _digest_ends(path, size)
     sizes = [(basename(path), size) for path, size in files[MOST_NAMED:]]
     numbers = {path: number for number, (path, _) in enumerate(files)}
     cuts = [[(numbers[piece.path], piece.begin, piece.end) for piece in own] for own in job.pieces]

@@ -52,7 +52,7 @@ class LocalLoaders:
             )
 
     @property
-    def ended(self) -> bool:
+    def is_done(self) -> bool:
         """True if all have ended well."""
         return all(process.poll() == 0 for process in self.processes.values())
 
@@ -61,7 +61,7 @@ class LocalLoaders:
         stopped for long; DiskError if a folder of the job is gone.
         """
         if self.failures():
-            raise self._reason()
+            raise self._first_error()
         self.check_running()
 
     def check_running(self) -> None:
@@ -84,9 +84,9 @@ class LocalLoaders:
         failed = [number for number, process in self.processes.items() if process.poll()]
         if failed:
             self._check_folders()
-        return {number: self._why(number) for number in failed}
+        return {number: self._error_of(number) for number in failed}
 
-    def _why(self, number: int) -> TuxError:
+    def _error_of(self, number: int) -> TuxError:
         """Return the error that a process has left, if it has ended by itself; else PeerLost."""
         code = self.processes[number].returncode
         if code > 0 and (failure := failure_of(self._folder, number)):
@@ -94,16 +94,18 @@ class LocalLoaders:
         do = ADVICE if -code in CRASHES else AGAIN
         return PeerLost(f"{self._name(number)} {how_ended(code)}", do=do)
 
-    def _reason(self) -> TuxError:
+    def _first_error(self) -> TuxError:
         """Return the error of a process that has failed. Of several errors, one of this machine is
         preferred to the word of machine 0.
         """
-        if not self._killed():
+        if not self._find_killed():
             self.wait(1.0)
         failures = self.failures()
-        return failures[min(self._killed() or failures, key=lambda n: _is_told(failures[n]))]
+        return failures[
+            min(self._find_killed() or failures, key=lambda n: _is_from_launcher(failures[n]))
+        ]
 
-    def _killed(self) -> list[int]:
+    def _find_killed(self) -> list[int]:
         """Return the numbers of processes that were ended from outside, or have crashed."""
         return [number for number, each in self.processes.items() if (each.returncode or 0) < 0]
 
@@ -144,6 +146,6 @@ class LocalLoaders:
             process.wait()
 
 
-def _is_told(error: TuxError) -> bool:
+def _is_from_launcher(error: TuxError) -> bool:
     """Return whether machine 0 has told a loader why it ends."""
     return isinstance(error, Refused | StartsAgain)

@@ -14,7 +14,7 @@ from tux.arrays.arrow import parquet_notes
 from tux.arrays.packed import head_of, is_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cluster.place import Place
-from tux.io.input_files import Source, named_here
+from tux.io.input_files import Source, lookup_path
 
 KEY = "tux.share"
 """The key, in the schema of such a Parquet file, of the note that names its machine."""
@@ -57,7 +57,7 @@ def share_of(data: Source) -> MachineShare | None:
     """
     if not isinstance(data, str | os.PathLike):
         return None
-    path = named_here(data)
+    path = lookup_path(data)
     if not os.path.isfile(path) or not is_parquet(head_of(path, 5)):
         return None
     if (note := parquet_notes(path).get(KEY)) is None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tux.arrays import stores
 from tux.arrays.edges import EdgeData
-from tux.arrays.frames import called, frame_of, has_arrow
+from tux.arrays.frames import frame_of, has_arrow, object_name
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.input_files import PATTERN, Files
@@ -25,8 +25,8 @@ from tux.program.program import Program
 from tux.runs.python_words import in_python
 
 if TYPE_CHECKING:
-    from tux.io.bags import Bags as BagData
-    from tux.io.samples import Samples as SampleData
+    from tux.io.bags import BagData as BagData
+    from tux.io.samples import SampleData as SampleData
     from tux.runs.options import Reading
 
 TABLES = (
@@ -39,7 +39,7 @@ LOOKED_AT = 10  # entries of a list of strings by which texts are told from name
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryData:
     """Data in memory that are no `EdgeData` yet. `parts`: the object, or the objects of a tuple of
     several: a matrix and its labels, a matrix and its words.
     """
@@ -54,22 +54,22 @@ class Held:
     @property
     def what(self) -> str:
         """The name of the object in messages."""
-        return called(self.first)
+        return object_name(self.first)
 
 
-def held(program: Program, data: Any) -> Any:
+def wrap_data(program: Program, data: Any) -> Any:
     """Wrap data as `Held`. None, names of files and edges are returned as they are. A ~ in the name
     of a file is expanded.
     """
     if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
-        return stores.local(data)
-    if data is None or isinstance(data, Held | EdgeData) or _are_files(program, data):
+        return stores.local_path(data)
+    if data is None or isinstance(data, MemoryData | EdgeData) or _are_files(program, data):
         return data
     kind = program.input
     several = isinstance(data, tuple) and len(data) > 1
     if several and (isinstance(kind, Samples) or isinstance(kind, Bags) and is_matrix(data[0])):
-        return Held(tuple(data))
-    return Held((data,))
+        return MemoryData(tuple(data))
+    return MemoryData((data,))
 
 
 def _are_files(program: Program, data: Any) -> bool:
@@ -112,7 +112,9 @@ def is_network(data: Any) -> bool:
     return all(hasattr(data, name) for name in ("nodes", "edges", "is_directed"))
 
 
-def read_held(data: Held, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
+def read_memory(
+    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading
+) -> EdgeData:
     """Read the edges that data in memory are for a program; with training edges `train`, whose ids
     come first.
 
@@ -130,7 +132,7 @@ def read_held(data: Held, program: Program, train: EdgeData | None, reading: Rea
         _check_options(program, reading)
         known = train.ids if train is not None else None
         try:
-            return read_held_edges(data, program, known, reading)
+            return read_memory_edges(data, program, known, reading)
         except DataError as error:
             if (
                 isinstance(program.input, Bags)
@@ -141,8 +143,8 @@ def read_held(data: Held, program: Program, train: EdgeData | None, reading: Rea
             raise
 
 
-def read_held_edges(
-    data: Held, program: Program, known: Mapping[str, Ids] | None, reading: Reading
+def read_memory_edges(
+    data: MemoryData, program: Program, known: Mapping[str, Ids] | None, reading: Reading
 ) -> EdgeData:
     """Read the edges of a table, a matrix or a network; `known` ids come first."""
     given, ends, fields = data.first, program.edge.ends, program.edge.columns
@@ -157,12 +159,12 @@ def read_held_edges(
         _check_array(given, program)
     if isinstance(given, tuple) and any(map(is_matrix, given)):
         raise DataError(
-            f"{called(next(filter(is_matrix, given)))} is no column of a table",
+            f"{object_name(next(filter(is_matrix, given)))} is no column of a table",
             do="Give the matrix alone, or a tuple of columns.",
         )
     frame = frame_of(given)
     if frame is None:
-        raise unreadable(data, program)
+        raise unreadable_error(data, program)
     return read_frame(frame, ends, fields, columns=reading.columns, on_bad_row=skip, against=known)
 
 
@@ -180,8 +182,8 @@ def _check_array(array: np.ndarray, program: Program) -> None:
         )
 
 
-def read_held_pairs(
-    data: Held,
+def read_memory_pairs(
+    data: MemoryData,
     program: Program,
     known: Mapping[str, Ids],
     columns: str | None,
@@ -197,7 +199,7 @@ def read_held_pairs(
         return read_network(given, ends, {}, data.what, against=known)
     frame = frame_of(given)
     if frame is None:
-        raise unreadable(data, program)
+        raise unreadable_error(data, program)
     if columns is None and trained and set(trained) <= set(frame.names):
         columns = ",".join(trained)
     return read_frame(frame, ends, {}, columns=columns, against=known)
@@ -214,7 +216,7 @@ def _check_options(program: Program, reading: Reading) -> None:
         )
 
 
-def unreadable(data: Held, program: Program) -> DataError:
+def unreadable_error(data: MemoryData, program: Program) -> DataError:
     """Return the error about an object that a program cannot read."""
     kinds = {
         Samples: "a matrix and its labels, (X, y), or a table with a column of labels",
@@ -236,18 +238,20 @@ def unreadable(data: Held, program: Program) -> DataError:
 # ---- samples
 
 
-def _samples(data: Held, program: Program, train: EdgeData | None, reading: Reading) -> EdgeData:
-    from tux.runs.samples import check_reading, classes_of, labelled, telling_classes
+def _samples(
+    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading
+) -> EdgeData:
+    from tux.runs.samples import check_reading, classes_of, explain_unknown_labels, samples_to_edges
 
     check_reading(program, reading)
     classes = classes_of(program, train)
-    with telling_classes(data.what, classes, train, program):
+    with explain_unknown_labels(data.what, classes, train, program):
         samples = read_samples(data, program, train.ids if train else None, reading, classes)
-    return labelled(samples, program, train)
+    return samples_to_edges(samples, program, train)
 
 
 def read_samples(
-    data: Held,
+    data: MemoryData,
     program: Program,
     known: Mapping[str, Ids] | None,
     reading: Reading,
@@ -258,7 +262,7 @@ def read_samples(
     `tux.io.memory_samples.read_memory_samples`.
     """
     from tux.io.memory_samples import read_memory_samples
-    from tux.runs.samples import hash_bits, labels_are
+    from tux.runs.samples import hash_bits, label_kinds
 
     x, *rest = data.parts
     x = np.asarray(x) if isinstance(x, list) else x
@@ -272,9 +276,9 @@ def read_samples(
     dense = isinstance(x, np.ndarray) and x.dtype.names is None
     frame = None if dense or is_matrix(x) else frame_of(x, index=False)
     if frame is not None and not frame.titled or dense and x.ndim != 2 or is_network(x):
-        raise unreadable(data, program)
+        raise unreadable_error(data, program)
     if frame is None and not dense and not is_matrix(x):
-        raise unreadable(data, program)
+        raise unreadable_error(data, program)
     return read_memory_samples(
         x if frame is None else frame,
         data.what,
@@ -287,7 +291,7 @@ def read_samples(
         labels=reading.labels,
         against=known,
         classes=classes,
-        **labels_are(program),
+        **label_kinds(program),
         hash_bits=hash_bits(program),
         on_bad_row=reading.on_bad_row,
         **how,
@@ -297,14 +301,14 @@ def read_samples(
 # ---- documents
 
 
-def documents_of(data: Held) -> Any:
+def documents_of(data: MemoryData) -> Any:
     """Return a sparse matrix, or documents as a list of texts or of lists of words; None if data
     are none of these, but perhaps a table.
     """
     given = data.first
     if is_matrix(given):
         return given
-    if isinstance(given, Mapping) or isinstance(given, tuple) and not _of_words(given):
+    if isinstance(given, Mapping) or isinstance(given, tuple) and not _are_documents(given):
         return None
     if isinstance(given, list | tuple):
         return list(given)
@@ -315,7 +319,7 @@ def documents_of(data: Held) -> Any:
     return _column(given)
 
 
-def _of_words(given: tuple[Any, ...]) -> bool:
+def _are_documents(given: tuple[Any, ...]) -> bool:
     """Return whether a tuple holds documents, rather than columns of a table."""
     return all(isinstance(each, str) or isinstance(each, list | tuple) for each in given) and not (
         len(given) == 3 and len({len(each) for each in given}) == 1
@@ -333,7 +337,7 @@ def _column(given: Any) -> list[Any] | None:
 
 
 def read_bags(
-    data: Held,
+    data: MemoryData,
     documents: Any,
     program: Program,
     train: EdgeData | None,
@@ -370,17 +374,17 @@ def read_bags(
 # ---- points
 
 
-def points_table(data: Held, program: Program) -> Any:
+def points_table(data: MemoryData, program: Program) -> Any:
     """Return points in memory as a table that `tux.io.vertex_table.read_vertices` reads."""
     given = data.first
     given = np.asarray(given) if isinstance(given, list) else given
     if isinstance(given, np.ndarray) and given.dtype.names is None:
         if given.ndim != 2:
-            raise unreadable(data, program)
+            raise unreadable_error(data, program)
         return {"": given}
     table = isinstance(given, Mapping | np.ndarray) or has_arrow(given) or hasattr(given, "iloc")
     if not table or is_matrix(given) or is_network(given):
-        raise unreadable(data, program)
+        raise unreadable_error(data, program)
     return given
 
 

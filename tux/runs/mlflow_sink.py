@@ -16,7 +16,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
 from tux.base.disk import replacing
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 from tux.runs.sink_values import is_number, outcomes, parameters
 
 EXPERIMENT = "tux"
@@ -38,7 +38,7 @@ class MlflowSink:
         self._client, self._folder = MlflowClient(), folder
         self._run, self._last = "", 0
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Create the run and log its parameters; or find the run that goes on, whose parameters
         MLflow does not let change.
         """
@@ -47,7 +47,7 @@ class MlflowSink:
             self._run = kept.read_text(encoding="utf-8").strip()
             self._client.update_run(self._run, status="RUNNING")
             return
-        self._run = self._made(run)
+        self._run = self._create_run(run)
         if kept:
             with replacing(kept) as part:
                 part.write_text(f"{self._run}\n", encoding="utf-8")
@@ -55,7 +55,7 @@ class MlflowSink:
         for at in range(0, len(told), BATCH):
             self._client.log_batch(self._run, params=told[at : at + BATCH])
 
-    def _made(self, run: Run) -> str:
+    def _create_run(self, run: RunRecord) -> str:
         """Create a run in the experiment, which is created if there is none, and return its
         number.
         """

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tux.arrays.arrow import STRING, read_parquet, write_parquet
-from tux.arrays.given import as_held
+from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import read_sealed
 from tux.base.disk import replacing
 from tux.base.errors import DataError
 from tux.program.program import Program
 from tux.program.report import Tables
-from tux.runs.checkpoints import are_in
+from tux.runs.checkpoints import has_checkpoint
 
 Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
 """Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
@@ -65,7 +65,7 @@ def check_model(folder: str | os.PathLike[str]) -> None:
         raise DataError(
             f"{folder} holds no model",
             do="the run has not ended, or ended with an error: "
-            + (f"tux run --resume {folder}" if are_in(folder) else "run it again"),
+            + (f"tux run --resume {folder}" if has_checkpoint(folder) else "run it again"),
         )
 
 
@@ -75,7 +75,7 @@ def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]
     """
     check_model(folder)
     return {
-        name: Ids(as_held(read_parquet(model_file(folder, name), ["id"])["id"]))
+        name: Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
         for name in dict.fromkeys(program.edge.ends)
     }
 
@@ -93,7 +93,7 @@ def model_file(folder: str | os.PathLike[str], name: str) -> Path:
     return path
 
 
-def stored_in(folder: str | os.PathLike[str]) -> Stored:
+def model_reader(folder: str | os.PathLike[str]) -> Stored:
     """Return a function that reads columns of the model in a run's folder."""
 
     def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:

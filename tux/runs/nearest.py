@@ -15,7 +15,7 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.runs.folder import read_run
 from tux.runs.model_files import read_ids
-from tux.runs.predict import reopened
+from tux.runs.predict import reopen_program
 from tux.runs.recommend import similar
 
 COUNT = 10
@@ -53,7 +53,7 @@ def nearest_of(
     """
     if count < 1:
         raise UsageError(f"--count {count}: one at least is needed")
-    program = reopened(read_run(folder), folder, warn)
+    program = reopen_program(read_run(folder), folder, warn)
     ids = read_ids(folder, program)
     models = {kind: read_parquet(Path(folder, "model", f"{kind}.parquet")) for kind in ids}
     matrices = vectors_of(models)

@@ -16,19 +16,19 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.io.bags import read_bags
-from tux.io.detect import Format, detect
+from tux.io.detect import Format, detect_format
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.program.input import Bags, Samples
 from tux.program.program import Program
 from tux.runs.memory import (
-    Held,
+    MemoryData,
     documents_of,
     is_matrix,
-    read_held_edges,
+    read_memory_edges,
 )
 from tux.runs.memory import (
     read_bags as held_bags,
@@ -38,7 +38,7 @@ from tux.runs.memory import (
 )
 from tux.runs.options import Reading
 from tux.runs.python_words import in_python
-from tux.runs.samples import NAMED, check_hashed, hash_bits, labels_are
+from tux.runs.samples import NAMED, check_hashed, hash_bits, label_kinds
 
 MATRICES = (Format.MARKET, Format.MAT, Format.NPZ)  # whose rows are known by their numbers
 
@@ -59,19 +59,19 @@ def read_rows(
     `options` are those of the training run: see `_as_in_training`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
-        return _of_edges(data, program, kind, other, known)
-    if isinstance(data, Held):
+        return _rows_of_edges(data, program, kind, other, known)
+    if isinstance(data, MemoryData):
         with in_python():
-            return _held(data, program, kind, other, known, options, reading)
+            return _rows_in_memory(data, program, kind, other, known, options, reading)
     data = input_files(data)
-    format = detect(data)
-    reading = _as_in_training(options, data, format, reading, program)
-    read = _samples if isinstance(program.input, Samples) else _read
+    format = detect_format(data)
+    reading = _training_options(options, data, format, reading, program)
+    read = _read_samples if isinstance(program.input, Samples) else _read_edges
     return read(data, format, program, kind, other, known, reading)
 
 
-def _held(
-    data: Held,
+def _rows_in_memory(
+    data: MemoryData,
     program: Program,
     kind: str,
     other: str,
@@ -84,25 +84,25 @@ def _held(
     if isinstance(program.input, Samples):
         before = {name: options[name] for name in ("label", "weight") if options.get(name)}
         if not (is_matrix(data.first) or isinstance(data.first, np.ndarray)):
-            reading = replace(reading, **before | reading.named())
+            reading = replace(reading, **before | reading.given_options())
         samples = held_samples(
             data, program, against, reading, None, unknown="skip", require_labels=False
         )
         return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
     documents = documents_of(data) if isinstance(program.input, Bags) else None
     if documents is None or kind != program.edge.ends[0]:
-        table = read_held_edges(data, program, against, reading)
+        table = read_memory_edges(data, program, against, reading)
         numbered = is_matrix(data.first)
-        return _known_only(table, program, kind, other, known, numbered=numbered)
+        return _keep_known(table, program, kind, other, known, numbered=numbered)
     named = isinstance(documents, list) or len(data.parts) > 1 or reading.vocab is not None
     if not named and known.values.dtype == STRING:
         raise UsageError(
-            f"the {many(other)} of the model have names, those of {data.what} have numbers",
+            f"the {plural_noun(other)} of the model have names, those of {data.what} have numbers",
             do="give the matrix and its words: (matrix, words)",
         )
     bags = held_bags(data, documents, program, None, reading, against=against, unknown="skip")
     unknown = int(bags.unknown_sum if program.edge.repeats else bags.unknown)
-    rows = _in_order(bags.edges, kind, bags.edges.ids[kind].encode(bags.rows))
+    rows = _reorder(bags.edges, kind, bags.edges.ids[kind].encode(bags.rows))
     return rows, unknown, unknown + _entries(bags.edges, program)
 
 
@@ -116,7 +116,7 @@ def _is_table(data: Any, format: Format, program: Program) -> bool:
     return set(program.edge.ends) <= set(re.split(r"\W+", first.lower()))
 
 
-def _as_in_training(
+def _training_options(
     options: Mapping[str, Any], data: Any, format: Format, reading: Reading, program: Program
 ) -> Reading:
     """Return the options of reading a file: the given ones, else those with which the files of
@@ -142,10 +142,10 @@ def _as_in_training(
         before = {name: value for name, value in before.items() if name == "form" and not bare}
     if form != "text":
         before.pop("stop", None)
-    return replace(reading, **before | reading.named())
+    return replace(reading, **before | reading.given_options())
 
 
-def _samples(
+def _read_samples(
     data: Any,
     format: Format,
     program: Program,
@@ -167,13 +167,13 @@ def _samples(
         require_labels=False,
         hash_bits=hash_bits(program),
         format=format,
-        **labels_are(program),
+        **label_kinds(program),
         **{name: getattr(reading, name) for name in NAMED},
     )
     return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
 
 
-def _read(
+def _read_edges(
     data: Any,
     format: Format,
     program: Program,
@@ -198,11 +198,11 @@ def _read(
             against={other: known},
             format=format,
         )
-        return _known_only(table, program, kind, other, known, numbered=format in MATRICES)
+        return _keep_known(table, program, kind, other, known, numbered=format in MATRICES)
     if ends[0] != kind:
         raise UsageError(
-            f"the rows of {data} are {many(other)}, but the model predicts for a {kind}",
-            do=f"give a table of {many(kind)}",
+            f"the rows of {data} are {plural_noun(other)}, but the model predicts for a {kind}",
+            do=f"give a table of {plural_noun(kind)}",
         )
     if reading.columns is not None:
         raise UsageError(
@@ -210,7 +210,7 @@ def _read(
         )
     if form != "text" and bags["vocab"] is None and known.values.dtype == STRING:
         raise UsageError(
-            f"the {many(other)} of the model have names, those of {data} have numbers",
+            f"the {plural_noun(other)} of the model have names, those of {data} have numbers",
             do="name the file of names with --vocab",
         )
     documents = read_bags(
@@ -225,13 +225,13 @@ def _read(
     unknown = int(documents.unknown_sum if program.edge.repeats else documents.unknown)
     edges = documents.edges
     return (
-        _in_order(edges, kind, edges.ids[kind].encode(documents.rows)),
+        _reorder(edges, kind, edges.ids[kind].encode(documents.rows)),
         unknown,
         unknown + _entries(edges, program),
     )
 
 
-def _known_only(
+def _keep_known(
     table: EdgeData, program: Program, kind: str, other: str, known: Ids, *, numbered: bool
 ) -> tuple[EdgeData, int, int]:
     """Leave out a table's edges of unknown columns. Rows are in the order in which they come first;
@@ -251,10 +251,10 @@ def _known_only(
     )
     total, left = _entries(table, program), _entries(kept, program)
     order = np.arange(len(table.ids[kind])) if numbered else np.argsort(first, kind="stable")
-    return _in_order(kept, kind, order), total - left, total
+    return _reorder(kept, kind, order), total - left, total
 
 
-def _of_edges(
+def _rows_of_edges(
     edges: EdgeData, program: Program, kind: str, other: str, known: Ids
 ) -> tuple[EdgeData, int, int]:
     """Return edges that are in memory as rows, in the order of their ids."""
@@ -262,14 +262,14 @@ def _of_edges(
     found = edges.against({other: known})
     own = {name: fields for name, fields in found.vertex_fields.items() if name == kind}
     found = replace(found, vertex_fields=own)
-    return _known_only(found, program, kind, other, known, numbered=True)
+    return _keep_known(found, program, kind, other, known, numbered=True)
 
 
 def _entries(edges: EdgeData, program: Program) -> int:
     return int(edges.fields[program.edge.repeats].sum()) if program.edge.repeats else len(edges)
 
 
-def _in_order(edges: EdgeData, kind: str, order: np.ndarray) -> EdgeData:
+def _reorder(edges: EdgeData, kind: str, order: np.ndarray) -> EdgeData:
     """Renumber the vertices of a type, in the `order` given by their indices so far."""
     now = np.empty(len(order), np.int32)
     now[order] = np.arange(len(order), dtype=np.int32)

@@ -16,7 +16,7 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
-from tux.base.text import closest
+from tux.base.text import did_you_mean
 from tux.io.detect import Form
 from tux.io.samples import FORMS
 from tux.io.text import OnBadRow
@@ -24,7 +24,7 @@ from tux.partition import PARTITIONERS
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
 from tux.program.stage import Cluster, Stage
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 from tux.runs.product import product_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ MOST_THREADS = 1024
 """The most threads of a worker."""
 
 
-class Allowed(NamedTuple):
+class OptionRule(NamedTuple):
     """The values that an option may have: `form` describes them in words. `read` returns the value
     as the run keeps it; None for a value that is not allowed.
     """
@@ -57,7 +57,7 @@ class Allowed(NamedTuple):
     read: Callable[[Any], Any]
 
 
-def _whole(low: int | None = None, high: int | None = None) -> Allowed:
+def _integer_rule(low: int | None = None, high: int | None = None) -> OptionRule:
     """Allow whole numbers, both bounds included; those of numpy too."""
     bounds = [f"at {w} {x:,}" for w, x in (("least", low), ("most", high)) if x is not None]
 
@@ -68,7 +68,7 @@ def _whole(low: int | None = None, high: int | None = None) -> Allowed:
         inside = (low is None or number >= low) and (high is None or number <= high)
         return number if inside else None
 
-    return Allowed(" ".join(["a whole number", " and ".join(bounds)]).strip(), read)
+    return OptionRule(" ".join(["a whole number", " and ".join(bounds)]).strip(), read)
 
 
 def _seconds(value: Any) -> float | None:
@@ -84,13 +84,13 @@ def _tables(value: Any) -> Mapping[str, Any] | None:
 
 
 def _source(value: Any) -> str | None:
-    return stores.local(value) if isinstance(value, str | os.PathLike) else None
+    return stores.local_path(value) if isinstance(value, str | os.PathLike) else None
 
 
 def _output(value: Any) -> File | None:
     if not isinstance(value, str | os.PathLike):
         return None
-    name = stores.output(value)
+    name = stores.output_path(value)
     return value if name == os.fspath(value) else name
 
 
@@ -105,55 +105,55 @@ def _place(value: Any) -> Any:
     return value if isinstance(value, Place) else None
 
 
-def _one_of(*values: str) -> Allowed:
+def _choice_rule(*values: str) -> OptionRule:
     form = " or ".join(f'"{value}"' for value in values)
-    return Allowed(
+    return OptionRule(
         form, lambda value: value if isinstance(value, str) and value in values else None
     )
 
 
-_TEXT = Allowed("a str", lambda value: value if isinstance(value, str) else None)
+_TEXT = OptionRule("a str", lambda value: value if isinstance(value, str) else None)
 _PATH = "a path: a str or an os.PathLike"
-_FILE = Allowed(_PATH, _source)
-_SWITCH = Allowed(
+_FILE = OptionRule(_PATH, _source)
+_SWITCH = OptionRule(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )
 
-ALLOWED: dict[str, Allowed] = {
+ALLOWED: dict[str, OptionRule] = {
     "columns": _TEXT,
-    "on_bad_row": _one_of(*get_args(OnBadRow)),
-    "form": _one_of(*dict.fromkeys([*get_args(Form), *FORMS])),
+    "on_bad_row": _choice_rule(*get_args(OnBadRow)),
+    "form": _choice_rule(*dict.fromkeys([*get_args(Form), *FORMS])),
     "vocab": _FILE,
     "stop": _FILE,
     "label": _TEXT,
     "weight": _TEXT,
     "labels": _FILE,
-    "vertices": Allowed("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
-    "out": Allowed(_PATH, _output),
-    "seed": _whole(),
-    "epochs": _whole(0),
-    "every": _whole(1),
-    "patience": _whole(0),
+    "vertices": OptionRule("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
+    "out": OptionRule(_PATH, _output),
+    "seed": _integer_rule(),
+    "epochs": _integer_rule(0),
+    "every": _integer_rule(1),
+    "patience": _integer_rule(0),
     "jit": _SWITCH,
     "check": _SWITCH,
-    "workers": _whole(1),
-    "slack": _whole(0, MOST_SLACK),
-    "threads": _whole(1, MOST_THREADS),
+    "workers": _integer_rule(1),
+    "slack": _integer_rule(0, MOST_SLACK),
+    "threads": _integer_rule(1, MOST_THREADS),
     "racing": _SWITCH,
     "partitioner": _TEXT,
-    "deadline": Allowed("a number of seconds above 0", _seconds),
-    "place": Allowed("a tux.cluster.place.Place", _place),
-    "judge_repeats": _whole(1),
-    "judge_top": _whole(1),
-    "command": Allowed("a list of str", _commands),
-    "checkpoint_every": Allowed(
+    "deadline": OptionRule("a number of seconds above 0", _seconds),
+    "place": OptionRule("a tux.cluster.place.Place", _place),
+    "judge_repeats": _integer_rule(1),
+    "judge_top": _integer_rule(1),
+    "command": OptionRule("a list of str", _commands),
+    "checkpoint_every": OptionRule(
         'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
-        lambda value: value if isinstance(value, str) and Every.read(value) else None,
+        lambda value: value if isinstance(value, str) and CheckpointInterval.parse(value) else None,
     ),
-    "keep": _whole(1),
-    "restarts": _whole(0),
+    "keep": _integer_rule(1),
+    "restarts": _integer_rule(0),
     "keeps_interrupted": _SWITCH,
-    "log": _one_of(*LOGS),
+    "log": _choice_rule(*LOGS),
 }
 """The values that each option may have besides the default None."""
 
@@ -186,7 +186,7 @@ class Reading:
             if kept is not value:
                 object.__setattr__(self, each.name, kept)
 
-    def named(self) -> dict[str, Any]:
+    def given_options(self) -> dict[str, Any]:
         """Return the options of reading that are given, by name; `on_bad_row` left out."""
         chosen = {each.name: getattr(self, each.name) for each in fields(Reading)}
         return {
@@ -273,10 +273,10 @@ class RunOptions(Reading):
             known = ", ".join(PARTITIONERS)
             raise UsageError(
                 f"no partitioner {self.partitioner!r}",
-                do=f"{closest(str(self.partitioner), PARTITIONERS)}there are auto, {known}",
+                do=f"{did_you_mean(str(self.partitioner), PARTITIONERS)}there are auto, {known}",
             )
 
-    def of(self, program: Program) -> Plan:
+    def plan_for(self, program: Program) -> RunPlan:
         """Make the plan of a run, with all that is decided before data are read. UsageError for
         options of which the program has no use.
         """
@@ -298,7 +298,7 @@ class RunOptions(Reading):
                     do="leave it out",
                 )
         epochs = program.epochs if self.epochs is None else self.epochs
-        return Plan(epochs, self.workers or 1, self.partitioner or "bicut", self)
+        return RunPlan(epochs, self.workers or 1, self.partitioner or "bicut", self)
 
 
 def may_race(program: Program) -> bool:
@@ -311,7 +311,7 @@ def may_race(program: Program) -> bool:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """The options of a run that has begun, completed from the program and the data."""
 
     epochs: int
@@ -347,7 +347,7 @@ class Plan:
         options = self.options
         reading = {
             name: os.fspath(value) if isinstance(value, os.PathLike) else value
-            for name, value in options.named().items()
+            for name, value in options.given_options().items()
         }
         if "vertices" in reading:
             reading["vertices"] = {

@@ -15,18 +15,24 @@ from tux.base.errors import Refused
 from tux.base.text import plural
 from tux.engine.redistribute import Redistribution
 from tux.engine.saved import load, save
-from tux.engine.shares import Shares, alike, shares_of
+from tux.engine.shares import Shares, are_alike, shares_of
 from tux.program.program import Program
-from tux.runs.checkpoints import Checkpoint, Checkpoints, Draft, Found, newest
+from tux.runs.checkpoints import (
+    Checkpoint,
+    Checkpoints,
+    CheckpointSearch,
+    Draft,
+    find_newest_checkpoint,
+)
 from tux.runs.inputs import Inputs
-from tux.runs.options import Plan
-from tux.runs.resume import Stopped, states_of
+from tux.runs.options import RunPlan
+from tux.runs.resume import StoppedRun, states_of
 from tux.runs.watcher import Watcher
 
 
-def on_workers(
-    before: Stopped, plan: Plan, program: Program, inputs: Inputs, watch: Watcher
-) -> Stopped:
+def move_to_workers(
+    before: StoppedRun, plan: RunPlan, program: Program, inputs: Inputs, watch: Watcher
+) -> StoppedRun:
     """Return the run that has stopped, with a checkpoint of as many workers as `plan` has: its
     newest one if that fits, else a new one with the same state.
 
@@ -34,33 +40,35 @@ def on_workers(
     there; else the newest one at the end of an epoch is taken. Refused if there is none, or if it
     is not known what other workers would have of a field. DiskError.
     """
-    if before.kept.manifest.workers == plan.all_workers:
+    if before.start_checkpoint.manifest.workers == plan.all_workers:
         return before
     watch.phase("redistribute")
     cut = partial(_shares, plan, program, inputs)
     try:
-        new, redistribution = _redistributed(before.kept, plan, program, cut)
+        new, redistribution = _redistribute(before.start_checkpoint, plan, program, cut)
     except Refused as refused:
-        kept = before.kept.manifest
-        found = newest(before.path, at_end=True)
+        kept = before.start_checkpoint.manifest
+        found = find_newest_checkpoint(before.path, at_end=True)
         if not kept.turns or found.checkpoint is None:
             raise
         watch.say(f"checkpoint {kept.number} is left out: {refused.what}")
-        return on_workers(
+        return move_to_workers(
             replace(before, checkpoint=found.checkpoint, found=found), plan, program, inputs, watch
         )
-    written = _written(before, plan, new, redistribution)
-    kept = before.kept.manifest
+    written = _write_checkpoint(before, plan, new, redistribution)
+    kept = before.start_checkpoint.manifest
     watch.say(
         f"checkpoint {kept.number} of {plural(kept.workers, 'worker')} is now checkpoint "
         f"{written.manifest.number} of {plan.all_workers}: results may differ from those of a run "
         "that never stopped, in rounding and in the order of updates"
     )
-    return replace(before, checkpoint=written, found=Found(written, before.found.left_out))
+    return replace(
+        before, checkpoint=written, found=CheckpointSearch(written, before.found.left_out)
+    )
 
 
-def _redistributed(
-    checkpoint: Checkpoint, plan: Plan, program: Program, cut: Callable[..., Shares]
+def _redistribute(
+    checkpoint: Checkpoint, plan: RunPlan, program: Program, cut: Callable[..., Shares]
 ) -> tuple[Shares, Redistribution]:
     """Cut the graph for the new workers, and redistribute the states of a checkpoint to them.
     Refused where that cannot be.
@@ -72,7 +80,7 @@ def _redistributed(
         load(file, part) for file, part in zip(states_of(checkpoint), old.digests, strict=True)
     ]
     new = cut(plan.all_workers, epoch)
-    if kept.turns and not alike(kept.turns, old, new):
+    if kept.turns and not are_alike(kept.turns, old, new):
         raise Refused(
             f"the checkpoint is within epoch {kept.epoch + 1}, whose clocks are others on "
             f"{plural(plan.all_workers, 'worker')}",
@@ -83,27 +91,27 @@ def _redistributed(
     return new, Redistribution(program, seed, old.shares, states, new.shares)
 
 
-def _written(
-    before: Stopped, plan: Plan, new: Shares, redistribution: Redistribution
+def _write_checkpoint(
+    before: StoppedRun, plan: RunPlan, new: Shares, redistribution: Redistribution
 ) -> Checkpoint:
     """Write the checkpoint of the new workers. Checkpoints that were left out stay until it is
     there, and do not count among the newest ones that are kept.
     """
     keep = (plan.options.keep or 2) + len(before.found.left_out)
-    checkpoints = Checkpoints(before.path, Found(None, []), keep)
+    checkpoints = Checkpoints(before.path, CheckpointSearch(None, []), keep)
     with _draft(checkpoints) as draft:
         sums = [
             save(draft.shard_path(rank), redistribution.state(rank), part)
             for rank, part in enumerate(new.digests)
         ]
         manifest = msgspec.structs.replace(
-            before.kept.manifest, workers=plan.all_workers, options=plan.record()
+            before.start_checkpoint.manifest, workers=plan.all_workers, options=plan.record()
         )
         return draft.finish(manifest, sums)
 
 
 def _shares(
-    plan: Plan, program: Program, inputs: Inputs, workers: int, epoch: int | None = None
+    plan: RunPlan, program: Program, inputs: Inputs, workers: int, epoch: int | None = None
 ) -> Shares:
     """Return the shares of the graph that so many workers hold; `epoch`: the one that has ended
     before that of the outlines.

@@ -13,15 +13,15 @@ from typing import Any
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.base.text import named
-from tux.io.detect import Format, detect
+from tux.base.text import data_name
+from tux.io.detect import Format, detect_format
 from tux.io.edge_columns import plain_name
 from tux.io.input_files import input_files
 from tux.io.read import read_edges
 from tux.io.text import NUMBER, SAMPLE, without_skipping
 from tux.program.program import Program
-from tux.runs.folder import Run
-from tux.runs.memory import Held, held, read_held_pairs
+from tux.runs.folder import RunRecord
+from tux.runs.memory import MemoryData, read_memory_pairs, wrap_data
 from tux.runs.python_words import in_python
 from tux.runs.untyped import first_rows
 
@@ -29,7 +29,12 @@ Warn = Callable[[str], None]
 
 
 def read_pairs(
-    path: Any, run: Run, program: Program, ids: dict[str, Ids], columns: str | None, warn: Warn
+    path: Any,
+    run: RunRecord,
+    program: Program,
+    ids: dict[str, Ids],
+    columns: str | None,
+    warn: Warn,
 ) -> EdgeData:
     """Read the pairs of a file, or of data in memory, as edges; `ids` are those of the model, which
     come first, and `columns` names the columns of the two ends ("a,b").
@@ -40,12 +45,12 @@ def read_pairs(
     """
     if isinstance(path, EdgeData):
         return path.against(ids)
-    given = held(program, path)
-    if isinstance(given, Held):
+    given = wrap_data(program, path)
+    if isinstance(given, MemoryData):
         with in_python():
-            return read_held_pairs(given, program, ids, columns, trained_columns(run))
+            return read_memory_pairs(given, program, ids, columns, trained_columns(run))
     path = input_files(path)
-    format = detect(path)
+    format = detect_format(path)
 
     def read(columns: str | None) -> EdgeData:
         try:
@@ -60,7 +65,7 @@ def read_pairs(
         columns = ",".join(names)
     pairs = read(columns)
     for note in pairs.notes:
-        warn(f"{named(path)}: {note}")
+        warn(f"{data_name(path)}: {note}")
     if (
         columns is not None
         or not (header := _unknown_words(pairs, ids))
@@ -69,14 +74,15 @@ def read_pairs(
     ):
         return pairs  # the columns have been named, or `read_edges` has found the header
     say = f"--columns {','.join(header)}"
-    if _titled(header, rows, program):
+    if _is_header(header, rows, program):
         raise DataError(
             f"the first row, {','.join(header)}, is a header and no pair of ids",
             where=path,
             do=f"Say {say}, or remove the row.",
         )
     warn(
-        f"the first row of {named(path)}, {','.join(header)}, is taken for a pair of unknown ids; "
+        f"the first row of {data_name(path)}, {','.join(header)}, is taken for a pair of "
+        "unknown ids; "
         f"if it is a header, say {say}"
     )
     return pairs
@@ -100,7 +106,7 @@ def _unknown_words(pairs: EdgeData, ids: dict[str, Ids]) -> list[str]:
 POSITION = re.compile(r"(column )?\d+")  # of a column without a name
 
 
-def trained_columns(run: Run) -> list[str]:
+def trained_columns(run: RunRecord) -> list[str]:
     """Return the names of the columns that training took for the two ends, as far as they are
     known.
     """
@@ -112,7 +118,7 @@ def trained_columns(run: Run) -> list[str]:
     return [] if any(POSITION.fullmatch(name) for name in names) else names
 
 
-def _titled(header: list[str], rows: list[list[str]], program: Program) -> bool:
+def _is_header(header: list[str], rows: list[list[str]], program: Program) -> bool:
     """Return whether a first row of unknown words is surely a header: one of them is the name of an
     end, or numbers alone stand below one.
     """

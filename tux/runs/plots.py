@@ -66,7 +66,7 @@ def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
     colours = [LOUD if name == best or not best else QUIET for name in names]
     replication, balance, volume = bars.subplots(1, 3, sharey=True)
     qualities = [quality for _, quality in judged]
-    _bars(
+    _draw_bars(
         replication,
         names,
         colours,
@@ -83,10 +83,10 @@ def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
             label="lower bound" if not at else None,
         )
     if judged:
-        _below(replication)
-    _balances(balance, qualities)
+        _draw_legend(replication)
+    _draw_balances(balance, qualities)
     divisor, unit = _unit(max((q.volume for q in qualities), default=0))
-    _bars(
+    _draw_bars(
         volume,
         names,
         colours,
@@ -94,11 +94,11 @@ def draw(judged: Sequence[tuple[str, Quality]], best: str = "") -> Any:
         f"volume an epoch, {unit}",
         "{:.3g}",
     )
-    _by_degree(curves.subplots(), judged, best)
+    _draw_by_degree(curves.subplots(), judged, best)
     return figure
 
 
-def _bars(
+def _draw_bars(
     axes: Any,
     names: Sequence[str],
     colours: Sequence[str],
@@ -116,7 +116,7 @@ def _bars(
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _balances(axes: Any, qualities: Sequence[Quality]) -> None:
+def _draw_balances(axes: Any, qualities: Sequence[Quality]) -> None:
     """Draw the three balances of each method as marks on a line of its own."""
     kinds = (
         ("edges", "o", COLOURS[0]),
@@ -159,11 +159,11 @@ def _balances(axes: Any, qualities: Sequence[Quality]) -> None:
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xlim(0.97, WIDEST)
     axes.set_title("most in one part / mean", loc="left")
-    _below(axes)
+    _draw_legend(axes)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _below(axes: Any) -> None:
+def _draw_legend(axes: Any) -> None:
     """Draw the legend under the axes, where it hides nothing."""
     axes.legend(
         loc="upper left",
@@ -174,7 +174,7 @@ def _below(axes: Any) -> None:
     )
 
 
-def _by_degree(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
+def _draw_by_degree(axes: Any, judged: Sequence[tuple[str, Quality]], best: str) -> None:
     """Draw a line a method: the mean replicas of vertices of each power of two of edges."""
     for at, (name, quality) in enumerate(judged):
         colour, mark = (
@@ -221,7 +221,7 @@ def _unit(most: int) -> tuple[int, str]:
 # ---- vectors
 
 
-def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def principal_components(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return vectors (n, d) in their two principal directions, (n, 2), and the shares of the
     variance that these have, (2,).
 
@@ -240,10 +240,10 @@ def principal(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any:
     """Make the figure that `save_vectors` writes."""
-    points, shares = principal(vectors)
+    points, shares = principal_components(vectors)
     # in random order, so that no label hides another
     chosen = permutation(key(0, "plot"), len(points))[:POINTS]
-    colour, legend, top = _coloured(labels, len(points))
+    colour, legend, top = _colour_vertices(labels, len(points))
     # but points with no colour are drawn below
     chosen = chosen[np.argsort(colour[chosen] < len(NAMED), kind="stable")]
     figure = figures.figure(8.5 if legend else 6.5, 6)
@@ -295,7 +295,7 @@ def draw_vectors(vectors: np.ndarray, labels: VertexLabels | None = None) -> Any
     return figure
 
 
-def _coloured(
+def _colour_vertices(
     labels: VertexLabels | None, n: int
 ) -> tuple[np.ndarray, list[tuple[str, int]], list[int]]:
     """Return each vertex's colour, (n,), the legend, and the labels with a colour of their own, the

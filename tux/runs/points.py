@@ -16,10 +16,10 @@ from tux.io.input_files import pieces_of
 from tux.io.vertex_table import read_vertices
 from tux.program.program import Program
 from tux.runs.options import Reading
-from tux.runs.vertex_tables import shaped, wanted_fields
+from tux.runs.vertex_tables import reshape_rows, wanted_fields
 
 
-def of_program(edges: EdgeData, program: Program) -> EdgeData:
+def retype_points(edges: EdgeData, program: Program) -> EdgeData:
     """Turn points of no special type into vertices of the program's only type; return other data
     unchanged.
     """
@@ -37,7 +37,7 @@ def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
     Raises the errors of `tux.io.vertex_table.read_vertices`, and UsageError for options that mean
     nothing here.
     """
-    if named := reading.named():
+    if named := reading.given_options():
         raise UsageError(
             f"{type(program).__name__} reads points, for which --{next(iter(named))} has no use",
             do="leave it out: columns are found by the names of the fields",
@@ -56,7 +56,7 @@ def read_points(source: Any, program: Program, reading: Reading) -> EdgeData:
         raise DataError(f"{table.name} holds no {kind}", do="A table has a row for each.")
     order = np.argsort(place)
     fields = {
-        name: shaped(values, program.vertices[kind].fields[name], program)[order]
+        name: reshape_rows(values, program.vertices[kind].fields[name], program)[order]
         for name, values in table.fields.items()
     }
     none = np.empty(0, np.int32)

@@ -18,36 +18,36 @@ import numpy as np
 
 from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
 from tux.arrays.edges import EdgeData
-from tux.arrays.given import as_given
+from tux.arrays.given import to_given_type
 from tux.arrays.ids import Ids
 from tux.base.checksums import is_changed
 from tux.base.disk import check_folder
 from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
-from tux.base.text import many, named, plural
+from tux.base.text import data_name, plural, plural_noun
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.io.input_files import input_files
 from tux.program import sources
 from tux.program.input import Points, Samples
 from tux.program.params import renamed
 from tux.program.program import Program, score_of
-from tux.runs.folder import Run, fill, read_run
-from tux.runs.memory import Held, held, points_table
-from tux.runs.model_files import Stored, read_ids, stored_in
+from tux.runs.folder import RunRecord, fill, read_run
+from tux.runs.memory import MemoryData, points_table, wrap_data
+from tux.runs.model_files import Stored, model_reader, read_ids
 from tux.runs.new_vertices import read_rows
 from tux.runs.options import Reading
 from tux.runs.pairs import read_pairs
 from tux.runs.points import read_points
 from tux.runs.python_words import in_python
 from tux.runs.samples import hash_bits
-from tux.runs.vertex_data import to_predict
+from tux.runs.vertex_data import data_to_predict
 
 Warn = Callable[[str], None]
 
 
 def predict(
-    model: str | os.PathLike[str] | Trained,
+    model: str | os.PathLike[str] | TrainedModel,
     pairs: Any,
     *,
     columns: str | None = None,
@@ -64,7 +64,7 @@ def predict(
     that cannot be read, ProgramError for a program that predicts nothing, UsageError for one that
     predicts nothing about pairs.
     """
-    model = model if isinstance(model, Trained) else opened(model, warn)
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
     if role:
         raise UsageError(
@@ -76,7 +76,8 @@ def predict(
     for kind, count in asked.unseen.items():
         if count:
             warn(
-                f"{plural(count, kind)} of {named(pairs)} never occurred in training; of these the "
+                f"{plural(count, kind)} of {data_name(pairs)} never occurred in training; "
+                "of these the "
                 "model knows nothing"
             )
     # What a file of training edges would hold is not there to be read: zeros keep its place.
@@ -84,29 +85,29 @@ def predict(
         asked,
         fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
     )
-    data = to_predict(asked, ids, run, program, vertices, warn)
-    scores = ask(model, ids, replace(asked, vertex_fields=data))
+    data = data_to_predict(asked, ids, run, program, vertices, warn)
+    scores = score_edges(model, ids, replace(asked, vertex_fields=data))
     first, second = program.edge.roles
     ends = program.edge.ends
     return {
-        first: _given(asked, ends[0], asked.src),
-        second: _given(asked, ends[1], asked.dst),
+        first: _decode_ids(asked, ends[0], asked.src),
+        second: _decode_ids(asked, ends[1], asked.dst),
         stage.name: scores,
     }
 
 
-def _given(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
+def _decode_ids(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
     """Return the ids of vertices of a type, in the type in which they were given."""
-    return as_given(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
+    return to_given_type(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A model that predicts: its run's record, its program, its columns, the function that reads
     its ids by vertex type, and its name in messages, the folder.
     """
 
-    run: Run
+    run: RunRecord
     program: Program
     stored: Stored
     read_ids: Callable[[], Mapping[str, Ids]]
@@ -130,17 +131,17 @@ class Trained:
         return self.read_ids()
 
 
-def opened(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> Trained:
+def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> TrainedModel:
     """Open the model in a run's folder. Its columns and ids are read only when they are needed.
     Raises DataError.
     """
     run = read_run(folder)
-    program = reopened(run, folder, warn)
+    program = reopen_program(run, folder, warn)
     ids = partial(read_ids, folder, program)
-    return Trained(run, program, stored_in(folder), ids, os.fspath(folder))
+    return TrainedModel(run, program, model_reader(folder), ids, os.fspath(folder))
 
 
-def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
+def score_edges(model: TrainedModel, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
     """Return the scores of the model's stage for held-out edges `asked`, the model having vertices
     `ids`, which come first in those of `asked`.
     """
@@ -149,7 +150,7 @@ def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
         asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
     )
     run = model.run
-    graph = Graph.whole(model.program, known, asked, run.seed)
+    graph = LocalGraph.whole(model.program, known, asked, run.seed)
     how = {
         "jit": bool(run.options.get("jit", True)),
         "check": bool(run.options.get("check", False)),
@@ -161,7 +162,7 @@ def ask(model: Trained, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
     return np.asarray(step.scores)
 
 
-def reopened(run: Run, folder: str | os.PathLike[str], warn: Warn) -> Program:
+def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -> Program:
     """The program of a run with its parameters, which get their present names in `run`; `warn` if
     its source has changed since, or `run.json` of its `folder`.
     """
@@ -235,13 +236,13 @@ def _separator(path: str | os.PathLike[str]) -> str:
 
 
 def _predict_points(
-    model: Trained, data: Any, reading: Reading, warn: Warn
+    model: TrainedModel, data: Any, reading: Reading, warn: Warn
 ) -> dict[str, np.ndarray]:
     """Score new points of a table or in memory, in the order of their ids. They are read as the
     program reads those of training. Data fields that predictions can do without have defaults.
     """
     program, kind = model.program, model.program.edge.ends[0]
-    if isinstance(data, Held):
+    if isinstance(data, MemoryData):
         with in_python():
             points = read_points(points_table(data, program), program, reading)
     else:
@@ -249,14 +250,17 @@ def _predict_points(
             data if isinstance(data, EdgeData) else read_points(input_files(data), program, reading)
         )
     for note in points.notes:
-        warn(f"{named(data)}: {note}")
+        warn(f"{data_name(data)}: {note}")
     ids = {kind: Ids(points.ids[kind].values[:0])}
-    scores = ask(model, ids, points)
-    return {kind: _given(points, kind, np.arange(len(points.ids[kind]))), model.stage.name: scores}
+    scores = score_edges(model, ids, points)
+    return {
+        kind: _decode_ids(points, kind, np.arange(len(points.ids[kind]))),
+        model.stage.name: scores,
+    }
 
 
 def predict_rows(
-    model: str | os.PathLike[str] | Trained,
+    model: str | os.PathLike[str] | TrainedModel,
     data: Any,
     reading: Reading | None = None,
     *,
@@ -272,7 +276,7 @@ def predict_rows(
     DataError if the model knows none of the columns and they are not hashed, ProgramError for a
     program that predicts nothing, and UsageError for one that predicts for pairs.
     """
-    model = model if isinstance(model, Trained) else opened(model, warn)
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
     run, program, stage, role = model.run, model.program, model.stage, model.role
     if not role:
         raise UsageError(
@@ -281,50 +285,63 @@ def predict_rows(
         )
     kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
     if isinstance(program.input, Points):
-        return _predict_points(model, held(program, data), reading or Reading(), warn)
+        return _predict_points(model, wrap_data(program, data), reading or Reading(), warn)
     if len(set(program.edge.ends)) < 2:
         raise UsageError(
-            f"the rows of {named(data)} would be {many(kind)} that its columns are too, of which "
+            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
+            "are too, of which "
             "there are no new ones"
         )
     other = program.edge.ends[program.edge.ends[0] == kind]
     known = model.ids[other]
-    reading, data = reading or Reading(), held(program, data)
+    reading, data = reading or Reading(), wrap_data(program, data)
     rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
-    _tell(model, data, rows, other, left_out, total, warn)
+    _warn_of_rows(model, data, rows, other, left_out, total, warn)
     ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
-    known_data = to_predict(rows, ids, run, program, reading.vertices, warn, reading.on_bad_row)
+    known_data = data_to_predict(
+        rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
+    )
     fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
-    scores = ask(model, ids, replace(rows, vertex_fields=fields))
+    scores = score_edges(model, ids, replace(rows, vertex_fields=fields))
     every = np.arange(len(rows.ids[kind]))
-    return {role: _given(rows, kind, every), **stage.columns(scores)}
+    return {role: _decode_ids(rows, kind, every), **stage.columns(scores)}
 
 
-def _tell(
-    model: Trained, data: Any, rows: EdgeData, other: str, left_out: int, total: int, warn: Warn
+def _warn_of_rows(
+    model: TrainedModel,
+    data: Any,
+    rows: EdgeData,
+    other: str,
+    left_out: int,
+    total: int,
+    warn: Warn,
 ) -> None:
     """Warn of odd rows of the data, of whose entries so many are left out. DataError if these are
     all, unless they are hashed: a hash of an unknown name is no error.
     """
     if total and left_out == total and not hash_bits(model.program):
         raise DataError(
-            f"the model knows none of the {many(other)}",
-            where=data if isinstance(data, str) else named(data),
-            do=f"its first {other} is {model.ids[other].values[0]}; call {many(other)} as in "
+            f"the model knows none of the {plural_noun(other)}",
+            where=data if isinstance(data, str) else data_name(data),
+            do=f"its first {other} is {model.ids[other].values[0]}; call {plural_noun(other)} "
+            "as in "
             "training",
         )
     for note in rows.notes:
-        warn(f"{named(data)}: {note}")
+        warn(f"{data_name(data)}: {note}")
     if rows.skipped:
         warn(
-            f"{plural(rows.skipped, 'bad row')} of {named(data)} skipped; the first is "
+            f"{plural(rows.skipped, 'bad row')} of {data_name(data)} skipped; the first is "
             f"{rows.first_skipped}"
         )
     if left_out:
         are = "is" if left_out == 1 else "are"
         if isinstance(model.program.input, Samples):
-            what = f"entries of {named(data)} {are} of {many(other)} that the model does not know"
+            what = (
+                f"entries of {data_name(data)} {are} of {plural_noun(other)} that the model "
+                "does not know"
+            )
             warn(f"{left_out:,} of {total:,} {what}: left out")
         else:
-            what = f"{plural(total, other)} of {named(data)} {are} not in the model"
+            what = f"{plural(total, other)} of {data_name(data)} {are} not in the model"
             warn(f"{left_out:,} of {what}: left out")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tux.base.errors import ProgramError, UsageError
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.program.naming import place
 from tux.program.program import Program, score_of
 
@@ -47,7 +47,8 @@ def product_of(program: Program) -> Product:
         )
     if ends[0] == ends[1]:
         raise UsageError(
-            f"both ends of an edge of {name} are {many(ends[0])}; the best are found of another "
+            f"both ends of an edge of {name} are {plural_noun(ends[0])}; the best are found "
+            "of another "
             "type",
             do="tux predict DIR --nearest ID lists similar vertices",
         )
@@ -67,7 +68,7 @@ def _check(program: Program, kind: str, name: str, *, vector: bool) -> None:
     fitting = [
         each
         for each, field in fields.items()
-        if field.in_model and not field.ragged and len(field.shape) == int(vector)
+        if field.in_model and not field.is_ragged and len(field.shape) == int(vector)
     ]
     if name not in fitting:
         several = "several numbers" if vector else "one number"

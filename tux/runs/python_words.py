@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tux.base.errors import TuxError
-from tux.base.text import as_arguments
+from tux.base.text import flags_to_arguments
 from tux.io.text import ADVICE
-from tux.program.sources import raised_in_program
+from tux.program.sources import error_in_method
 
 
 @contextmanager
@@ -19,15 +19,15 @@ def in_python() -> Iterator[None]:
     try:
         yield
     except TuxError as error:
-        error.what, error.do = _translated(error.what), _translated(error.do)
+        error.what, error.do = _to_python_words(error.what), _to_python_words(error.do)
         raise
     except Exception as error:
-        if found := raised_in_program(error):
+        if found := error_in_method(error):
             raise found from error
         raise
 
 
-def _translated(text: str) -> str:
+def _to_python_words(text: str) -> str:
     """Write a message with arguments of Python instead of flags."""
     text = text.replace(ADVICE, 'Correct the data, or leave such rows out with on_bad_row="skip".')
-    return as_arguments(text)
+    return flags_to_arguments(text)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tux.runs.factors import Factors
-from tux.runs.recommend import Excluded, excluded, of_queries
+from tux.runs.recommend import Excluded, group_by_query, select_queries
 
 PIECE = 1 << 12  # queries at a time
 
@@ -64,7 +64,7 @@ def average_precision(hit: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.asarray((precision * hit).sum(1) / np.minimum(count, hit.shape[1]))
 
 
-def judged(
+def judge_ranking(
     factors: Factors,
     train: Iterable[tuple[np.ndarray, np.ndarray]],
     held_out: tuple[np.ndarray, np.ndarray],
@@ -82,37 +82,37 @@ def judged(
     known = held_out[0] < most
     asked = np.zeros(most, np.bool_)
     asked[held_out[0][known]] = True
-    seen = _seen(train, asked)
-    relevant = _without(excluded(held_out[0][known], held_out[1][known], most), seen)
+    seen = _training_items(train, asked)
+    relevant = _subtract_pairs(group_by_query(held_out[0][known], held_out[1][known], most), seen)
     counts = np.diff(relevant[0])
     rows = np.flatnonzero(counts)
     sums = np.zeros(3)
     for at in range(0, len(rows), PIECE):
         piece = rows[at : at + PIECE]
 
-        def told(share: float, at: int = at, size: int = len(piece)) -> None:
+        def report_share(share: float, at: int = at, size: int = len(piece)) -> None:
             progress((at + share * size) / len(rows))
 
-        found, _ = factors.best(piece, k, seen, told)
+        found, _ = factors.best(piece, k, seen, report_share)
         # ranks that no item can have count as missed
         hit = np.zeros((len(piece), k), np.bool_)
-        hit[:, : found.shape[1]] = hits(found, of_queries(relevant, piece))
+        hit[:, : found.shape[1]] = hits(found, select_queries(relevant, piece))
         sums += [each(hit, counts[piece]).sum() for each in (recall, ndcg, average_precision)]
     names = f"recall@{k}", f"ndcg@{k}", f"map@{k}"
     return dict(zip(names, (sums / len(rows)).tolist(), strict=True)) if len(rows) else {}
 
 
-def _seen(train: Iterable[tuple[np.ndarray, np.ndarray]], asked: np.ndarray) -> Excluded:
+def _training_items(train: Iterable[tuple[np.ndarray, np.ndarray]], asked: np.ndarray) -> Excluded:
     """Return the training items of the queries that are `asked` for, (Q,) bool."""
     queries, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for src, dst in train:
         wanted = asked[src]
         queries.append(src[wanted])
         positions.append(dst[wanted])
-    return excluded(np.concatenate(queries), np.concatenate(positions), len(asked))
+    return group_by_query(np.concatenate(queries), np.concatenate(positions), len(asked))
 
 
-def _without(pairs: Excluded, others: Excluded) -> Excluded:
+def _subtract_pairs(pairs: Excluded, others: Excluded) -> Excluded:
     """Return the pairs that are not among others."""
     width = int(max(pairs[1].max(initial=0), others[1].max(initial=0))) + 1
     rows, other_rows = (
@@ -121,4 +121,4 @@ def _without(pairs: Excluded, others: Excluded) -> Excluded:
     left = np.isin(
         rows * width + pairs[1], other_rows * width + others[1], assume_unique=True, invert=True
     )
-    return excluded(rows[left], pairs[1][left], len(pairs[0]) - 1)
+    return group_by_query(rows[left], pairs[1][left], len(pairs[0]) - 1)

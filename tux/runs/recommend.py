@@ -19,10 +19,10 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from tux.arrays.ragged import taken
+from tux.arrays.ragged import take_lists
 from tux.base.errors import UsageError
 from tux.base.parallel import spread, threads
-from tux.partition.compiled import compiled
+from tux.partition.compiled import cached_njit
 
 QUERIES, ITEMS = 256, 512
 """Scores of so many queries and items, half a megabyte, are computed at a time."""
@@ -61,7 +61,7 @@ def recommend(
             raise UsageError(f"{name} has shape {np.shape(bias)}, not {of.shape[:1]}")
     own = np.zeros(len(queries)) if query_bias is None else np.asarray(query_bias, np.float64)
     bias = None if item_bias is None else np.asarray(item_bias, np.float64)
-    return _best(queries, items, n, exclude, progress, own=own + offset, bias=bias)
+    return _best_items(queries, items, n, exclude, progress, own=own + offset, bias=bias)
 
 
 def similar(
@@ -82,11 +82,11 @@ def similar(
     most = min(n, max(len(vectors) - 1, 0)) if n > 0 else n
     if most == 0:
         return np.empty((len(rows), 0), np.int64), np.empty((len(rows), 0), np.float32)
-    places, cosines = _best(units, vectors, most, itself, progress, scale=scale)
+    places, cosines = _best_items(units, vectors, most, itself, progress, scale=scale)
     return places, np.where(places < 0, cosines, cosines.clip(-1, 1))
 
 
-def excluded(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
+def group_by_query(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
     """Group pairs of a query and an item, (m,) each, as the items that are excluded from each of
     `queries` queries; a pair may be there more than once.
     """
@@ -97,10 +97,10 @@ def excluded(query: np.ndarray, position: np.ndarray, queries: int) -> Excluded:
     return offsets, pairs % width
 
 
-def of_queries(exclude: Excluded, rows: np.ndarray) -> Excluded:
+def select_queries(exclude: Excluded, rows: np.ndarray) -> Excluded:
     """Select the excluded items of some of the queries, `rows` (k,)."""
     offsets, positions = exclude
-    lists = taken(positions, offsets[rows], offsets[rows + 1] - offsets[rows])
+    lists = take_lists(positions, offsets[rows], offsets[rows + 1] - offsets[rows])
     return lists.bounds, lists.values
 
 
@@ -120,7 +120,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _best(
+def _best_items(
     queries: np.ndarray,
     items: np.ndarray,
     n: int,
@@ -139,7 +139,7 @@ def _best(
             f"queries have {queries.shape[1]} numbers each, and items {items.shape[1]}"
         )
     n = min(n, len(items))
-    offsets, positions = _ascending(exclude, len(queries))
+    offsets, positions = _sort_exclusions(exclude, len(queries))
     blocks = [slice(at, at + QUERIES) for at in range(0, len(queries), QUERIES)]
     ranges = _ranges(len(items), len(blocks))
     tasks = [(block, part) for block in blocks for part in ranges]
@@ -170,7 +170,7 @@ def _best(
         block = blocks[at]
         places = np.concatenate(found[at * per_block : (at + 1) * per_block], axis=1)
         own_of = None if own is None else own[block]
-        scores = _exact(queries[block], items, places, own_of, bias, scale)
+        scores = _exact_scores(queries[block], items, places, own_of, bias, scale)
         order = np.lexsort((places, -scores), axis=1)[:, :n]
         best[block] = np.take_along_axis(places, order, axis=1)
         values[block] = np.take_along_axis(scores, order, axis=1)
@@ -179,7 +179,7 @@ def _best(
     return best, values
 
 
-def _exact(
+def _exact_scores(
     queries: np.ndarray,
     items: np.ndarray,
     places: np.ndarray,
@@ -212,7 +212,7 @@ def _ranges(items: int, blocks: int) -> list[range]:
     return [range(lo, min(hi, items), ITEMS) for lo, hi in zip(cuts, cuts[1:], strict=False)]
 
 
-def _ascending(exclude: Excluded | None, queries: int) -> Excluded:
+def _sort_exclusions(exclude: Excluded | None, queries: int) -> Excluded:
     """Sort the excluded items of each query. UsageError for arrays that do not fit."""
     if exclude is None:
         return np.zeros(queries + 1, np.int64), _read_only(np.empty(0, np.int64))
@@ -257,12 +257,12 @@ def _search(
             scores[:, :width] *= scale[first : first + width]
         if bias is not None:
             scores[:, :width] += bias[first : first + width]
-        _keep(scores, width, first, *exclude, best, places, counts)
+        _keep_best(scores, width, first, *exclude, best, places, counts)
     return places
 
 
-@compiled
-def _keep(scores, width, first, offsets, positions, best, places, counts):  # type: ignore[no-untyped-def]
+@cached_njit
+def _keep_best(scores, width, first, offsets, positions, best, places, counts):  # type: ignore[no-untyped-def]
     """Put the scores (q, ITEMS) of `width` items, the first of which is item `first`, into each
     query's heap of the best: `best` and `places` (q, n), of which `counts` (q,) entries are filled.
     The worst entry of a heap is at its top.
@@ -278,7 +278,9 @@ def _keep(scores, width, first, offsets, positions, best, places, counts):  # ty
             if above:
                 for j in range(start, min(start + CHUNK, width)):
                     score, place = row[j], first + j
-                    if score > least and not _among(positions, offsets[i], offsets[i + 1], place):
+                    if score > least and not _is_among(
+                        positions, offsets[i], offsets[i + 1], place
+                    ):
                         if counts[i] < n:
                             _push(best[i], places[i], counts[i], score, place)
                             counts[i] += 1
@@ -289,8 +291,8 @@ def _keep(scores, width, first, offsets, positions, best, places, counts):  # ty
             start += CHUNK
 
 
-@compiled
-def _among(positions, low, high, place):  # type: ignore[no-untyped-def]
+@cached_njit
+def _is_among(positions, low, high, place):  # type: ignore[no-untyped-def]
     """Return whether a place is in ``positions[low:high]``, which ascend."""
     while low < high:
         middle = (low + high) // 2
@@ -303,12 +305,12 @@ def _among(positions, low, high, place):  # type: ignore[no-untyped-def]
     return False
 
 
-@compiled
+@cached_njit
 def _is_worse(score, place, other, other_place):  # type: ignore[no-untyped-def]
     return score < other or (score == other and place > other_place)
 
 
-@compiled
+@cached_njit
 def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
     """Add a score and its place to a heap of `count`."""
     at = count
@@ -321,7 +323,7 @@ def _push(best, places, count, score, place):  # type: ignore[no-untyped-def]
     best[at], places[at] = score, place
 
 
-@compiled
+@cached_njit
 def _replace(best, places, score, place):  # type: ignore[no-untyped-def]
     """Replace the worst of a full heap by a better one."""
     n, at = len(best), 0
@@ -338,7 +340,7 @@ def _replace(best, places, score, place):  # type: ignore[no-untyped-def]
     best[at], places[at] = score, place
 
 
-@compiled
+@cached_njit
 def _products(queries, items, places, out):  # type: ignore[no-untyped-def]
     """Compute out[i, k] = queries[i] . items[places[i, k]], summed in 64 bits; 0 where there is
     none.

@@ -8,8 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from tux.cluster.restarts import Start
-from tux.runs.checkpoints import Checkpoint, Checkpoints, Found, latest, newest, tell_left_out
-from tux.runs.folder import Incarnation, Run, RunFolder
+from tux.runs.checkpoints import (
+    Checkpoint,
+    Checkpoints,
+    CheckpointSearch,
+    find_newest_checkpoint,
+    newest_number,
+    tell_left_out,
+)
+from tux.runs.folder import Incarnation, RunFolder, RunRecord
 from tux.runs.resume import states_of
 from tux.runs.watcher import Watcher
 
@@ -23,7 +30,7 @@ class RunRecovery:
 
     def __init__(
         self,
-        record: Run,
+        record: RunRecord,
         records: list[dict[str, Any]],
         folder: RunFolder | None,
         checkpoints: Checkpoints | None,
@@ -35,13 +42,17 @@ class RunRecovery:
 
     def latest(self) -> int:
         """Return the number of the newest checkpoint; 0 if there is none."""
-        return latest(self._folder.path) if self._folder else 0
+        return newest_number(self._folder.path) if self._folder else 0
 
     def newest(self) -> Start:
         """Return the newest checkpoint that is whole, or the beginning. Damaged ones are removed:
         the run goes on from an older state, so they do not belong to it any more.
         """
-        found = newest(self._folder.path) if self._folder else Found(None, [])
+        found = (
+            find_newest_checkpoint(self._folder.path)
+            if self._folder
+            else CheckpointSearch(None, [])
+        )
         tell_left_out(found, self._watch.warn)
         if self._checkpoints:
             self._checkpoints.remove(found.left_out)
@@ -53,7 +64,7 @@ class RunRecovery:
         del self._records[start.epochs :]
         if self._folder:
             self._folder.cut_records(self._found.manifest.metrics_bytes if self._found else 0)
-            self._folder.journal.restarts(why, str(start))
+            self._folder.journal.note_restart(why, str(start))
         note(self._record, start, why)
         if self._folder and self._folder.has_run:
             self._folder.write_run(self._record)
@@ -66,7 +77,7 @@ def start_of(checkpoint: Checkpoint) -> Start:
     return Start(kept.number, kept.epoch, kept.turns, states_of(checkpoint))
 
 
-def note(record: Run, start: Start, why: str, workers: int | None = None) -> None:
+def note(record: RunRecord, start: Start, why: str, workers: int | None = None) -> None:
     """Add to a run's record that it goes on from `start`; on so many `workers`, if these are others
     than before.
     """

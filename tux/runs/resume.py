@@ -11,19 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from tux.arrays.piped import STANDARD, shown
+from tux.arrays.piped import STANDARD, input_name
 from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
-from tux.engine.saved import Saved
-from tux.engine.shard import hashed
-from tux.engine.state import Head
+from tux.engine.saved import SavedState
+from tux.engine.shard import hash_bytes
+from tux.engine.state import StateHead
 from tux.program import sources
 from tux.program.params import renamed
 from tux.program.program import Program
-from tux.runs.checkpoints import FOLDER, Checkpoint, Found, Manifest, newest, tell_left_out
-from tux.runs.folder import WHOLE, App, Run, read_metrics, read_run
+from tux.runs.checkpoints import (
+    FOLDER,
+    Checkpoint,
+    CheckpointManifest,
+    CheckpointSearch,
+    find_newest_checkpoint,
+    tell_left_out,
+)
+from tux.runs.folder import WHOLE, App, RunRecord, read_metrics, read_run
 from tux.runs.inputs import cut_folder
 from tux.runs.options import ALLOWED, MEMORY, RunOptions
 
@@ -40,14 +47,14 @@ OTHER = "resume with what the run began with, or start a new run"
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedRun:
     """A run that has stopped: its record, the checkpoints of its folder, and the `checkpoint` from
     which it goes on; None: from its beginning.
     """
 
     path: Path
-    run: Run
-    found: Found
+    run: RunRecord
+    found: CheckpointSearch
     checkpoint: Checkpoint | None
     options: RunOptions
     program: Program
@@ -63,7 +70,7 @@ class Stopped:
         return _file(self.run.test.path) if self.run.test is not None else None
 
     @property
-    def kept(self) -> Checkpoint:
+    def start_checkpoint(self) -> Checkpoint:
         """The checkpoint from which it goes on, which must be there, with the present names of
         parameters.
         """
@@ -76,7 +83,7 @@ class Stopped:
         """Read the records of the epochs before the checkpoint. DataError if they have changed
         since it was taken.
         """
-        kept, metrics = self.kept.manifest, self.path / "metrics.jsonl"
+        kept, metrics = self.start_checkpoint.manifest, self.path / "metrics.jsonl"
         if kept.metrics_sum and _records_of(metrics, kept.epoch) != (
             kept.metrics_bytes,
             kept.metrics_sum,
@@ -88,24 +95,26 @@ class Stopped:
             )
         return read_metrics(self.path, kept.metrics_bytes)
 
-    def states(self) -> list[Saved]:
+    def states(self) -> list[SavedState]:
         """Return the workers' files, by rank; none of a run that goes on from its beginning."""
         return states_of(self.checkpoint) if self.checkpoint else []
 
-    def check(self, record: Run, program: Program) -> None:
+    def check(self, record: RunRecord, program: Program) -> None:
         """Raise Refused if program, data or parameters are not those of the run; `record` has the
         present ones, and `program` is the one that is run on these data.
         """
         run, test = str(self.path / "run.json"), record.test
-        test_digest, test_path = (test.digest, test.shown) if test else (None, run)
+        test_digest, test_path = (test.digest, test.path_text) if test else (None, run)
         if self.checkpoint is None:
-            self._check_begun(record, test_digest, test_path)
+            self._check_loaded_data(record, test_digest, test_path)
             return
-        kept = self.kept.manifest
+        kept = self.start_checkpoint.manifest
         if kept.program != record.app.digest:
-            raise other_source(self.run.app, record.app, Path(sources.of(program).path))
+            raise changed_source_error(
+                self.run.app, record.app, Path(sources.source_of(program).path)
+            )
         now = {
-            "the data": (kept.data, record.data.digest, record.data.shown),
+            "the data": (kept.data, record.data.digest, record.data.path_text),
             "the held-out data": (kept.test, test_digest, test_path),
             "the parameters": (kept.parameters, dict(record.parameters), run),
             "the seed": (kept.seed, record.seed, run),
@@ -114,18 +123,20 @@ class Stopped:
             if before != after:
                 raise Refused(f"{what} changed since the run began", where=where, do=OTHER)
 
-    def _check_begun(self, record: Run, test: str | None, test_path: str) -> None:
+    def _check_loaded_data(self, record: RunRecord, test: str | None, test_path: str) -> None:
         """Raise Refused if the data are others than those that the run had loaded, if it had."""
         had = self.run.data.digest, self.run.test.digest if self.run.test else ""
         if had[0] and had[0] != record.data.digest:
-            raise Refused("the data changed since the run began", where=record.data.shown, do=OTHER)
+            raise Refused(
+                "the data changed since the run began", where=record.data.path_text, do=OTHER
+            )
         if had[1] and had[1] != test:
             raise Refused(
                 "the held-out data changed since the run began", where=test_path, do=OTHER
             )
 
 
-def other_source(before: App, now: App, path: Path) -> Refused:
+def changed_source_error(before: App, now: App, path: Path) -> Refused:
     """Return the error of a program in the file `path` whose files are not those of the run. A run
     of an older version has not noted each file.
     """
@@ -151,7 +162,7 @@ def changed_versions(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     return ", ".join(told)
 
 
-def stopped(
+def find_stopped_run(
     folder: str | os.PathLike[str],
     *,
     epochs: int | None = None,
@@ -162,7 +173,7 @@ def stopped(
     restarts: int | None = None,
     app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
-) -> Stopped:
+) -> StoppedRun:
     """Prepare the run of a folder to go on from its newest checkpoint that is whole, with other
     `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
     several machines. `app`: where the program's file is now, if it has moved.
@@ -176,7 +187,7 @@ def stopped(
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
     _check_place(path, run.options.get("machines", 1), place)
-    found = newest(folder)
+    found = find_newest_checkpoint(folder)
     tell_left_out(found, warn)
     if found.checkpoint is None and found.left_out:
         raise DataError(
@@ -197,7 +208,7 @@ def stopped(
     if checkpoint is None:
         if source.digest != run.app.digest:
             now = App(source.name, source.digest, source.digests)
-            raise other_source(run.app, now, Path(source.path))
+            raise changed_source_error(run.app, now, Path(source.path))
     else:
         ended = checkpoint.manifest.epoch
         if ended > most or (ended == most and whole):
@@ -205,15 +216,15 @@ def stopped(
                 f"the run of {folder} is over: it has trained {plural(ended, 'epoch')}",
                 do=f"go on with more: --epochs N, with N above {ended}",
             )
-        found, checkpoint = _not_behind(path, most, found, checkpoint, warn)
+        found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         _check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
     changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
     options = _options(run, path, changed | {"restarts": restarts, "place": place})
-    return Stopped(path, run, found, checkpoint, options, source.program(**run.parameters))
+    return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
 
 
-def _source(run: Run, app: str | None, where: Path) -> sources.Source:
+def _source(run: RunRecord, app: str | None, where: Path) -> sources.Source:
     """The program of a run, in the file `app` if it has moved; parameters get their present names
     in `run`, which is read from the file `where`.
     """
@@ -222,21 +233,25 @@ def _source(run: Run, app: str | None, where: Path) -> sources.Source:
     return source
 
 
-def _check_data(folder: Path, run: Run) -> None:
+def _check_data(folder: Path, run: RunRecord) -> None:
     """Raise UsageError for a run whose data cannot be read again."""
     for origin in (run.data, run.test):
         if origin is not None and origin.path == MEMORY:
             raise UsageError(f"the data of {folder} were given in memory", do="run it anew")
-        if origin is not None and origin.path == shown(STANDARD):
+        if origin is not None and origin.path == input_name(STANDARD):
             raise UsageError(
                 f"the data of {folder} came from standard input, and cannot be read again",
                 do="run it anew, with a file of the data",
             )
 
 
-def _not_behind(
-    path: Path, most: int, found: Found, newest_one: Checkpoint, warn: Callable[[str], None]
-) -> tuple[Found, Checkpoint]:
+def _checkpoint_before_end(
+    path: Path,
+    most: int,
+    found: CheckpointSearch,
+    newest_one: Checkpoint,
+    warn: Callable[[str], None],
+) -> tuple[CheckpointSearch, Checkpoint]:
     """Choose the checkpoint from which a run goes on that is to end with epoch `most`: the newest
     one, or the newest one at the end of an epoch if that one is from within the epoch after.
     UsageError if there is none.
@@ -245,7 +260,7 @@ def _not_behind(
     if (kept.epoch, kept.turns) <= (most, 0):
         return found, newest_one
     within = f"checkpoint {kept.number} was taken within epoch {kept.epoch + 1}"
-    at_end = newest(path, at_end=True)
+    at_end = find_newest_checkpoint(path, at_end=True)
     if at_end.checkpoint is None:
         raise UsageError(
             f"{within}, and there is none at the end of an epoch",
@@ -256,16 +271,18 @@ def _not_behind(
     return at_end, at_end.checkpoint
 
 
-def states_of(checkpoint: Checkpoint) -> list[Saved]:
+def states_of(checkpoint: Checkpoint) -> list[SavedState]:
     """Return the workers' files of a checkpoint, by rank."""
     folder, files = checkpoint.path.absolute(), checkpoint.manifest.shards
-    return [Saved(str(folder / file.name), file.digest) for file in files]
+    return [SavedState(str(folder / file.name), file.digest) for file in files]
 
 
-def manifest(record: Run, head: Head, workers: int, metrics: Path) -> Manifest:
+def manifest_of(
+    record: RunRecord, head: StateHead, workers: int, metrics: Path
+) -> CheckpointManifest:
     """Make the manifest of a state of the run that `record` describes."""
     size, sum_ = _records_of(metrics, head.epoch)
-    return Manifest(
+    return CheckpointManifest(
         epoch=head.epoch,
         turns=head.turns,
         workers=workers,
@@ -292,7 +309,7 @@ def _records_of(metrics: Path, epochs: int) -> tuple[int, str]:
             lines = [*islice(file, epochs)]
             sync(metrics)
     records = b"".join(lines)
-    return len(records), hashed(records)
+    return len(records), hash_bytes(records)
 
 
 def _check_options(options: Mapping[str, Any], where: Path) -> None:
@@ -311,7 +328,9 @@ def _check_options(options: Mapping[str, Any], where: Path) -> None:
         raise DataError(f"not what a run writes: {what}", where=str(where), do=WHOLE)
 
 
-def _check_unchanged(run: Run, program: type[Program], kept: Manifest, where: Path) -> None:
+def _check_unchanged(
+    run: RunRecord, program: type[Program], kept: CheckpointManifest, where: Path
+) -> None:
     """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
     record was changed by hand. Files may have been moved; their content is compared later.
     """
@@ -334,7 +353,7 @@ def _check_unchanged(run: Run, program: type[Program], kept: Manifest, where: Pa
                 )
 
 
-def _keep_partitioner(run: Run, kept: Manifest) -> None:
+def _keep_partitioner(run: RunRecord, kept: CheckpointManifest) -> None:
     """Set the partitioner of a run that was to choose one to the one that has cut the checkpoint.
     Its record has "auto" until it has begun on several workers.
     """
@@ -366,7 +385,7 @@ def _check_place(folder: Path, machines: int, place: Place | None) -> None:
         )
 
 
-def _options(run: Run, out: Path, changed: Mapping[str, Any]) -> RunOptions:
+def _options(run: RunRecord, out: Path, changed: Mapping[str, Any]) -> RunOptions:
     """Return the options of the run, as its record has them, but for those `changed` that are not
     None.
     """

@@ -20,12 +20,12 @@ from tux.arrays.edges import TOGETHER, EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.read import read_edges
 from tux.io.text import OnBadRow
-from tux.program.input import Samples, class_names, written
+from tux.program.input import Samples, class_names, join_class_names
 from tux.program.program import Program
-from tux.program.returns import called
+from tux.program.returns import call_hook
 
 if TYPE_CHECKING:
-    from tux.io.samples import Samples as SampleData
+    from tux.io.samples import SampleData as SampleData
     from tux.runs.options import Reading
 
 FORMS = ("svm", "table", "npz")
@@ -33,7 +33,7 @@ NAMED = ("form", "label", "weight", "labels")
 """Options of `tux.runs.options.Reading` for reading samples."""
 
 
-def read_labelled(
+def read_labelled_samples(
     source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
     """Read the samples of a file; behind those of training, if `train` is given, with the same
@@ -43,7 +43,7 @@ def read_labelled(
 
     check_reading(program, reading)
     classes = classes_of(program, train)
-    with telling_classes(source, classes, train, program):
+    with explain_unknown_labels(source, classes, train, program):
         samples = read_samples(
             source,
             program.edge.ends,
@@ -52,23 +52,25 @@ def read_labelled(
             classes=classes,
             hash_bits=hash_bits(program),
             on_bad_row=reading.on_bad_row,
-            **labels_are(program),
+            **label_kinds(program),
             **{name: getattr(reading, name) for name in NAMED},
         )
-    return labelled(samples, program, train)
+    return samples_to_edges(samples, program, train)
 
 
 def is_numeric(program: Program) -> bool:
     """Return whether labels of samples are numbers to the program, and not two classes."""
-    return isinstance(program.input, Samples) and bool(called(program.input, "numeric", program))
+    return isinstance(program.input, Samples) and bool(call_hook(program.input, "numeric", program))
 
 
 def is_multiclass(program: Program) -> bool:
     """Return whether labels of samples are any number of classes to the program."""
-    return isinstance(program.input, Samples) and bool(called(program.input, "multiclass", program))
+    return isinstance(program.input, Samples) and bool(
+        call_hook(program.input, "multiclass", program)
+    )
 
 
-def labels_are(program: Program) -> dict[str, Any]:
+def label_kinds(program: Program) -> dict[str, Any]:
     """Return the kind of labels of the program, as `tux.io.samples.read_samples` takes it."""
     return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
@@ -111,7 +113,7 @@ def classes_of(program: Program, train: EdgeData | None) -> Any:
 
 
 @contextmanager
-def telling_classes(
+def explain_unknown_labels(
     source: Any, classes: Any, train: EdgeData | None, program: Program
 ) -> Iterator[None]:
     """Explain the error of a label that is none of the classes which the user has named."""
@@ -124,7 +126,7 @@ def telling_classes(
             raise
         there = error.do.split(". ")[-1]
         if is_multiclass(program):
-            what = f"the classes are to be {written(classes)}: {error.what}"
+            what = f"the classes are to be {join_class_names(classes)}: {error.what}"
             do = f"name all labels of {source} with --classes, or leave it out. {there}"
         else:
             what = f"the classes are to be {classes[0]} and {classes[1]}: {error.what}"
@@ -155,7 +157,7 @@ def _classes(program: Program) -> tuple[str, ...] | None:
         return named or None
     if named:
         raise UsageError(
-            f"{given.every} {written(named)} has no effect: labels are "
+            f"{given.every} {join_class_names(named)} has no effect: labels are "
             f"{what or 'two classes'} here",
             do=f"leave out --{given.every}",
         )
@@ -178,15 +180,17 @@ def groups_file(program: Program) -> str:
     return path
 
 
-def in_groups(
+def add_program_groups(
     edges: EdgeData, program: Program, warn: Callable[[str], None], on_bad_row: OnBadRow = "stop"
 ) -> EdgeData:
     """Put features of edges into the groups of the file that the program names, if any."""
     path = groups_file(program)
-    return with_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
+    return add_groups(edges, program.edge.ends[1], path, warn, on_bad_row) if path else edges
 
 
-def labelled(samples: SampleData, program: Program, train: EdgeData | None = None) -> EdgeData:
+def samples_to_edges(
+    samples: SampleData, program: Program, train: EdgeData | None = None
+) -> EdgeData:
     """Turn samples into edges with a program's fields, behind those of training, if given."""
     kind, edges = program.edge.ends[0], samples.edges
     if train is None and not samples.weight.any():
@@ -211,7 +215,7 @@ def labelled(samples: SampleData, program: Program, train: EdgeData | None = Non
     return replace(edges, vertex_fields={kind: known}, classes=samples.classes)
 
 
-def check_labelled(edges: EdgeData, program: Program) -> None:
+def check_labels(edges: EdgeData, program: Program) -> None:
     """Raise DataError where samples that are edges already have labels or weights that the program
     does not know: each label is to be as `labelled` has it.
     """
@@ -247,7 +251,7 @@ def check_labelled(edges: EdgeData, program: Program) -> None:
             )
 
 
-def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
+def relabel_folder(bare: EdgeData, program: Program, path: str) -> EdgeData:
     """Turn labels of a partitioned folder (`path`) into those that `labelled` makes: signs by the
     classes named, or numbers; weights of 1 if none.
 
@@ -263,14 +267,14 @@ def labelled_before(bare: EdgeData, program: Program, path: str) -> EdgeData:
         )
     if "weight" in program.vertices[kind].fields:
         known.setdefault("weight", np.ones(len(bare.ids[kind]), np.float32))
-    means = _numbers_before if is_numeric(program) else _signs_before
+    means = _stored_to_numbers if is_numeric(program) else _stored_to_signs
     if is_multiclass(program):
-        means = _places_before
+        means = _stored_to_places
     known["label"], classes = means(np.asarray(known["label"]), bare.classes, program, path)
     return replace(bare, vertex_fields={**bare.vertex_fields, kind: known}, classes=classes)
 
 
-def _signs_before(
+def _stored_to_signs(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Turn labels of a folder with the classes `stored` into signs. Returns also their classes."""
@@ -294,7 +298,7 @@ def _signs_before(
     return label, classes
 
 
-def _numbers_before(
+def _stored_to_numbers(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Turn labels of a folder into numbers: the names of the classes `stored`, if there are any."""
@@ -312,13 +316,13 @@ def _numbers_before(
     return np.array(numbers, np.float32)[place.astype(np.int64)], ()
 
 
-def _places_before(
+def _stored_to_places(
     label: np.ndarray, stored: tuple[str, ...], program: Program, path: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Turn labels of a folder into numbers of classes from 0, and return the classes: those named,
     or those `stored`, or all numbers that are labels.
     """
-    from tux.io.sample_labels import SampleLabels, numbered
+    from tux.io.sample_labels import SampleLabels, class_numbers
 
     if not stored:
         labels = SampleLabels.of(label)
@@ -327,17 +331,17 @@ def _places_before(
     else:
         labels = SampleLabels(label.astype(np.int32), [*stored])
     classes = _classes(program) or stored or None
-    with telling_classes(path, classes, None, program):
-        return numbered(labels, classes, lambda at: path, path)
+    with explain_unknown_labels(path, classes, None, program):
+        return class_numbers(labels, classes, lambda at: path, path)
 
 
 def _meanings(classes: tuple[str, ...]) -> tuple[float | str | None, ...]:
-    from tux.io.sample_labels import meaning
+    from tux.io.sample_labels import label_value
 
-    return tuple(meaning(name.strip()) for name in classes)
+    return tuple(label_value(name.strip()) for name in classes)
 
 
-def with_groups(
+def add_groups(
     edges: EdgeData,
     kind: str,
     path: str | os.PathLike[str],
@@ -386,7 +390,7 @@ def with_groups(
     return replace(edges, vertex_fields={**edges.vertex_fields, kind: fields})
 
 
-def several(edges: EdgeData, kind: str) -> int:
+def count_groups(edges: EdgeData, kind: str) -> int:
     """Count the groups of two vertices or more of a type."""
     together = edges.vertex_fields.get(kind, {}).get(TOGETHER)
     return (

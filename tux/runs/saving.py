@@ -11,13 +11,13 @@ import msgspec
 
 from tux.base.disk import check_new, new_folder
 from tux.program.report import Tables
-from tux.runs.folder import Run, finite, write_run
+from tux.runs.folder import RunRecord, drop_nonfinite, write_run
 from tux.runs.model_files import write_columns, write_tables
 
 
 def save(
     folder: str | os.PathLike[str],
-    run: Run,
+    run: RunRecord,
     records: Sequence[Mapping[str, Any]],
     columns: Mapping[str, Mapping[str, Any]],
     tables: Tables,
@@ -32,7 +32,7 @@ def save(
         model.mkdir()
         write_columns(model, columns.items())
         write_tables(model, tables)
-        lines = [msgspec.json.encode(finite(record)) + b"\n" for record in records]
+        lines = [msgspec.json.encode(drop_nonfinite(record)) + b"\n" for record in records]
         if lines:
             (part / "metrics.jsonl").write_bytes(b"".join(lines))
         write_run(part, run)

@@ -59,7 +59,7 @@ def f1_scores(
     all cores.
     """
     labelled = member.any(1)
-    x, _ = _rotated(np.asarray(features[labelled], np.float64))
+    x, _ = _rotate_to_gram(np.asarray(features[labelled], np.float64))
     y = member[labelled]
     sizes = {
         share: int(share * len(x)) for share in sorted(shares) if 0 < int(share * len(x)) < len(x)
@@ -73,7 +73,7 @@ def f1_scores(
         ordered, labels = x[order], y[order]
         for train in sizes.values():  # each starts where the smaller share, a part of it, has ended
             w = _fit(ordered[:train], labels[:train], 1.0, w, CELLS // threads, stop)
-            found.append(_tested(ordered[train:], labels[train:], w, labels[:train].mean(0)))
+            found.append(_test_f1(ordered[train:], labels[train:], w, labels[:train].mean(0)))
             with lock:
                 done += train
                 progress(done / (shuffles * sum(sizes.values())))
@@ -97,7 +97,7 @@ def f1_scores(
     }
 
 
-def _tested(x: np.ndarray, y: np.ndarray, w: np.ndarray, share: np.ndarray) -> tuple[float, float]:
+def _test_f1(x: np.ndarray, y: np.ndarray, w: np.ndarray, share: np.ndarray) -> tuple[float, float]:
     """Compute micro and macro F1 of weights (d, L), where `share` (L,) of the training vertices had
     each label.
     """
@@ -130,7 +130,7 @@ def f1(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
     return float(2 * hit.sum() / max(size.sum(), 1)), float(each.mean()) if len(each) else 0.0
 
 
-def decide(x: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def log_odds(x: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Return the log-odds of each label, (n, L)."""
     return np.asarray(x @ weights + offset)
 
@@ -139,12 +139,12 @@ def logistic(x: np.ndarray, y: np.ndarray, c: float = 1.0) -> tuple[np.ndarray, 
     """Fit a logistic regression for each label, by `x` (n, d) float64 and `y` (n, L) bool. Returns
     weights (d, L) and offsets (L,).
     """
-    axes, basis = _rotated(x)
+    axes, basis = _rotate_to_gram(x)
     weights = basis @ _fit(axes, y, c)
     return weights[:-1], weights[-1]
 
 
-def _rotated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rotate_to_gram(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return `x` and a column of ones, (n, d + 1), in the axes of their Gram matrix; and these
     axes, the columns of (d + 1, d + 1).
     """
@@ -203,7 +203,7 @@ def _newton(
             break
         if not on.all():
             going, sign, at = going[on], sign[:, on], _Point(*(array[..., on] for array in at))
-        move = _conjugate(x, at.curve, at.gradient, 1 / (1 + at.curve.mean(0) * squares))
+        move = _conjugate_gradients(x, at.curve, at.gradient, 1 / (1 + at.curve.mean(0) * squares))
         ahead, slope, scale = sign * (x @ move), (at.gradient * move).sum(0), np.ones(len(going))
         for _ in range(HALVINGS):
             new = _point(x, sign, at.w + scale * move, at.margin + scale * ahead, c)
@@ -236,7 +236,7 @@ def _point(x: np.ndarray, sign: np.ndarray, w: np.ndarray, margin: np.ndarray, c
     return _Point(w, margin, value, gradient, curve)
 
 
-def _conjugate(
+def _conjugate_gradients(
     x: np.ndarray, curve: np.ndarray, gradient: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
     """Solve for Newton's steps by conjugate gradients: (I + x' diag(curve) x) step = -gradient for

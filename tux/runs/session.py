@@ -19,7 +19,7 @@ from tux.base.text import plural
 from tux.cluster import job_folder
 from tux.cluster.answering import Answers
 from tux.cluster.joining import telling_machine_0
-from tux.cluster.keeper import States
+from tux.cluster.keeper import StatePlan
 from tux.cluster.restarts import Start
 from tux.engine.saved import load
 from tux.engine.shares import WHOLE
@@ -30,33 +30,33 @@ from tux.graph.store import is_partitioned
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
-from tux.protocol.marks import Every
+from tux.protocol.marks import CheckpointInterval
 from tux.runs import sinks
 from tux.runs.begin import (
+    choose_partitioner,
+    fit_plan_to_folder,
     introduce,
     keeps_best,
     lay_out,
     load_for,
-    recommended,
     start_workers,
-    stored,
     tell_serial,
 )
-from tux.runs.checkpoints import Checkpoints, Found, are_in
+from tux.runs.checkpoints import Checkpoints, CheckpointSearch, has_checkpoint
 from tux.runs.description import describe, describe_early
 from tux.runs.finish import carry_out
-from tux.runs.folder import Run, RunFolder
+from tux.runs.folder import RunFolder, RunRecord
 from tux.runs.folder_keeper import FolderKeeper
-from tux.runs.in_shares import InShares
+from tux.runs.in_shares import ShareLoading
 from tux.runs.inputs import Data, Inputs, cut_folder
-from tux.runs.journal import Noting
+from tux.runs.journal import JournalWatcher
 from tux.runs.keeping import LocalMarks
-from tux.runs.memory import held
-from tux.runs.options import Plan, RunOptions
-from tux.runs.other_workers import on_workers
+from tux.runs.memory import wrap_data
+from tux.runs.options import RunOptions, RunPlan
+from tux.runs.other_workers import move_to_workers
 from tux.runs.recovery import RunRecovery, note, start_of
-from tux.runs.resume import Stopped, changed_versions, manifest, stopped
-from tux.runs.watcher import Phases, Silent, Watcher
+from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
+from tux.runs.watcher import NullWatcher, Phases, Watcher
 
 if TYPE_CHECKING:
     from tux.cluster.place import Place
@@ -80,7 +80,7 @@ class Result:
     setup_seconds: dict[str, float]
     tables: Tables
     sizes: dict[str, Any] = field(default_factory=dict)
-    record: Run | None = None
+    record: RunRecord | None = None
 
     @property
     def id_types(self) -> dict[str, str]:
@@ -103,7 +103,7 @@ def run(
     monitored metric, else that of the last. Raises UsageError, ProgramError, DataError, DiskError,
     PeerLost and DeadlinePassed, and `Interrupted` for Ctrl-C.
     """
-    return _run(program, data, test, options or RunOptions(), Phases(watch or Silent()))
+    return _run(program, data, test, options or RunOptions(), Phases(watch or NullWatcher()))
 
 
 def resume(
@@ -129,10 +129,10 @@ def resume(
     where all checkpoints are damaged, and Refused where the program, the data or the parameters
     have changed.
     """
-    watch = watch or Silent()
-    with RunFolder.of_stopped(folder) as claimed:  # before a checkpoint is chosen
+    watch = watch or NullWatcher()
+    with RunFolder.reopen(folder) as claimed:  # before a checkpoint is chosen
         watch.phase("look for the newest checkpoint")
-        before = stopped(
+        before = find_stopped_run(
             folder,
             epochs=epochs,
             workers=workers,
@@ -154,11 +154,11 @@ def _run(
     test: Data | None,
     options: RunOptions,
     clock: Phases,
-    begun: tuple[Stopped, RunFolder] | None = None,
+    begun: tuple[StoppedRun, RunFolder] | None = None,
 ) -> Result:
     """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
     before, folder = begun or (None, None)
-    data, test = held(program, data), held(program, test)
+    data, test = wrap_data(program, data), wrap_data(program, test)
     processes = _has_processes(data, options)
     _check_options(program, data, options, processes=processes)
     with ExitStack() as stack:
@@ -166,32 +166,32 @@ def _run(
             folder = stack.enter_context(RunFolder(options.out))
             folder.begin(describe_early(program, options, data, test))
         if folder is not None:
-            clock.watch = Noting(clock.watch, folder.journal)
-        answers = _answering(stack, options.place, clock.watch)
-        shares = _shares(stack, program, options, folder, before, clock.watch, answers)
-        with clock.phase("load"), _telling_how_to_go_on(folder), telling_machine_0(options.place):
+            clock.watch = JournalWatcher(clock.watch, folder.journal)
+        answers = _start_answers(stack, options.place, clock.watch)
+        shares = _share_loading(stack, program, options, folder, before, clock.watch, answers)
+        with clock.phase("load"), _advise_to_go_on(folder), telling_machine_0(options.place):
             inputs, program = load_for(program, data, test, options, clock.watch, shares)
             check_exports(program)
-            plan = stored(options.of(program), inputs.folder)
+            plan = fit_plan_to_folder(options.plan_for(program), inputs.folder)
             record = describe(program, inputs, options, digests=folder is not None)
         introduce(clock.watch, data, program, inputs)
-        plan = recommended(plan, program, inputs, clock.watch)
+        plan = choose_partitioner(plan, program, inputs, clock.watch)
         tell_serial(clock.watch, program, inputs, plan)
-        before, records = _going_on(before, record, folder, plan, program, inputs, clock.watch)
+        before, records = _go_on(before, record, folder, plan, program, inputs, clock.watch)
         checkpoints = _checkpoints(plan, folder, before)
         states = _states(plan, folder, checkpoints, record, before)
         if processes:
             recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
-            with _telling_how_to_go_on(folder):
+            with _advise_to_go_on(folder):
                 training = stack.enter_context(
                     start_workers(
                         program, inputs, plan, folder, clock, states, recovery, answers.end
                     )
                 )
         else:
-            training = _in_this_process(stack, program, inputs, plan, folder, clock, states)
+            training = _lay_out_here(stack, program, inputs, plan, folder, clock, states)
         if options.place and options.place.rank:
-            return _elsewhere(training, options, clock)
+            return _wait_elsewhere(training, options, clock)
         keep_best = keeps_best(program, inputs, options)
         truth = GroundTruth(
             inputs.test,
@@ -201,7 +201,7 @@ def _run(
             clock.watch.share,
         )
         del inputs  # the graph holds the edges in its own order
-        with _telling_how_to_go_on(folder):
+        with _advise_to_go_on(folder):
             records, tables = carry_out(
                 training, plan, keep_best, truth, record, folder, clock, records
             )
@@ -209,14 +209,14 @@ def _run(
     return Result(training.worker, records, results, seconds, tables, record.sizes, record)
 
 
-def _in_this_process(
+def _lay_out_here(
     stack: ExitStack,
     program: Program,
     inputs: Inputs,
-    plan: Plan,
+    plan: RunPlan,
     folder: RunFolder | None,
     clock: Phases,
-    states: States,
+    states: StatePlan,
 ) -> Training:
     """Make one worker at the state from which it goes on. Leaving `stack` writes its last state."""
     files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
@@ -231,24 +231,24 @@ def _in_this_process(
     return training
 
 
-def _scratch(files: ExitStack, folder: RunFolder | None, states: States) -> Scratch | None:
+def _scratch(files: ExitStack, folder: RunFolder | None, states: StatePlan) -> Scratch | None:
     """Return the place where the worker of this process writes lists; `files` closes their file."""
     if folder is None:
         return None
     if states.keeper is None:
         return Scratch(lambda: files.enter_context(TemporaryFile(dir=folder.path)))
-    return Scratch.kept(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
+    return Scratch.in_folder(states.keeper.lists, 0, secrets.token_bytes(16), files.enter_context)
 
 
-def _shares(
+def _share_loading(
     stack: ExitStack,
     program: Program,
     options: RunOptions,
     folder: RunFolder | None,
-    before: Stopped | None,
+    before: StoppedRun | None,
     watch: Watcher,
     answers: Answers,
-) -> InShares:
+) -> ShareLoading:
     """Make the loading in shares of a run. Leaving `stack` removes the folders that this makes."""
 
     def folders() -> tuple[Path, Path]:
@@ -256,35 +256,35 @@ def _shares(
         stack.callback(job_folder.remove, made[0])
         return made
 
-    plan = options.of(program)
+    plan = options.plan_for(program)
     kept = before.checkpoint if before else None
     recut = kept is not None and kept.manifest.workers != plan.all_workers
-    return InShares(plan, folders, watch, recut, answers)
+    return ShareLoading(plan, folders, watch, recut, answers)
 
 
 @contextmanager
-def _telling_how_to_go_on(folder: RunFolder | None) -> Iterator[None]:
+def _advise_to_go_on(folder: RunFolder | None) -> Iterator[None]:
     """Add to the error of a lost worker or of a disk how to go on, if there is a checkpoint. What a
     disk needs first, its error has said.
     """
     try:
         yield
     except (PeerLost, DeadlinePassed, DiskError) as error:
-        if folder and are_in(folder.path):
+        if folder and has_checkpoint(folder.path):
             first = f"{error.do}; then " if isinstance(error, DiskError) and error.do else ""
             error.do = f"{first}go on from the last checkpoint: tux run --resume {folder.path}"
         raise
 
 
-def _going_on(
-    before: Stopped | None,
-    record: Run,
+def _go_on(
+    before: StoppedRun | None,
+    record: RunRecord,
     folder: RunFolder | None,
-    plan: Plan,
+    plan: RunPlan,
     program: Program,
     inputs: Inputs,
     watch: Watcher,
-) -> tuple[Stopped | None, list[dict[str, Any]]]:
+) -> tuple[StoppedRun | None, list[dict[str, Any]]]:
     """Return the run that has stopped, if there is one, with a checkpoint of as many workers as it
     has now; and the records of the epochs before it. Records behind it are removed. The run's
     record gets the options, and the place from which it goes on. Refused where the run is another
@@ -303,8 +303,11 @@ def _going_on(
     if before.checkpoint is None:
         start, size = Start(), 0
     else:
-        before = on_workers(before, plan, program, inputs, watch)
-        start, size = start_of(before.kept), before.kept.manifest.metrics_bytes
+        before = move_to_workers(before, plan, program, inputs, watch)
+        start, size = (
+            start_of(before.start_checkpoint),
+            before.start_checkpoint.manifest.metrics_bytes,
+        )
     folder.cut_records(size)
     record.incarnations = before.run.incarnations
     note(record, start, BY_HAND, plan.all_workers if plan.all_workers != workers else None)
@@ -314,7 +317,7 @@ def _going_on(
     return (None, []) if before.checkpoint is None else (before, before.records())
 
 
-def _answering(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
+def _start_answers(stack: ExitStack, place: Place | None, watch: Watcher) -> Answers:
     """Tell other machines, on machine 0, to wait until the launcher listens or `stack` is left."""
     leads = place and not place.rank
     answers = Answers()
@@ -340,7 +343,7 @@ def _check_options(
     started again, and there is only this process; and where a library is missing. Neither this nor
     an export's mistake, nor too few open files, is left to a time when data have been read.
     """
-    workers = stored(options.of(program), cut_folder(data)).all_workers
+    workers = fit_plan_to_folder(options.plan_for(program), cut_folder(data)).all_workers
     if processes:
         check_files(workers)
     check_exports(program)
@@ -353,34 +356,34 @@ def _check_options(
 
 
 def _checkpoints(
-    plan: Plan, folder: RunFolder | None, before: Stopped | None
+    plan: RunPlan, folder: RunFolder | None, before: StoppedRun | None
 ) -> Checkpoints | None:
     """Make the writer of the run's checkpoints, if it has any."""
     if not plan.options.checkpoint_every or folder is None:
         return None
-    found = before.found if before else Found(None, [])
+    found = before.found if before else CheckpointSearch(None, [])
     return Checkpoints(folder.path, found, plan.options.keep or 2)
 
 
 def _states(
-    plan: Plan,
+    plan: RunPlan,
     folder: RunFolder | None,
     checkpoints: Checkpoints | None,
-    record: Run,
-    before: Stopped | None,
-) -> States:
+    record: RunRecord,
+    before: StoppedRun | None,
+) -> StatePlan:
     """Return the keeper of the run's states, and the states from which the run goes on."""
-    every = Every.read(plan.options.checkpoint_every or "")
+    every = CheckpointInterval.parse(plan.options.checkpoint_every or "")
     keeper, resume = None, before.states() if before else []
     if checkpoints and folder:
         metrics = folder.path / "metrics.jsonl"
         keeper = FolderKeeper(
-            checkpoints, lambda head, count: manifest(record, head, count, metrics)
+            checkpoints, lambda head, count: manifest_of(record, head, count, metrics)
         )
-    return States(every, keeper, resume)
+    return StatePlan(every, keeper, resume)
 
 
-def _elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:
+def _wait_elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:
     """Wait, on a machine other than the first, until its workers have left."""
     assert (place := options.place) is not None
     clock.watch.say(

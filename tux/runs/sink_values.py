@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 
 
-def parameters(run: Run) -> dict[str, Any]:
+def parameters(run: RunRecord) -> dict[str, Any]:
     """Return the settings of a run by name: the parameters of its program, and as ``run.NAME`` its
     program, seed, data and options. Settings that are None are left out.
     """
-    about = {"program": run.app.name, "seed": run.seed, "data": run.data.shown}
+    about = {"program": run.app.name, "seed": run.seed, "data": run.data.path_text}
     if run.test is not None:
-        about["test"] = run.test.shown
+        about["test"] = run.test.path_text
     told = {**about, **run.options}
     named = {**run.parameters, **{f"run.{name}": value for name, value in told.items()}}
     return {name: value for name, value in named.items() if value is not None}

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from tux.base.errors import Interrupted, UsageError
 from tux.base.text import one_line
-from tux.runs.folder import Run, finite
+from tux.runs.folder import RunRecord, drop_nonfinite
 from tux.runs.watcher import Watcher
 
 LIBRARIES = {"mlflow": "mlflow", "tensorboard": "tensorboardX"}
@@ -36,7 +36,7 @@ FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
 class Sink(Protocol):
     """A receiver of a run's records. Each method may take long, and raise any error."""
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Take the run, which begins or goes on: its program, parameters, data and options."""
 
     def record(self, record: Mapping[str, float]) -> None:
@@ -58,7 +58,9 @@ def check(name: str | None) -> None:
 
 
 @contextmanager
-def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> Iterator[Watcher]:
+def log_to_sink(
+    name: str | None, run: RunRecord, folder: Path | None, watch: Watcher
+) -> Iterator[Watcher]:
     """Yield a watcher that passes all on to `watch`, and a run's epochs to the sink of this `name`.
     None: there is no sink, and `watch` itself is yielded.
 
@@ -67,22 +69,22 @@ def logged(name: str | None, run: Run, folder: Path | None, watch: Watcher) -> I
     if name is None:
         yield watch
         return
-    sending = Sending(name, lambda: opened(name, folder), watch.warn)
+    sending = SinkThread(name, lambda: open_sink(name, folder), watch.warn)
     sending.give(lambda sink: sink.begin(run))
     state = FAILED
     try:
-        yield Logged(watch, sending)
+        yield SinkWatcher(watch, sending)
         state = FINISHED if run.interrupted is None else KILLED
     except (KeyboardInterrupt, Interrupted):
         state = KILLED
         raise
     finally:
-        sending.give(lambda sink: sink.end(finite(run.results or {}), state))
+        sending.give(lambda sink: sink.end(drop_nonfinite(run.results or {}), state))
         watch.phase(f"send the last records to {name}")
         sending.finish(SINK_END_SECONDS)
 
 
-def opened(name: str, folder: Path | None) -> Sink:
+def open_sink(name: str, folder: Path | None) -> Sink:
     """Open the sink of this name, for the run of a folder."""
     if name == "mlflow":
         from tux.runs.mlflow_sink import MlflowSink
@@ -94,7 +96,7 @@ def opened(name: str, folder: Path | None) -> Sink:
     return TensorboardSink(folder)
 
 
-class Sending:
+class SinkThread:
     """A queue of calls to a sink, carried out one after the other by a thread that does not keep
     the process from its end. `open` makes the sink, in the thread too: its library may take seconds
     to import.
@@ -132,10 +134,10 @@ class Sending:
             self._warn(f"--log {self._name} {late}; the rest is given up")
 
 
-class Logged:
+class SinkWatcher:
     """A watcher that passes all on to another watcher, and epochs to a sink."""
 
-    def __init__(self, watch: Watcher, sending: Sending) -> None:
+    def __init__(self, watch: Watcher, sending: SinkThread) -> None:
         self._watch, self._sending = watch, sending
 
     def phase(self, name: str) -> None:
@@ -157,5 +159,5 @@ class Logged:
     def epoch(self, record: dict[str, Any], most: int) -> None:
         """Pass on the record of an epoch, and give it to the sink."""
         self._watch.epoch(record, most)
-        kept = finite(record)
+        kept = drop_nonfinite(record)
         self._sending.give(lambda sink: sink.record(kept))

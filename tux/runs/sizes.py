@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from tux.arrays.edges import EdgeData
 from tux.base.text import plural
 from tux.program.program import Program
-from tux.runs.samples import several
+from tux.runs.samples import count_groups
 
 MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
 COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
 
 
-class Counted(NamedTuple):
+class EdgeTotals(NamedTuple):
     """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
     is known.
     """
@@ -26,7 +26,7 @@ class Counted(NamedTuple):
 
 
 def sizes_of(
-    train: EdgeData, test: EdgeData | None, stored: Counted | None = None, repeats: str = ""
+    train: EdgeData, test: EdgeData | None, stored: EdgeTotals | None = None, repeats: str = ""
 ) -> dict[str, Any]:
     """Count the vertices of each type known in training, edges, duplicates (unless too many to
     count), rows skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in
@@ -39,29 +39,29 @@ def sizes_of(
     sizes: dict[str, Any] = {
         "vertices": {name: len(ids) for name, ids in train.ids.items()},
         "edges": edges,
-        **(_repeated(train, repeats) if stored is None else {}),
+        **(_sum_repeats(train, repeats) if stored is None else {}),
     }
     if edges <= COUNTED and (stored is None or stored.duplicates is not None):
         sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
     sizes["skipped"] = train.skipped
     if train.skipped:
         sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
-    if grouped := {name: groups for name in train.ids if (groups := several(train, name))}:
+    if grouped := {name: groups for name in train.ids if (groups := count_groups(train, name))}:
         sizes["groups"] = grouped
     if test is not None:
         sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
-        sizes["test"] |= _repeated(test, repeats)
+        sizes["test"] |= _sum_repeats(test, repeats)
     return sizes
 
 
-def _repeated(edges: EdgeData, repeats: str) -> dict[str, int]:
+def _sum_repeats(edges: EdgeData, repeats: str) -> dict[str, int]:
     """Add up how often each edge is there; {} where no column says it."""
     if repeats not in edges.fields:
         return {}
     return {"repeated": int(edges.fields[repeats].sum(dtype="i8"))}
 
 
-def edges_told(sizes: Mapping[str, Any], program: Program | str) -> str:
+def describe_edges(sizes: Mapping[str, Any], program: Program | str) -> str:
     """Write the number of edges in words, "" if none. A row that stands for several is counted as
     often; where a folder does not say how often, rows are counted, under another name. `program`:
     or why there is none.
@@ -75,7 +75,7 @@ def edges_told(sizes: Mapping[str, Any], program: Program | str) -> str:
     return plural(sizes.get("repeated", edges), program.edge_name or "edge")
 
 
-def left_out(sizes: Mapping[str, Any]) -> str:
+def bad_rows_note(sizes: Mapping[str, Any]) -> str:
     """Return the line at the end of a run about bad rows if more than a hundredth of all rows were
     left out, else "".
     """

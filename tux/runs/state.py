@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tux.arrays.piped import STANDARD, shown
+from tux.arrays.piped import STANDARD, input_name
 from tux.base.text import plural
-from tux.engine.state import place
-from tux.runs.checkpoints import are_in
+from tux.engine.state import describe_place
+from tux.runs.checkpoints import has_checkpoint
 from tux.runs.claim import holder
-from tux.runs.folder import Incarnation, Run
+from tux.runs.folder import Incarnation, RunRecord
 from tux.runs.options import MEMORY
 
 
-def state(folder: Path, run: Run, epochs: int) -> str:
+def describe_state(folder: Path, run: RunRecord, epochs: int) -> str:
     """Describe the state of a run of which so many epochs are recorded, in one line."""
     by, done = holder(folder), f"{plural(epochs, 'epoch')} done"
     if by is not None and by.lives:
@@ -29,23 +29,23 @@ def state(folder: Path, run: Run, epochs: int) -> str:
         how = f"killed: {by} is gone; {done}"
     else:
         how = f"ended with an error; {done}"
-    if are_in(folder):
+    if has_checkpoint(folder):
         return f"{how}; to go on: tux run --resume {folder}"
     if _can_be_read_again(run) and not (run.results and (folder / "model").exists()):
         return f"{how}; to begin it again, as it has no checkpoint: tux run --resume {folder}"
     return f"{how}; it cannot go on, as it has no checkpoint: run it anew with another --out"
 
 
-def went_on(each: Incarnation) -> str:
+def describe_restart(each: Incarnation) -> str:
     """Describe from where a run went on, and why."""
-    start = f"checkpoint {each.checkpoint}, {place(each.epochs, each.clocks)}"
+    start = f"checkpoint {each.checkpoint}, {describe_place(each.epochs, each.clocks)}"
     others = f", on {plural(each.workers, 'worker')}" if each.workers else ""
     return f"from {start if each.checkpoint else 'the beginning'}{others}: {each.why}"
 
 
-def _can_be_read_again(run: Run) -> bool:
+def _can_be_read_again(run: RunRecord) -> bool:
     """Return whether the data of a run can be read again: they were not given in memory or by
     standard input.
     """
     named = (origin.path for origin in (run.data, run.test) if origin is not None)
-    return not any(path in (MEMORY, shown(STANDARD)) for path in named)
+    return not any(path in (MEMORY, input_name(STANDARD)) for path in named)

@@ -17,7 +17,7 @@ from tensorboardX.event_file_writer import EventsWriter
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.summary import hparams, scalar, text
 
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 from tux.runs.sink_values import is_number, outcomes, parameters
 
 FOLDER = "tensorboard"
@@ -34,7 +34,7 @@ class TensorboardSink:
         self._last = 0
         self._parameters: dict[str, Any] = {}
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Write the parameters as a text; as those of an experiment they come at the end."""
         self._parameters = parameters(run)
         rows = [f"| {name} | {value} |" for name, value in self._parameters.items()]

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tux.arrays.arrow import read_parquet
-from tux.arrays.given import as_given
+from tux.arrays.given import to_given_type
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.base.text import named, plural
+from tux.base.text import data_name, plural
 from tux.io.input_files import Source
 from tux.io.vertex_ids import read_ids as read_vertex_ids
 from tux.program.program import Program, score_of
 from tux.runs.factors import Factors, factors_of
-from tux.runs.folder import Run, read_run
+from tux.runs.folder import RunRecord, read_run
 from tux.runs.model_files import model_file, read_ids
 from tux.runs.pairs import read_pairs, trained_columns
-from tux.runs.predict import reopened
+from tux.runs.predict import reopen_program
 from tux.runs.product import Product, product_of
-from tux.runs.recommend import Excluded, excluded
+from tux.runs.recommend import Excluded, group_by_query
 
 PIECE = 1 << 13  # users whose items are held at a time
 SHOWN = 5  # names of users that the model does not know
@@ -59,33 +59,33 @@ def top(
     if count < 1:
         raise UsageError(f"--top {count}: one at least is needed")
     run = read_run(folder)
-    program = reopened(run, folder, warn)
+    program = reopen_program(run, folder, warn)
     product = product_of(program)
     ids = read_ids(folder, program)
     first, second = (ids[kind] for kind in product.kinds)
     factors = _factors(folder, program, product)
-    rows = np.arange(len(first)) if users is None else _rows(users, run, program, first, warn)
-    seen = None if exclude is None else _seen(exclude, run, program, ids, columns, warn)
+    rows = np.arange(len(first)) if users is None else _user_rows(users, run, program, first, warn)
+    seen = None if exclude is None else _read_excluded(exclude, run, program, ids, columns, warn)
     user, item = program.edge.roles
     score = score_of(program).name
 
-    def given(end: int, found: np.ndarray) -> np.ndarray:
-        return as_given(found, run.id_types.get(product.kinds[end], ""))
+    def restore_types(end: int, found: np.ndarray) -> np.ndarray:
+        return to_given_type(found, run.id_types.get(product.kinds[end], ""))
 
     def pieces() -> Iterator[Columns]:
         for at in range(0, len(rows), PIECE):
             piece = rows[at : at + PIECE]
 
-            def told(share: float, at: int = at, size: int = len(piece)) -> None:
+            def report_share(share: float, at: int = at, size: int = len(piece)) -> None:
                 progress((at + share * size) / len(rows))
 
-            places, scores = factors.best(piece, count, seen, told)
+            places, scores = factors.best(piece, count, seen, report_share)
             there = places >= 0
             of, rank = np.nonzero(there)
             yield {
-                user: given(0, first.decode(piece[of])),
+                user: restore_types(0, first.decode(piece[of])),
                 "rank": (rank + 1).astype(np.int32),
-                item: given(1, second.decode(places[there])),
+                item: restore_types(1, second.decode(places[there])),
                 score: scores[there],
             }
 
@@ -101,8 +101,8 @@ def _factors(folder: str | os.PathLike[str], program: Program, product: Product)
     return factors_of(program, fields)
 
 
-def _rows(
-    path: str | os.PathLike[str], run: Run, program: Program, known: Ids, warn: Warn
+def _user_rows(
+    path: str | os.PathLike[str], run: RunRecord, program: Program, known: Ids, warn: Warn
 ) -> np.ndarray:
     """Read a file of users, and return their places among the ids `known`, each once, in its order;
     `warn` names some that the model does not have.
@@ -112,29 +112,30 @@ def _rows(
     rows = known.encode(asked)
     if not (rows >= 0).any():
         raise DataError(
-            f"no {kind} of {named(path)} occurred in training: {_some(asked)}",
+            f"no {kind} of {data_name(path)} occurred in training: {_first_names(asked)}",
             do=f"the first {kind} of the model is {known.values[0]}",
         )
     if (new := rows < 0).any():
         count = len(set(asked[new].tolist()))
         warn(
-            f"{plural(count, kind)} of {named(path)} never occurred in training, and nothing is "
-            f"recommended to them: {_some(asked[new])}"
+            f"{plural(count, kind)} of {data_name(path)} never occurred in training, and "
+            "nothing is "
+            f"recommended to them: {_first_names(asked[new])}"
         )
     rows = rows[~new]
     _, at = np.unique(rows, return_index=True)
     return np.asarray(rows[np.sort(at)])
 
 
-def _some(ids: np.ndarray) -> str:
+def _first_names(ids: np.ndarray) -> str:
     """Write the first of some ids as words of a message."""
     different = [str(each) for each in dict.fromkeys(ids.tolist())]
     return ", ".join(different[:SHOWN]) + ", ..." * (len(different) > SHOWN)
 
 
-def _seen(
+def _read_excluded(
     pairs: Source,
-    run: Run,
+    run: RunRecord,
     program: Program,
     ids: dict[str, Ids],
     columns: str | None,
@@ -145,5 +146,5 @@ def _seen(
     sizes = [len(ids[kind]) for kind in program.edge.ends]
     known = (read.src < sizes[0]) & (read.dst < sizes[1])
     if len(known) and not known.any():
-        warn(f"{named(pairs)} has no pair that the model knows, so nothing is excluded")
-    return excluded(read.src[known], read.dst[known], sizes[0])
+        warn(f"{data_name(pairs)} has no pair that the model knows, so nothing is excluded")
+    return group_by_query(read.src[known], read.dst[known], sizes[0])

@@ -20,7 +20,7 @@ from tux.io.detect import Format
 from tux.io.edge_columns import ITEMS, USERS
 from tux.io.first_lines import first_lines, rows_of
 from tux.io.input_files import pieces_of
-from tux.io.market import shape
+from tux.io.market import market_shape
 from tux.io.mat import mat_shape
 from tux.io.npz_edges import npz_shape
 from tux.io.read import read_edges
@@ -67,7 +67,7 @@ class Sides(NamedTuple):
         return int(np.count_nonzero(self.sources & self.targets))
 
 
-class Graph(NamedTuple):
+class UntypedGraph(NamedTuple):
     """A graph of edges without numbers, an undirected one once; whether they join two types of
     vertices, and why tux decides so.
 
@@ -81,7 +81,7 @@ class Graph(NamedTuple):
     unlabelled: str = ""  # why the labels of samples are left out
 
     @property
-    def sampled(self) -> bool:
+    def has_samples(self) -> bool:
         """True if the edges are those of labelled samples, which are not to be cut."""
         return self.edges.ends == SAMPLED
 
@@ -91,24 +91,24 @@ def read_graph(
     format: Format,
     bipartite: bool | None = None,
     columns: str | None = None,
-) -> Graph:
+) -> UntypedGraph:
     """Read a graph from a file of some format; with `bipartite` None it is found whether there are
     two types of vertices. Raises the errors of `tux.io.read.read_edges`.
     """
     why, two = "", columns and ",".join(columns.split(",")[:2])
     if bipartite is None:
-        bipartite, why = by_format(path, format, columns)
+        bipartite, why = types_by_format(path, format, columns)
     # The number of each edge is read too: it tells whether the first line is a header.
-    numbers = columns is None and numbered(path, format)
+    numbers = columns is None and has_numbers(path, format)
     fields = {"value": "f4"} if numbers else {}
     edges = read_edges(
         path, TWO if bipartite else ONE, fields, columns=two, undirected="once", format=format
     )
     if bipartite is None:
-        bipartite, why = _by_shape(edges, numbers or numbered(path, format))
+        bipartite, why = _types_by_shape(edges, numbers or has_numbers(path, format))
         if bipartite:
             edges = read_edges(path, TWO, fields, columns=two, format=format)
-    return Graph(replace(edges, fields={}), format, bipartite, why)
+    return UntypedGraph(replace(edges, fields={}), format, bipartite, why)
 
 
 def check_one_type(
@@ -127,11 +127,11 @@ def check_one_type(
         if parquet
         else next(iter(first_rows(path, 1)), [])
     )
-    numbers = len(names) > 2 if parquet else numbered(path, format)
-    return joined_types(names, numbers, kind, sides, columns, os.fspath(path))
+    numbers = len(names) > 2 if parquet else has_numbers(path, format)
+    return two_types_reason(names, numbers, kind, sides, columns, os.fspath(path))
 
 
-def joined_types(
+def two_types_reason(
     names: Sequence[str],
     numbers: bool,
     kind: str,
@@ -160,7 +160,7 @@ def joined_types(
             "with --columns."
         )
         raise DataError(what, where=where, do=do)
-    if (why := _counted(values, first, second, numbers)) is None:
+    if (why := _numbering_reason(values, first, second, numbers)) is None:
         return ""
     return (
         f"{why}, as if these were two types; the {both:,} ids that occur on both have become one "
@@ -168,18 +168,18 @@ def joined_types(
     )
 
 
-def of_classes(classes: Sequence[str]) -> str:
+def classes_in_words(classes: Sequence[str]) -> str:
     """Write classes in words: by their names if they are few; "" if there are none."""
     return " or ".join(classes) if len(classes) <= NAMED_CLASSES else f"by {len(classes):,} classes"
 
 
-def read_sampled(
+def read_samples_graph(
     path: str | os.PathLike[str],
     format: Format,
     *,
     asked: bool,
     **how: Any,
-) -> Graph | None:
+) -> UntypedGraph | None:
     """Read a file of samples with labels of two kinds, or of others if `how` says so, as a graph;
     None if it is not recognised as one, or cannot be used as such.
 
@@ -199,11 +199,11 @@ def read_sampled(
         {"weight": samples.weight} if (samples.weight != 1).any() else {}
     )
     edges = replace(samples.edges, vertex_fields={SAMPLED[0]: known}, classes=samples.classes)
-    what = of_classes(samples.classes) or "by numbers"
-    return Graph(edges, format, True, f"they are samples, labelled {what}")
+    what = classes_in_words(samples.classes) or "by numbers"
+    return UntypedGraph(edges, format, True, f"they are samples, labelled {what}")
 
 
-def read_whole(
+def read_for_program(
     path: str | os.PathLike[str], format: Format, bipartite: bool, columns: str | None = None
 ) -> EdgeData:
     """Read the edges again as a program reads them: the number of each, if there is one, as field
@@ -211,12 +211,12 @@ def read_whole(
 
     `columns` of two names leave the number out, those of three name it.
     """
-    numbers = columns.count(",") > 1 if columns else numbered(path, format)
+    numbers = columns.count(",") > 1 if columns else has_numbers(path, format)
     fields = {"value": "f4"} if numbers else {}
     return read_edges(path, TWO if bipartite else ONE, fields, columns=columns, format=format)
 
 
-def numbered(path: str | os.PathLike[str], format: Format) -> bool:
+def has_numbers(path: str | os.PathLike[str], format: Format) -> bool:
     """Return whether the edges of a file seem to have a number each."""
     if format in UNTABLED or format is Format.PARQUET or format.bags is not None:
         try:
@@ -229,7 +229,7 @@ def numbered(path: str | os.PathLike[str], format: Format) -> bool:
     return wide and NUMERIC.fullmatch(rows[-1][2]) is not None
 
 
-def by_format(
+def types_by_format(
     path: str | os.PathLike[str], format: Format, columns: str | None
 ) -> tuple[bool | None, str]:
     """Decide by the format or the names of the columns whether there are two types of vertices, and
@@ -241,11 +241,11 @@ def by_format(
         case Format.ADJLIST | Format.EDGE_DATA:
             return None, ""
         case Format.MAT:
-            return _of_matrix(*mat_shape(path, columns))
+            return _types_by_size(*mat_shape(path, columns))
         case Format.MARKET:
-            return _of_matrix(*shape(path))
+            return _types_by_size(*market_shape(path))
         case Format.NPZ:
-            return _of_matrix(*npz_shape(path))
+            return _types_by_size(*npz_shape(path))
         case Format.PARQUET:
             names = arrow.parquet_names(pieces_of(path)[0].path)
         case _ if format.bags is not None:
@@ -256,24 +256,24 @@ def by_format(
     return (True, f"it has a column {known[0]!r}") if known else (None, "")
 
 
-def _of_matrix(rows: int, columns: int) -> tuple[bool, str]:
+def _types_by_size(rows: int, columns: int) -> tuple[bool, str]:
     """Decide by the sizes of a matrix whether there are two types of vertices, and why."""
     return rows != columns, f"it is a matrix of {rows:,} x {columns:,}"
 
 
-def _by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
+def _types_by_shape(edges: EdgeData, numbers: bool) -> tuple[bool, str]:
     """Decide whether there are two types of vertices, and why: if no id stands on both sides, or if
     edges have numbers and each side counts its ids from end to end.
     """
     sides = Sides.of(edges)
     if not (both := sides.both):
         return True, "no id occurs on both sides"
-    if numbers and (why := _counted(*sides, numbers)):
+    if numbers and (why := _numbering_reason(*sides, numbers)):
         return True, f"edges have numbers, and {why}"
     return False, f"{both:,} ids occur on both sides"
 
 
-def _counted(
+def _numbering_reason(
     values: np.ndarray, first: np.ndarray, second: np.ndarray, numbers: bool
 ) -> str | None:
     """Return why each side seems to count its ids by itself, from end to end, or None; edges

@@ -20,8 +20,8 @@ from tux.base.text import plural
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import partitioned
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import partition_inputs
 from tux.graph.sample import sample
 from tux.program.fields import Field
 from tux.program.program import Program
@@ -29,10 +29,10 @@ from tux.program.vertex_params import vertex_numbers
 from tux.runs.begin import load_for
 from tux.runs.inputs import Data, Inputs
 from tux.runs.options import RunOptions
-from tux.runs.sizes import edges_told, sizes_of
-from tux.runs.watcher import Silent, Watcher
+from tux.runs.sizes import describe_edges, sizes_of
+from tux.runs.watcher import NullWatcher, Watcher
 from tux.stages.schedules import has_shares
-from tux.stages.suspects import Suspect, changed_in_place, suspects
+from tux.stages.suspects import Suspect, order_dependent_fields, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2
@@ -138,7 +138,7 @@ def verify(
 
     Raises the errors of `tux.runs.session.run` on one worker.
     """
-    options, watch = options or RunOptions(), watch or Silent()
+    options, watch = options or RunOptions(), watch or NullWatcher()
     watch.phase("load")
     inputs, program = load_for(program, data, test, options, watch)
     if inputs.folder:
@@ -147,7 +147,7 @@ def verify(
             do="name the file that was partitioned",
         )
     train, held_out = sample(
-        inputs.train, inputs.test, MOST_EDGES, options.seed, _named(program, inputs.train)
+        inputs.train, inputs.test, MOST_EDGES, options.seed, _named_vertices(program, inputs.train)
     )
     inputs = replace(inputs, train=train, test=held_out)
     epochs = min(EPOCHS, program.epochs if options.epochs is None else options.epochs)
@@ -172,7 +172,7 @@ def verify(
             continue
         compared.append(setting)
         values = dict(_fields([each.worker for each in workers], train))
-        differences += _compared(setting, expected, values, train, rounding)
+        differences += _compare_fields(setting, expected, values, train, rounding)
     return Verified(
         _sizes(program, train),
         epochs,
@@ -182,7 +182,7 @@ def verify(
         compared,
         refused,
         failed,
-        changed_in_place(program),
+        order_dependent_fields(program),
         suspects(program),
     )
 
@@ -190,11 +190,11 @@ def verify(
 def _sizes(program: Program, train: EdgeData) -> str:
     """Write the numbers of vertices and edges in words."""
     sizes = [plural(len(train.ids[name]), name) for name in program.vertices]
-    edges = edges_told(sizes_of(train, None, repeats=program.edge.repeats), program)
+    edges = describe_edges(sizes_of(train, None, repeats=program.edge.repeats), program)
     return ", ".join([*sizes, *([edges] if edges else [])])
 
 
-def _named(program: Program, train: EdgeData) -> dict[str, list[int]]:
+def _named_vertices(program: Program, train: EdgeData) -> dict[str, list[int]]:
     """Return the numbers of the vertices that parameters name, by type."""
     numbers = vertex_numbers(program, lambda name: (train.ids[name], len(train.ids[name])))
     out: dict[str, list[int]] = {}
@@ -208,12 +208,12 @@ def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> l
     common: dict[str, Any] = {"seed": seed, "jit": setting.jit, "check": True}
     common |= {"cuts_few": setting.shares}
     if setting.workers == 1:
-        graph = Graph.whole(program, inputs.train, inputs.test, seed)
+        graph = LocalGraph.whole(program, inputs.train, inputs.test, seed)
         return [Training(Worker(program, graph, **common))]
     common |= {"slack": setting.slack, "workers": setting.workers}
-    parts = partitioned(program, inputs, setting.partitioner, setting.workers, seed).parts
+    parts = partition_inputs(program, inputs, setting.partitioner, setting.workers, seed).parts
     return [
-        Training(Worker(program, Graph.of(program, part), rank=rank, **common))
+        Training(Worker(program, LocalGraph.of(program, part), rank=rank, **common))
         for rank, part in enumerate(parts)
     ]
 
@@ -221,10 +221,10 @@ def _workers(program: Program, inputs: Inputs, setting: Setting, seed: int) -> l
 def _train(workers: Sequence[Training], seed: int, epochs: int) -> None:
     """Run all epochs of the workers."""
     cluster = SimulatedCluster([each.worker for each in workers], seed)
-    cluster.finish({rank: _ended(each, epochs) for rank, each in enumerate(workers)})
+    cluster.finish({rank: _run_epochs(each, epochs) for rank, each in enumerate(workers)})
 
 
-def _ended(training: Training, epochs: int) -> Iterator[None]:
+def _run_epochs(training: Training, epochs: int) -> Iterator[None]:
     """Run all epochs of one worker; yield where the worker waits for a message."""
     for record in training.steps(epochs):
         if record is None:
@@ -238,12 +238,12 @@ def _fields(workers: Sequence[Worker], train: EdgeData) -> Iterator[tuple[str, n
     program = workers[0].program
     for name, vertex in program.vertices.items():
         for field, declared in vertex.fields.items():
-            if not _is_compared(declared) or declared.ragged:
+            if not _is_compared(declared) or declared.is_ragged:
                 continue
             whole: np.ndarray | None = None
             for worker in workers:
                 held = worker.graph.vertices[name]
-                ids = worker.master_ids(name) if held.cut else held.order[: held.n_train]
+                ids = worker.master_ids(name) if held.is_cut else held.order[: held.n_train]
                 rows = worker.masters(name).arrays[field][: len(ids)]
                 if whole is None:
                     whole = np.zeros((len(train.ids[name]), *rows.shape[1:]), rows.dtype)
@@ -263,7 +263,7 @@ def _is_compared(field: Field) -> bool:
     return field.kind in COMPARED and field.kept is not False
 
 
-def _compared(
+def _compare_fields(
     setting: Setting,
     expected: dict[str, np.ndarray],
     values: dict[str, np.ndarray],

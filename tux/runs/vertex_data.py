@@ -16,20 +16,20 @@ import numpy as np
 from tux.arrays.arrow import STRING
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
-from tux.base.text import many
+from tux.base.text import plural_noun
 from tux.io.text import OnBadRow
 from tux.io.vertex_columns import wrong_width
 from tux.io.vertex_table import read_vertices
 from tux.program.input import Samples
 from tux.program.program import Program
-from tux.runs.folder import Run
+from tux.runs.folder import RunRecord
 from tux.runs.options import MEMORY
-from tux.runs.vertex_tables import check_types, no_row, shaped, wanted_fields
+from tux.runs.vertex_tables import check_types, missing_row_error, reshape_rows, wanted_fields
 
 Warn = Callable[[str], None]
 
 
-def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
+def shape_folder_data(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
     """Bring the vertex data of a partitioned folder into the shapes that the program declares.
 
     Raises DataError for a field that the folder does not have, or that has another width.
@@ -42,13 +42,14 @@ def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
                 if wanted.optional or _of_samples(program, wanted.name):
                     continue
                 raise DataError(
-                    f"its {many(kind)} have no {wanted.name}, which {type(program).__name__} reads",
+                    f"its {plural_noun(kind)} have no {wanted.name}, which "
+                    f"{type(program).__name__} reads",
                     where=str(folder),
                     do="partition the file again, with a table of them: --vertices TYPE=FILE",
                 )
             if wanted.name in bare.categories.get(kind, {}) and wanted.holds_reals:
                 raise DataError(
-                    f"its {many(kind)} have words as {wanted.name}, such as "
+                    f"its {plural_noun(kind)} have words as {wanted.name}, such as "
                     f"{bare.categories[kind][wanted.name][0]}, not numbers",
                     where=str(folder),
                     do=f'declare whole numbers: {wanted.name} = data("i4")',
@@ -56,7 +57,9 @@ def of_folder(bare: EdgeData, program: Program, folder: Path) -> EdgeData:
             width = math.prod(values.shape[1:])
             if wanted.width not in (None, 0, width):
                 raise wrong_width(wanted, width, kind, str(folder))
-            given[wanted.name] = shaped(values, program.vertices[kind].fields[wanted.name], program)
+            given[wanted.name] = reshape_rows(
+                values, program.vertices[kind].fields[wanted.name], program
+            )
     return replace(bare, vertex_fields=fields)
 
 
@@ -65,10 +68,10 @@ def _of_samples(program: Program, name: str) -> bool:
     return isinstance(program.input, Samples) and name in ("label", "weight")
 
 
-def to_predict(
+def data_to_predict(
     asked: EdgeData,
     known: Mapping[str, Any],
-    run: Run,
+    run: RunRecord,
     program: Program,
     tables: Mapping[str, Any] | None,
     warn: Warn,
@@ -92,31 +95,32 @@ def to_predict(
         if kind not in (tables or {}) and (before is None or not len(known[kind])):
             if before is not None:
                 warn(
-                    f"data of new {many(kind)} count as 0; --vertices {kind}=FILE names a table of "
+                    f"data of new {plural_noun(kind)} count as 0; --vertices {kind}=FILE "
+                    "names a table of "
                     "them"
                 )
             continue
-        source = tables[kind] if tables and kind in tables else _again(kind, str(before))
+        source = tables[kind] if tables and kind in tables else _table_of_run(kind, str(before))
         words = {
             name: np.array(names, STRING) for name, names in run.categories.get(kind, {}).items()
         }
         table = read_vertices(source, kind, wanted, on_bad_row=on_bad_row, categories=words)
-        needed = _asked_for(asked, kind, len(known[kind]))
+        needed = _mark_needed(asked, kind, len(known[kind]))
         place = asked.ids[kind].encode(table.ids)
         here = place >= 0
         needed[place[here]] = False
         for name, values in table.fields.items():
             declared = program.vertices[kind].fields[name]
             if needed.any() and declared.default is None:
-                raise no_row(kind, name, asked.ids[kind].values[needed], table.name)
-            fields[name][place[here]] = shaped(values, declared, program)[here]
+                raise missing_row_error(kind, name, asked.ids[kind].values[needed], table.name)
+            fields[name][place[here]] = reshape_rows(values, declared, program)[here]
     return found
 
 
 def _defaults(asked: EdgeData, kind: str, program: Program) -> dict[str, np.ndarray]:
     """Return the data fields of the vertices of a type with their defaults."""
     declared = {
-        name: field.sized(program.parameters)
+        name: field.resolve(program.parameters)
         for name, field in program.vertices[kind].fields.items()
         if field.kind == "data"
     }
@@ -126,17 +130,19 @@ def _defaults(asked: EdgeData, kind: str, program: Program) -> dict[str, np.ndar
     }
 
 
-def _again(kind: str, source: str) -> str:
+def _table_of_run(kind: str, source: str) -> str:
     """Return the file of vertices of a type that the run has read, which must be there."""
     do = f"name a table of them: --vertices {kind}=FILE"
     if source == MEMORY:
-        raise UsageError(f"the model's {many(kind)} had their data from memory", do=do)
+        raise UsageError(f"the model's {plural_noun(kind)} had their data from memory", do=do)
     if not os.path.exists(source):
-        raise DataError(f"no such file: {source}, the table of {many(kind)} of the run", do=do)
+        raise DataError(
+            f"no such file: {source}, the table of {plural_noun(kind)} of the run", do=do
+        )
     return source
 
 
-def _asked_for(asked: EdgeData, kind: str, known: int) -> np.ndarray:
+def _mark_needed(asked: EdgeData, kind: str, known: int) -> np.ndarray:
     """Mark the vertices of a type that a prediction looks at, (n,) bool: ends of edges, and new
     ones.
     """

@@ -18,9 +18,9 @@ import numpy as np
 from tux.arrays.edges import TOGETHER, EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.base.text import closest, many, named, plural
+from tux.base.text import data_name, did_you_mean, plural, plural_noun
 from tux.io.text import OnBadRow, without_skipping
-from tux.io.vertex_columns import Wanted
+from tux.io.vertex_columns import WantedField
 from tux.io.vertex_table import VertexTable, read_vertices
 from tux.program.fields import Field
 from tux.program.program import Program
@@ -35,11 +35,11 @@ def check_types(tables: Mapping[str, Any], kinds: Mapping[str, Any], whose: str)
         if kind not in kinds:
             raise UsageError(
                 f"--vertices {kind}=...: {whose} no vertex type {kind!r}",
-                do=f"{closest(kind, kinds)}vertex types: {', '.join(kinds)}",
+                do=f"{did_you_mean(kind, kinds)}vertex types: {', '.join(kinds)}",
             )
 
 
-def wanted_fields(program: Program, kind: str, given: Mapping[str, Any]) -> list[Wanted]:
+def wanted_fields(program: Program, kind: str, given: Mapping[str, Any]) -> list[WantedField]:
     """Return the data fields of a vertex type that a table is to fill: those that are not `given`
     already.
     """
@@ -47,16 +47,16 @@ def wanted_fields(program: Program, kind: str, given: Mapping[str, Any]) -> list
     for name, declared in program.vertices[kind].fields.items():
         if declared.kind != "data" or name in given or name == TOGETHER:
             continue
-        lengths = declared.sized(program.parameters).lengths
+        lengths = declared.resolve(program.parameters).lengths
         width = math.prod(lengths) if lengths else None
         parameter = declared.shape[0] if len(lengths) == 1 else ""
         optional = declared.default is not None
         told = parameter if isinstance(parameter, str) else ""
-        wanted.append(Wanted(name, declared.dtype, width, told, optional))
+        wanted.append(WantedField(name, declared.dtype, width, told, optional))
     return wanted
 
 
-def with_vertices(
+def join_vertex_tables(
     edges: EdgeData,
     program: Program,
     tables: Mapping[str, Any] | None,
@@ -76,17 +76,17 @@ def with_vertices(
         with nullcontext() if isinstance(source, str | os.PathLike) else in_python():
             table = read_vertices(source, kind, wanted, on_bad_row=on_bad_row)
         defaults = {each.name: program.vertices[kind].fields[each.name].default for each in wanted}
-        edges = joined(edges, kind, table, warn, defaults)
+        edges = join_table(edges, kind, table, warn, defaults)
         fields = edges.vertex_fields[kind]
         own = {
-            name: shaped(fields[name], program.vertices[kind].fields[name], program)
+            name: reshape_rows(fields[name], program.vertices[kind].fields[name], program)
             for name in table.fields
         }
         edges = replace(edges, vertex_fields={**edges.vertex_fields, kind: {**fields, **own}})
     return edges
 
 
-def joined(
+def join_table(
     edges: EdgeData,
     kind: str,
     table: VertexTable,
@@ -96,7 +96,7 @@ def joined(
     """Join the fields of a table with the vertices of type `kind` of edges. Vertices that the table
     does not have get the `defaults`.
     """
-    name, known = named(table.name), edges.ids[kind]
+    name, known = data_name(table.name), edges.ids[kind]
     if table.skipped:
         warn(
             f"{plural(table.skipped, 'bad row')} of {name} skipped; the first is "
@@ -125,7 +125,7 @@ def joined(
     fields = {}
     for field, values in table.fields.items():
         if lacking.any() and defaults.get(field) is None:
-            raise no_row(kind, field, ids.values[lacking], table.name)
+            raise missing_row_error(kind, field, ids.values[lacking], table.name)
         whole = np.full((len(ids), *values.shape[1:]), defaults.get(field) or 0, values.dtype)
         whole[codes] = values
         fields[field] = whole
@@ -139,11 +139,11 @@ def joined(
     )
 
 
-def no_row(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
+def missing_row_error(kind: str, field: str, ids: np.ndarray, where: str) -> DataError:
     """Return the error about vertices that have edges, but no value of a field."""
     return DataError(
         f"{plural(len(ids), kind)} of the data {'has' if len(ids) == 1 else 'have'} no row in the "
-        f"table of {many(kind)}, such as {ids[0]}",
+        f"table of {plural_noun(kind)}, such as {ids[0]}",
         where=where,
         do=f"Add the rows, or declare {kind}.{field} with a default, as in "
         f'{field} = data("f4", default=0).',
@@ -163,24 +163,24 @@ def read_tables(
         raise without_skipping(error) from None
 
 
-def with_tables(edges: EdgeData, tables: Mapping[str, VertexTable], warn: Warn) -> EdgeData:
+def join_given_tables(edges: EdgeData, tables: Mapping[str, VertexTable], warn: Warn) -> EdgeData:
     """Join edges with tables that are read already. Fields that the vertices of the edges have
     already are not replaced. DataError for vertices that a table does not have.
     """
     for kind, table in tables.items():
         given = edges.vertex_fields.get(kind, {})
         fields = {name: values for name, values in table.fields.items() if name not in given}
-        edges = joined(edges, kind, replace(table, fields=fields), warn, {})
+        edges = join_table(edges, kind, replace(table, fields=fields), warn, {})
     return edges
 
 
-def shaped(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
+def reshape_rows(values: np.ndarray, declared: Field, program: Program) -> np.ndarray:
     """Reshape the rows of a field to the shape that the program declares, if it declares one."""
-    lengths = declared.sized(program.parameters).lengths
+    lengths = declared.resolve(program.parameters).lengths
     return values.reshape(len(values), *lengths) if math.prod(lengths) and lengths else values
 
 
-def against(test: EdgeData, train: EdgeData) -> EdgeData:
+def align_with_train(test: EdgeData, train: EdgeData) -> EdgeData:
     """Give held-out edges in memory the indices of the ids of training, to which tables may have
     added ids. Their own vertex data come before those of training. DataError for edges between
     other types, and for vertex data that training does not have.
@@ -208,7 +208,7 @@ def against(test: EdgeData, train: EdgeData) -> EdgeData:
     return replace(moved, vertex_fields=fields)
 
 
-def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData:
+def add_vertex_data(test: EdgeData, train: EdgeData, program: Program) -> EdgeData:
     """Add to held-out edges the data of vertices that training has, and defaults for vertices that
     only they have. DataError where there is no default.
     """
@@ -221,13 +221,13 @@ def with_held_out(test: EdgeData, train: EdgeData, program: Program) -> EdgeData
                 continue
             if declared.default is None:
                 unseen = test.ids[kind].values[len(train.ids[kind]) :]
-                raise no_row(kind, name, unseen, "the held-out edges")
+                raise missing_row_error(kind, name, unseen, "the held-out edges")
             more = np.full((new, *values.shape[1:]), declared.default, values.dtype)
             fields.setdefault(kind, {})[name] = np.concatenate([values, more])
     return replace(test, vertex_fields=fields)
 
 
-def fitted(program: Program, edges: EdgeData) -> Program:
+def fit_parameters(program: Program, edges: EdgeData) -> Program:
     """Set the parameters of a program that are 0, and are the length of a data field of vertices,
     to the length that the data have.
     """

@@ -28,7 +28,7 @@ class Watcher(Protocol):
         """Take the record of an epoch, of at most `most` epochs."""
 
 
-class Silent:
+class NullWatcher:
     """A watcher that shows nothing."""
 
     def phase(self, name: str) -> None:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from tux.arrays import stores
 from tux.arrays.piped import STANDARD
-from tux.graph.partitioned import keeping_end_whole
-from tux.io.detect import Format, detect
-from tux.io.input_files import Source, input_files, listed
+from tux.graph.partitioned import end_keeping_partitioners
+from tux.io.detect import Format, detect_format
+from tux.io.input_files import Source, input_files, list_files
 from tux.loading.plan import IN_SHARES
 from tux.program.input import Input, Points, Samples
 from tux.program.program import Program
@@ -27,7 +27,7 @@ repeat others.
 """
 
 
-class Asked(NamedTuple):
+class LoadRequest(NamedTuple):
     """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
     as its user names it. `recut`: it goes on from a checkpoint of other workers.
     """
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     recut: bool = False
 
 
-class Found(NamedTuple):
+class FileFacts(NamedTuple):
     """The facts about a run's files before they are read: their format, None where they can be read
     only once, the bytes that they have on their disk, and whose `share` of all rows they are, if
     they are one.
@@ -51,25 +51,31 @@ class Found(NamedTuple):
     share: MachineShare | None = None
 
 
-def why_whole(asked: Asked, found: Found | None = None) -> str:
+def why_whole(asked: LoadRequest, found: FileFacts | None = None) -> str:
     """Return why the data of a run are loaded whole; "" if they are loaded in shares. Without
     `found`, only the reasons count that are known before the files are looked at.
     """
-    return _of_run(asked) or _of_program(asked) or (_of_files(found) if found else "")
+    return (
+        _reason_of_run(asked)
+        or _reason_of_program(asked)
+        or (_reason_of_files(found) if found else "")
+    )
 
 
-def found_of(data: Source) -> Found:
+def read_file_facts(data: Source) -> FileFacts:
     """Return the facts about files before they are read. Raises the errors of
     `tux.io.input_files.input_files`, and `DataError` for files that cannot be opened.
     """
-    files = listed(data)
+    files = list_files(data)
     for path, _ in files:
         if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
-            return Found(None, 0)
-    return Found(detect(input_files(data)), sum(file.size for file in files), share_of(data))
+            return FileFacts(None, 0)
+    return FileFacts(
+        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
+    )
 
 
-def cut_by(program: Program, partitioner: str) -> str:
+def known_partitioner(program: Program, partitioner: str) -> str:
     """Return the partitioner of a run: the one that "auto" stands for, if that is known without
     edges.
     """
@@ -77,7 +83,7 @@ def cut_by(program: Program, partitioner: str) -> str:
     return "aweto" if partitioner == "auto" and (program.edge.whole or two_types) else partitioner
 
 
-def _of_run(asked: Asked) -> str:
+def _reason_of_run(asked: LoadRequest) -> str:
     reading = asked.reading
     if asked.workers < 2:
         return "there is one worker"
@@ -90,7 +96,7 @@ def _of_run(asked: Asked) -> str:
     return ""
 
 
-def _of_program(asked: Asked) -> str:
+def _reason_of_program(asked: LoadRequest) -> str:
     program, end = asked.program, asked.program.edge.whole
     given = type(program.input)
     if isinstance(program.input, Samples | Points):
@@ -103,8 +109,8 @@ def _of_program(asked: Asked) -> str:
     for method, overridden in looks.items():
         if overridden:
             return f"{given.__name__}.{method} may look at all edges"
-    name = cut_by(program, asked.partitioner)
-    if end and name not in keeping_end_whole(end):
+    name = known_partitioner(program, asked.partitioner)
+    if end and name not in end_keeping_partitioners(end):
         return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
     if name not in IN_SHARES:
         return f"{name} looks at all edges"
@@ -113,7 +119,7 @@ def _of_program(asked: Asked) -> str:
     return ""
 
 
-def _of_files(found: Found) -> str:
+def _reason_of_files(found: FileFacts) -> str:
     if found.format is None:
         return "they can be read only once"
     if found.format not in (Format.TEXT, Format.PARQUET):

@@ -29,10 +29,10 @@ from tux.base.alias import fill_aliases
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.base.random import GOLDEN, key, mix, permutation, uniforms
-from tux.io.samples import CLASSES, Samples
-from tux.partition.compiled import compiled
+from tux.io.samples import CLASSES, SampleData
+from tux.partition.compiled import cached_njit
 from tux.synthetic.corpus import next_uniform
-from tux.synthetic.sizes import dealt
+from tux.synthetic.sizes import apportion_total
 
 SHIFT = 2.7
 SPREAD = 0.5  # standard deviation of the logarithm of samples' numbers of features
@@ -41,7 +41,7 @@ CHUNK = 1 << 20  # entries written at a time
 ENDINGS = (".svm", ".libsvm")
 
 
-@compiled
+@cached_njit
 def _draw(bounds, keys, chance, alias, name, weight, feature, margin, label):  # type: ignore[no-untyped-def]
     """Fill ``feature[bounds[i] : bounds[i + 1]]`` (ascending), `margin` (x . w) and `label` of
     each sample i.
@@ -67,8 +67,8 @@ def _draw(bounds, keys, chance, alias, name, weight, feature, margin, label):  #
         label[i] = 1 if next_uniform(state) < 1.0 / (1.0 + np.exp(-total)) else -1
 
 
-@compiled
-def _written(bounds, feature, label, rows, text):  # type: ignore[no-untyped-def]
+@cached_njit
+def _write_lines(bounds, feature, label, rows, text):  # type: ignore[no-untyped-def]
     """Write samples as lines of libsvm's format into `text`; returns their length in bytes."""
     at = 0
     digits = np.empty(10, np.uint8)
@@ -134,7 +134,7 @@ class Clicks:
         ends: tuple[str, str] = ("sample", "feature"),
         fields: Mapping[str, Any] | None = None,
         numbers: np.ndarray | None = None,
-    ) -> tuple[Samples, Samples | None]:
+    ) -> tuple[SampleData, SampleData | None]:
         """Split the samples into those to train on, and those held out, which have the features of
         the former first: the same as from reading the files of `write_clicks`. `numbers` (n,) are
         the labels, if given.
@@ -150,9 +150,9 @@ class Clicks:
         rows: np.ndarray,
         ends: tuple[str, str],
         fields: Mapping[str, Any] | None,
-        known: Samples | None,
+        known: SampleData | None,
         numbers: np.ndarray | None,
-    ) -> Samples:
+    ) -> SampleData:
         lengths = np.diff(self.bounds)
         feature = (
             self.feature
@@ -175,7 +175,7 @@ class Clicks:
         )
         label = (self.label if numbers is None else numbers)[rows].astype(np.float32)
         classes = CLASSES if numbers is None else ()
-        return Samples(edges, label, np.ones(len(rows), np.float32), classes)
+        return SampleData(edges, label, np.ones(len(rows), np.float32), classes)
 
 
 def clicks(
@@ -200,7 +200,7 @@ def clicks(
     """
     _check(samples, features, entries_per_sample, true_weights, test_share, tail, signal)
     total = round(samples * entries_per_sample)
-    lengths = dealt(
+    lengths = apportion_total(
         np.exp(SPREAD * _normals(seed, "lengths", samples)), total, 1, max(1, features // 2)
     )
     popularity = (np.arange(features) + 1 + SHIFT) ** -tail
@@ -334,7 +334,7 @@ def _lines(data: Clicks, rows: np.ndarray) -> Iterator[np.ndarray]:
         end = max(int(np.searchsorted(ends, before + CHUNK, "right")), begin + 1)
         room = int(ends[end - 1] - before) * (digits + 3) + 3 * (end - begin)
         text = np.empty(room, np.uint8)
-        yield text[: _written(data.bounds, data.feature, data.label, rows[begin:end], text)]
+        yield text[: _write_lines(data.bounds, data.feature, data.label, rows[begin:end], text)]
         begin = end
 
 

@@ -15,7 +15,7 @@ from tux.base.random import key, uniforms
 SIDE = 20.0
 
 
-class Clustered(NamedTuple):
+class ClusteredPoints(NamedTuple):
     """n points, and the clusters and centers that they were drawn from."""
 
     x: np.ndarray  # (n, features) float32
@@ -38,7 +38,7 @@ class Clustered(NamedTuple):
 
 def clusters(
     points: int = 5_000, features: int = 8, clusters: int = 10, spread: float = 1.0, seed: int = 0
-) -> Clustered:
+) -> ClusteredPoints:
     """Draw points around centers; `spread` is the standard deviation of their distance in each
     feature.
 
@@ -53,4 +53,4 @@ def clusters(
         uniforms(key(seed, "clusters", name), np.arange(points), features) for name in ("u", "v")
     )
     noise = np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v)  # Box and Muller
-    return Clustered((center[cluster] + spread * noise).astype(np.float32), cluster, center)
+    return ClusteredPoints((center[cluster] + spread * noise).astype(np.float32), cluster, center)

@@ -26,8 +26,8 @@ from tux.base.alias import fill_aliases
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation, uniforms
-from tux.partition.compiled import compiled
-from tux.synthetic.sizes import dealt
+from tux.partition.compiled import cached_njit
+from tux.synthetic.sizes import apportion_total
 
 SHIFT = 2.7  # of Mandelbrot's law, about that of English
 LIMIT = 2**31 - 1
@@ -37,7 +37,7 @@ _GOLDEN, _M1, _M2 = (
 )
 
 
-@compiled
+@cached_njit
 def next_uniform(state):  # type: ignore[no-untyped-def]
     """Draw the next number of the stream `state` (1,) uint64, in (0, 1)."""
     state[0] += _GOLDEN
@@ -47,7 +47,7 @@ def next_uniform(state):  # type: ignore[no-untyped-def]
     return (np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@compiled
+@cached_njit
 def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     """Draw a number from the gamma distribution (Marsaglia and Tsang 2000), and return its
     logarithm, as the number itself would often round to 0 for a small shape.
@@ -70,7 +70,7 @@ def _log_gamma_draw(shape, state):  # type: ignore[no-untyped-def]
     return value + np.log(next_uniform(state)) / shape if small else value
 
 
-@compiled
+@cached_njit
 def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
     """Fill the rows of `out` (n, m) with draws from the Dirichlet distribution of parameters
     `shapes` (m,), row i by stream ``keys[i]``.
@@ -90,7 +90,7 @@ def _dirichlet(shapes, keys, out):  # type: ignore[no-untyped-def]
             out[i, j] = logs[j] / total
 
 
-@compiled
+@cached_njit
 def _topic(mixed, u):  # type: ignore[no-untyped-def]
     """Return the first topic whose running sum exceeds `u` times their total."""
     low, high = 0, len(mixed) - 1
@@ -104,7 +104,7 @@ def _topic(mixed, u):  # type: ignore[no-untyped-def]
     return low
 
 
-@compiled
+@cached_njit
 def _draw(lengths, keys, theta, chance, alias, word, count, bounds, tally):  # type: ignore[no-untyped-def]
     """Draw the bags of words of documents, words in ascending order; those of document d are
     ``bounds[d] : bounds[d + 1]`` of `word` and `count`.
@@ -150,7 +150,7 @@ class Assignments(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class SyntheticCorpus:
     """Documents drawn from known topics: m entries (document, word, count), documents and words
     numbered from 1, in order of both.
     """
@@ -197,7 +197,7 @@ def corpus(
     tail: float = 1.0,
     spread: float = 0.6,
     seed: int = 0,
-) -> Corpus:
+) -> SyntheticCorpus:
     """Draw `tokens` tokens in `documents` documents, with `topics` topics over `vocabulary` words;
     the defaults make a small demonstration.
 
@@ -209,7 +209,7 @@ def corpus(
     Raises UsageError for sizes that cannot be.
     """
     _check(documents, vocabulary, topics, tokens, alpha, beta, tail, spread)
-    lengths = dealt(np.exp(spread * _normals(seed, documents)), tokens, 1, tokens)
+    lengths = apportion_total(np.exp(spread * _normals(seed, documents)), tokens, 1, tokens)
     popularity = (np.arange(vocabulary) + 1 + SHIFT) ** -tail
     popularity = popularity[permutation(key(seed, "corpus", "popularity"), vocabulary)]
     phi, theta = (
@@ -220,7 +220,7 @@ def corpus(
     _dirichlet(np.full(topics, float(alpha)), _keys(seed, "theta", documents), theta)
     word, count, bounds = _bags(seed, lengths, phi, theta, None)
     document = np.repeat(np.arange(1, documents + 1, dtype=np.int32), np.diff(bounds))
-    return Corpus(document, word, count, phi, theta, lengths, seed)
+    return SyntheticCorpus(document, word, count, phi, theta, lengths, seed)
 
 
 def _bags(
@@ -298,7 +298,7 @@ def _check(
 
 
 def write_corpus(
-    data: Corpus, path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None
+    data: SyntheticCorpus, path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None
 ) -> None:
     """Write the entries to `path`, and the words' names, one a line, to `vocab`, never packed.
 
@@ -307,7 +307,7 @@ def write_corpus(
     likewise packed). Raises UsageError for another ending, and DiskError if a file cannot be
     written.
     """
-    ending = written_as(path, vocab)
+    ending = form_ending(path, vocab)
     with ExitStack() as stack:
         separator = {".txt": " ", ".tsv": "\t"}.get(ending, ",")
         opened = (
@@ -332,7 +332,7 @@ def write_corpus(
             )
 
 
-def written_as(path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None) -> str:
+def form_ending(path: str | os.PathLike[str], vocab: str | os.PathLike[str] | None = None) -> str:
     """Return the ending of a name by which `write_corpus` chooses the form of `path`. Raises
     UsageError if `write_corpus` would.
     """

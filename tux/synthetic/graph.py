@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tux.arrays.integers import distinct
+from tux.arrays.integers import distinct_integers
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation, uniforms
 
@@ -42,7 +42,7 @@ def graph(
             np.minimum(np.searchsorted(share, draw), vertices - 1)
             for share, draw in zip(shares, draws.T, strict=True)
         )
-        pairs = distinct(np.concatenate([pairs, (src * vertices + dst)[src != dst]]))
+        pairs = distinct_integers(np.concatenate([pairs, (src * vertices + dst)[src != dst]]))
         turn += missing
     return (pairs // vertices + 1).astype(np.int32), (pairs % vertices + 1).astype(np.int32)
 

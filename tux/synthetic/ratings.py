@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tux.arrays.arrow import WRITTEN, Write, parquet_writer, text_writer
 from tux.base.errors import UsageError
 from tux.base.random import GOLDEN, key, mix, permutation
-from tux.synthetic.sizes import dealt, tail
+from tux.synthetic.sizes import apportion_total, power_law_quantiles
 
 Chunk = dict[str, NDArray]
 """Column name -> array; all columns of a chunk have the same length."""
@@ -60,7 +60,7 @@ def ratings(
     test_share: float = 0.0,
     seed: int = 0,
     chunk: int = 1 << 20,
-) -> Ratings:
+) -> SyntheticRatings:
     """Plan `ratings` ratings of `items` items by `users` users, of planted rank `rank`; the
     defaults make a small demonstration.
 
@@ -73,22 +73,22 @@ def ratings(
     item at most once.
     """
     _check(users, items, ratings, rank, noise, step, test_share, chunk)
-    degree = dealt(tail(users, USER_TAIL), ratings, 1, items)[
+    degree = apportion_total(power_law_quantiles(users, USER_TAIL), ratings, 1, items)[
         permutation(key(seed, "ratings", "degree"), users)
     ]
     size = 1 << max(20, items.bit_length() + 3)
-    slots = dealt(tail(items, ITEM_TAIL), size, 1, -(-size * users // ratings))[
-        permutation(key(seed, "ratings", "popularity"), items)
-    ]
+    slots = apportion_total(
+        power_law_quantiles(items, ITEM_TAIL), size, 1, -(-size * users // ratings)
+    )[permutation(key(seed, "ratings", "popularity"), items)]
     item_terms = _terms(seed, "item", np.arange(1, items + 1), rank)
     scale = np.arange(1, rank + 1) ** -0.5  # a spectrum that decays, as that of real ratings does
     item_terms[0] *= ITEM_SPREAD
     item_terms[1:] *= (TASTE_SPREAD * scale / np.sqrt(np.sum(scale**2))).astype(np.float32)[:, None]
-    return Ratings(seed, noise, step, test_share, chunk, degree, slots, item_terms)
+    return SyntheticRatings(seed, noise, step, test_share, chunk, degree, slots, item_terms)
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class SyntheticRatings:
     """Ratings of known truth. They are made anew each time they are iterated over, and are the same
     each time.
     """
@@ -126,7 +126,7 @@ class Ratings:
         """Split all ratings into two chunks of user, item and rating: those to train on, and those
         held out.
         """
-        return halves(self.arrays())
+        return split_test_rows(self.arrays())
 
     def truth(self, user: NDArray, item: NDArray) -> NDArray[np.float32]:
         """Return the planted scores of pairs of ids (n,), in stars: the prediction of a perfect
@@ -256,7 +256,7 @@ class Ratings:
         return np.uint64(65 - int(self.slots.sum()).bit_length())
 
 
-def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
+def split_test_rows(chunk: Chunk) -> tuple[Chunk, Chunk]:
     """Split a chunk by its test column, if it has one, into two without: rows to train on, and rows
     held out.
     """
@@ -268,7 +268,7 @@ def halves(chunk: Chunk) -> tuple[Chunk, Chunk]:
 
 
 def write_ratings(
-    data: Ratings, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
+    data: SyntheticRatings, path: str | os.PathLike[str], test: str | os.PathLike[str] | None = None
 ) -> tuple[int, int]:
     """Write the ratings to `path`, and those held out to `test`, a chunk at a time. Returns the
     numbers of rows in the two files.
@@ -292,7 +292,7 @@ def write_ratings(
     with ExitStack() as stack:
         writes = [stack.enter_context(_writer(name)) for name in (path, test) if name is not None]
         for chunk in data:
-            for k, (write, part) in enumerate(zip(writes, halves(chunk), strict=False)):
+            for k, (write, part) in enumerate(zip(writes, split_test_rows(chunk), strict=False)):
                 write(part)
                 rows[k] += len(part["user"])
     return rows[0], rows[1]

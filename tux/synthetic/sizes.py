@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def tail(n: int, exponent: float) -> NDArray[np.float64]:
+def power_law_quantiles(n: int, exponent: float) -> NDArray[np.float64]:
     """Return (n,) quantiles of a power law, largest first: P(value > x) = (x + 0.9) ** -exponent;
     the shift makes the body wider.
     """
     return ((np.arange(n) + 0.5) / n) ** (-1 / exponent) - 0.9
 
 
-def dealt(shape: NDArray[np.float64], total: int, low: int, high: int) -> NDArray[np.int64]:
+def apportion_total(
+    shape: NDArray[np.float64], total: int, low: int, high: int
+) -> NDArray[np.int64]:
     """Return whole numbers (n,) with the sum `total`, each in low..high. They are about
     ``max(low, 1 / (1 / (c * shape) + 1 / high))``.
 

@@ -49,7 +49,7 @@ PLACE = 18
 """Digits of a place in a file, at most."""
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """The status, the content type and the body of an answer."""
 
     status: int
@@ -58,39 +58,39 @@ class Answer(NamedTuple):
 
 
 @cache
-def static() -> Mapping[str, Answer]:
+def page_files() -> Mapping[str, HttpAnswer]:
     """Read the files of the page by their paths. Nothing else is served."""
     found = {}
     for file in sorted((files("tux.watch") / "static").iterdir(), key=lambda each: each.name):
         kind = KINDS.get(f".{file.name.rpartition('.')[2]}")
         if kind:
-            found[f"static/{file.name}"] = Answer(200, kind, file.read_bytes())
+            found[f"static/{file.name}"] = HttpAnswer(200, kind, file.read_bytes())
     return {"": found.pop("static/index.html"), **found}
 
 
-def answer(access: Access, reader: Reader, target: str, host: str) -> Answer:
+def answer(access: Access, reader: Reader, target: str, host: str) -> HttpAnswer:
     """Answer a GET of `target`, with this Host header."""
     try:
         asked = urlsplit(target)
     except ValueError:
-        return _refused(400, "this is no path")
+        return _refusal(400, "this is no path")
     path = access.path(asked.path, host)
     if path is None:
-        return _refused(403, "see the address that tux watch has printed")
-    if path in static():
-        return static()[path]
+        return _refusal(403, "see the address that tux watch has printed")
+    if path in page_files():
+        return page_files()[path]
     make: Callable[[Reader, Mapping[str, str]], Any] | None = {"data": _data, "spans": _spans}.get(
         path
     )
     if make is None:
-        return _refused(404, "there is no such page")
+        return _refusal(404, "there is no such page")
     try:
         given = {
             name: values[-1] for name, values in parse_qs(asked.query, max_num_fields=8).items()
         }
     except ValueError:
-        return _refused(400, "too much is asked for")
-    return Answer(200, JSON, msgspec.json.encode(make(reader, given)))
+        return _refusal(400, "too much is asked for")
+    return HttpAnswer(200, JSON, msgspec.json.encode(make(reader, given)))
 
 
 def _data(reader: Reader, given: Mapping[str, str]) -> Any:
@@ -105,5 +105,5 @@ def _spans(reader: Reader, given: Mapping[str, str]) -> Any:
     return {"spans": reader.spans(places)}
 
 
-def _refused(status: int, why: str) -> Answer:
-    return Answer(status, KINDS[".txt"], f"{why}\n".encode())
+def _refusal(status: int, why: str) -> HttpAnswer:
+    return HttpAnswer(status, KINDS[".txt"], f"{why}\n".encode())

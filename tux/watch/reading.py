@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tux.base.errors import DataError
-from tux.runs.checkpoints import are_in
+from tux.runs.checkpoints import has_checkpoint
 from tux.runs.claim import LOCK, Holder, holder
-from tux.runs.folder import DAMAGED, Run, read_run
-from tux.runs.journal import FILE, Begins, Ends, Works, entries
+from tux.runs.folder import DAMAGED, RunRecord, read_run
+from tux.runs.journal import FILE, BeginEntry, EndEntry, SampleEntry, parse_entries
 
 MOST_BYTES = 1 << 19
 """Bytes of a file that are read for one answer."""
@@ -47,7 +47,7 @@ class Cursor(NamedTuple):
     offset: int
 
     @staticmethod
-    def read(text: str) -> Cursor:
+    def parse(text: str) -> Cursor:
         """Read the cursor of a request; the beginning of a file if the text is none."""
         found = CURSOR.fullmatch(text)
         return Cursor(found[1], int(found[2])) if found else Cursor("", 0)
@@ -56,7 +56,7 @@ class Cursor(NamedTuple):
         return f"{self.generation}-{self.offset}"
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """Lines of a file with their places, and the cursor behind them. `again`: they begin the file
     anew; `more`: there are others already.
     """
@@ -72,8 +72,8 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._run: tuple[object, Run | None, str] = (None, None, "")
-        self._ended: tuple[object, Ends | None] = (None, None)
+        self._run: tuple[object, RunRecord | None, str] = (None, None, "")
+        self._ended: tuple[object, EndEntry | None] = (None, None)
 
     def news(self, state: str, records: str, entries_: str) -> dict[str, Any]:
         """Return the news for a page that has seen a state of this digest, and has these
@@ -81,20 +81,20 @@ class Reader:
         """
         now, restarts = self.state(), len(self._run[1].incarnations) if self._run[1] else 0
         digest = blake2b(msgspec.json.encode(now), digest_size=8).hexdigest()
-        metrics = piece(self.folder / "metrics.jsonl", Cursor.read(records), restarts)
-        timeline = piece(self.folder / FILE, Cursor.read(entries_))
+        metrics = read_piece(self.folder / "metrics.jsonl", Cursor.parse(records), restarts)
+        timeline = read_piece(self.folder / FILE, Cursor.parse(entries_))
         found = [
             msgspec.to_builtins(_without_spans(entry)) | {"place": place}
-            for (place, _), entry in _paired(timeline.lines)
+            for (place, _), entry in _pair_entries(timeline.lines)
             if entry is not None
         ]
         return {
             "state": None if state == digest else now,
             "digest": digest,
-            "records": _told(
-                metrics, [each for _, line in metrics.lines if (each := _object(line))]
+            "records": _encode_piece(
+                metrics, [each for _, line in metrics.lines if (each := _parse_record(line))]
             ),
-            "entries": _told(timeline, found),
+            "entries": _encode_piece(timeline, found),
         }
 
     def spans(self, places: Iterable[int]) -> dict[str, dict[str, list[int]]]:
@@ -103,8 +103,8 @@ class Reader:
         """
         out = {}
         for place in [*places][:SHOWN]:
-            for _, entry in _paired([(place, _line_at(self.folder / FILE, place))]):
-                if isinstance(entry, Works):
+            for _, entry in _pair_entries([(place, _line_at(self.folder / FILE, place))]):
+                if isinstance(entry, SampleEntry):
                     out[str(place)] = entry.sample.lanes
         return out
 
@@ -117,7 +117,7 @@ class Reader:
         locked = lock is not None or (self.folder / LOCK).exists()
         ended = None if locked else self._end()
         status, why = status_of(lock, run, ended, locked=locked)
-        if status in ("killed", "failed", "interrupted", "stopped") and are_in(self.folder):
+        if status in ("killed", "failed", "interrupted", "stopped") and has_checkpoint(self.folder):
             why = f"{why}\ngo on from the last checkpoint: tux run --resume {self.folder}".strip()
         about = msgspec.to_builtins(run) if run else {}
         about.pop("categories", None)  # they may be as many as there are words
@@ -131,9 +131,9 @@ class Reader:
             "run": about,
         }
 
-    def _record(self) -> tuple[Run | None, str]:
+    def _record(self) -> tuple[RunRecord | None, str]:
         """Return `run.json`, read anew when it has changed; and the fault in it, or ""."""
-        sign = _sign(self.folder / "run.json")
+        sign = _file_stamp(self.folder / "run.json")
         if sign is None:
             self._run = (None, None, "")
         elif sign != self._run[0]:
@@ -143,18 +143,18 @@ class Reader:
                 self._run = sign, None, error.what
         return self._run[1], self._run[2]
 
-    def _end(self) -> Ends | None:
+    def _end(self) -> EndEntry | None:
         """Return the entry with which the last command of the run has ended, if there is one."""
-        sign = _sign(self.folder / FILE)
+        sign = _file_stamp(self.folder / FILE)
         if sign is None:
             return None
         if sign != self._ended[0]:
-            self._ended = sign, last_end(self.folder / FILE)
+            self._ended = sign, read_last_end(self.folder / FILE)
         return self._ended[1]
 
 
 def status_of(
-    lock: Holder | None, run: Run | None, ended: Ends | None, *, locked: bool
+    lock: Holder | None, run: RunRecord | None, ended: EndEntry | None, *, locked: bool
 ) -> tuple[str, str]:
     """Return the status of a run, and the reason: "starting", "running", "done", "interrupted",
     "failed", "killed", or "stopped" where nothing tells how it has ended.
@@ -173,7 +173,7 @@ def status_of(
     return ("done" if run.results is not None else "stopped"), ""
 
 
-def last_end(path: Path) -> Ends | None:
+def read_last_end(path: Path) -> EndEntry | None:
     """Return the last entry of a timeline about the end of a command, if no other command has begun
     after it.
     """
@@ -184,15 +184,15 @@ def last_end(path: Path) -> Ends | None:
             lines = file.read(TAIL).split(b"\n")
     except OSError:
         return None
-    for entry in entries(reversed(lines)):
-        if isinstance(entry, Ends):
+    for entry in parse_entries(reversed(lines)):
+        if isinstance(entry, EndEntry):
             return entry
-        if isinstance(entry, Begins):
+        if isinstance(entry, BeginEntry):
             return None
     return None
 
 
-def piece(path: Path, cursor: Cursor, restarts: int = 0) -> Piece:
+def read_piece(path: Path, cursor: Cursor, restarts: int = 0) -> LinePiece:
     """Read the lines of a file from a cursor on. The generation is that of the file and of the
     `restarts`, each of which may cut it. A last line that is still being written is left out.
     """
@@ -206,7 +206,7 @@ def piece(path: Path, cursor: Cursor, restarts: int = 0) -> Piece:
             file.seek(start)
             content = file.read(MOST_BYTES)
     except OSError:
-        return Piece([], Cursor("", 0), cursor.offset > 0, False)
+        return LinePiece([], Cursor("", 0), cursor.offset > 0, False)
     end = content.rfind(b"\n") + 1
     if not end and len(content) == MOST_BYTES:
         end = len(content)  # no line of ours is as long
@@ -215,7 +215,7 @@ def piece(path: Path, cursor: Cursor, restarts: int = 0) -> Piece:
         lines.append((place, line))
         place += len(line)
     more = len(content) == MOST_BYTES
-    return Piece(lines, Cursor(generation, start + end), again, more)
+    return LinePiece(lines, Cursor(generation, start + end), again, more)
 
 
 def _line_at(path: Path, place: int) -> bytes:
@@ -230,7 +230,7 @@ def _line_at(path: Path, place: int) -> bytes:
         return b""
 
 
-def _sign(path: Path) -> object:
+def _file_stamp(path: Path) -> object:
     """Return a value that changes when a file does; None where there is none."""
     try:
         found = path.stat()
@@ -239,19 +239,19 @@ def _sign(path: Path) -> object:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _paired(lines: list[tuple[int, bytes]]) -> Iterable[tuple[tuple[int, bytes], Any]]:
-    return zip(lines, entries(line for _, line in lines), strict=True)
+def _pair_entries(lines: list[tuple[int, bytes]]) -> Iterable[tuple[tuple[int, bytes], Any]]:
+    return zip(lines, parse_entries(line for _, line in lines), strict=True)
 
 
 def _without_spans(entry: Any) -> Any:
     """Return an entry, without the spans if it is a sample."""
-    if not isinstance(entry, Works):
+    if not isinstance(entry, SampleEntry):
         return entry
     sample = msgspec.structs.replace(entry.sample, lanes=dict.fromkeys(entry.sample.lanes, []))
     return msgspec.structs.replace(entry, sample=sample)
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _parse_record(line: bytes) -> dict[str, Any] | None:
     """Parse a record of an epoch; None if the line is none."""
     try:
         return msgspec.json.decode(line, type=dict[str, int | float])
@@ -259,7 +259,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _told(found: Piece, items: list[Any]) -> dict[str, Any]:
+def _encode_piece(found: LinePiece, items: list[Any]) -> dict[str, Any]:
     return {
         "items": items,
         "cursor": str(found.cursor),

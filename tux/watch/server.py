@@ -17,7 +17,7 @@ from typing import Any
 
 from tux.base.errors import UsageError
 from tux.watch.access import Access
-from tux.watch.answers import HEADERS, Answer, answer
+from tux.watch.answers import HEADERS, HttpAnswer, answer
 from tux.watch.reading import Reader
 
 PORT = 8170
@@ -30,7 +30,7 @@ CLIENT_SECONDS = 20.0
 """Seconds that a client may take to send its request and to take the answer."""
 
 
-class Server(ThreadingHTTPServer):
+class PageServer(ThreadingHTTPServer):
     """A server of the page of one run's folder. As a context it is closed at the end."""
 
     daemon_threads = True
@@ -53,12 +53,12 @@ class Server(ThreadingHTTPServer):
             ) from error
 
     @staticmethod
-    def on_usual_port(folder: Path, host: str) -> Server:
+    def on_usual_port(folder: Path, host: str) -> PageServer:
         """Make the server on the usual port; on any free port where another page has that."""
         try:
-            return Server(folder, host, PORT)
+            return PageServer(folder, host, PORT)
         except UsageError:
-            return Server(folder, host, 0)
+            return PageServer(folder, host, 0)
 
     def server_bind(self) -> None:
         """Listen on the address. The base class would also look up the name of the host, which may
@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
         shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{self.server_port}{self.access.root}"
 
-    def answer(self, target: str, host: str) -> Answer:
+    def answer(self, target: str, host: str) -> HttpAnswer:
         """Answer a GET; one request reads at a time."""
         with self._reading:
             return answer(self.access, self.reader, target, host)
@@ -113,7 +113,7 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     """One connection."""
 
-    server: Server
+    server: PageServer
 
     def do_GET(self) -> None:  # noqa: N802
         """Answer with headers and body."""
@@ -124,11 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(self.server.answer(self.path, self.headers.get("Host", "")), body=False)
 
     def _refuse(self) -> None:
-        self._send(Answer(405, "text/plain; charset=utf-8", b"the page is only read\n"))
+        self._send(HttpAnswer(405, "text/plain; charset=utf-8", b"the page is only read\n"))
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _refuse  # noqa: N815
 
-    def _send(self, found: Answer, *, body: bool = True) -> None:
+    def _send(self, found: HttpAnswer, *, body: bool = True) -> None:
         self.send_response(found.status)
         for name, value in HEADERS.items():
             self.send_header(name, value)

@@ -59,7 +59,7 @@ def _adjacency() -> np.ndarray:
     return matrix
 
 
-class App(NamedTuple):
+class AppWithData(NamedTuple):
     """A program, and its data: `columns` as a table has them, `matrix` as a matrix has them. In
     both, and row by row, ids come first in their order. `ends` are the types of vertices.
     """
@@ -104,11 +104,13 @@ _NODE = ("node", "node")
 APPS = {
     app.name: app
     for app in (
-        App("MF", lambda: tux.MF(rank=3), ("user", "item"), _RATINGS, RATINGS),
-        App("LDA", lambda: tux.LDA(topics=2, sampler="sparse"), _DOCUMENT, _COUNTS, COUNTS),
-        App("WarpLDA", lambda: tux.WarpLDA(topics=2), _DOCUMENT, _COUNTS, COUNTS),
-        App("BlockPG", lambda: tux.BlockPG(l1=0.1), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
-        App(
+        AppWithData("MF", lambda: tux.MF(rank=3), ("user", "item"), _RATINGS, RATINGS),
+        AppWithData("LDA", lambda: tux.LDA(topics=2, sampler="sparse"), _DOCUMENT, _COUNTS, COUNTS),
+        AppWithData("WarpLDA", lambda: tux.WarpLDA(topics=2), _DOCUMENT, _COUNTS, COUNTS),
+        AppWithData(
+            "BlockPG", lambda: tux.BlockPG(l1=0.1), ("sample", "feature"), _SAMPLES, SAMPLES, 4
+        ),
+        AppWithData(
             "DeepWalk",
             lambda: tux.DeepWalk(dimensions=4, window=2, pool=8, **_WALKING),
             _NODE,
@@ -116,16 +118,16 @@ APPS = {
             _adjacency(),
             1,
         ),
-        App("Walks", lambda: tux.Walks(**_WALKING), _NODE, _LINKS, _adjacency(), 1),
+        AppWithData("Walks", lambda: tux.Walks(**_WALKING), _NODE, _LINKS, _adjacency(), 1),
     )
 }
 
 LIKE = {
     app.name: app
     for app in (
-        App("ALS", lambda: tux.ALS(rank=3), ("user", "item"), _RATINGS, RATINGS),
-        App("Linear", lambda: tux.Linear(), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
-        App(
+        AppWithData("ALS", lambda: tux.ALS(rank=3), ("user", "item"), _RATINGS, RATINGS),
+        AppWithData("Linear", lambda: tux.Linear(), ("sample", "feature"), _SAMPLES, SAMPLES, 4),
+        AppWithData(
             "GBDT",
             lambda: tux.GBDT(max_iter=2, max_depth=2),
             ("sample", "feature"),
@@ -137,18 +139,18 @@ LIKE = {
 """Apps that read the same as one of `APPS` with the same vertices."""
 
 
-def train(app: App, data: Any, out: Any, **options: Any) -> Any:
+def train(app: AppWithData, data: Any, out: Any, **options: Any) -> Any:
     """Return a short run of an app in this process, without compiled functions."""
     how = {"epochs": app.epochs, "seed": 1, "jit": False, "threads": 1, "out": out}
     return tux.run(app.program(), data, progress=False, **how | options)
 
 
-def need(library: str) -> Any:
+def import_or_skip(library: str) -> Any:
     """Import a library that may be missing; the test is skipped then."""
     return pytest.importorskip(library, reason=f"{library} is not installed")
 
 
-def columns_of_csv(app: App, path: Any) -> Any:
+def columns_of_csv(app: AppWithData, path: Any) -> Any:
     """Return a CSV file with the columns of an app's data, made at the first call."""
     if not path.exists():
         rows = zip(*(column.tolist() for column in app.columns.values()), strict=True)

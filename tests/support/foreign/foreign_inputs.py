@@ -14,10 +14,10 @@ import pyarrow.csv
 import pyarrow.parquet
 import scipy.io
 import scipy.sparse as sp
-from support.foreign.foreign_apps import LABELS, WORDS, App, need
+from support.foreign.foreign_apps import LABELS, WORDS, AppWithData, import_or_skip
 
 
-class Refused(NamedTuple):
+class FormRefusal(NamedTuple):
     """A form that an app does not read: `why` in a few words, and words of its message."""
 
     why: str
@@ -34,11 +34,11 @@ class Form(NamedTuple):
     data that it reads.
     """
 
-    make: Callable[[App, Path], tuple[Any, dict[str, Any]]]
+    make: Callable[[AppWithData, Path], tuple[Any, dict[str, Any]]]
     ids: tuple[int | str, int | str]
-    refused: Mapping[str, Refused] = {}
+    refused: Mapping[str, FormRefusal] = {}
 
-    def refusal(self, app: App) -> Refused | None:
+    def refusal(self, app: AppWithData) -> FormRefusal | None:
         """Return why an app does not read this form; None if it does."""
         return self.refused.get(app.ends[1])
 
@@ -47,11 +47,11 @@ class Form(NamedTuple):
 
 
 def _pandas(app, at):
-    return need("pandas").DataFrame(app.columns), {}
+    return import_or_skip("pandas").DataFrame(app.columns), {}
 
 
 def _polars(app, at):
-    return need("polars").DataFrame(app.columns), {}
+    return import_or_skip("polars").DataFrame(app.columns), {}
 
 
 def _arrow(app, at):
@@ -59,7 +59,7 @@ def _arrow(app, at):
 
 
 def _duck(app, at):
-    return need("duckdb").from_arrow(pa.table(app.columns)), {}
+    return import_or_skip("duckdb").from_arrow(pa.table(app.columns)), {}
 
 
 def columns(app, at):
@@ -193,16 +193,16 @@ def _words(app, at):
     return _lines(at / "data.txt", _documents(app)), {"form": "text"}
 
 
-NO_NAMES = Refused("columns need names", "5 parts of samples")
-NO_FILES = Refused("these are names of files", "no such file")
+NO_NAMES = FormRefusal("columns need names", "5 parts of samples")
+NO_FILES = FormRefusal("these are names of files", "no such file")
 FILES = dict.fromkeys(("item", "node", "feature"), NO_FILES)
-BAGS = {"node": Refused("two types of vertices", "which are not both of type node")}
-NO_TEXT = Refused("no documents", "reads edges, not documents")
+BAGS = {"node": FormRefusal("two types of vertices", "which are not both of type node")}
+NO_TEXT = FormRefusal("no documents", "reads edges, not documents")
 
 
-def unlabelled(what: str) -> dict[str, Refused]:
+def refuse_unlabelled(what: str) -> dict[str, FormRefusal]:
     """Return the refusal of apps of samples, which need labels, of a form that has none."""
-    return {"feature": Refused("no labels", f"{what} file, which has no labels")}
+    return {"feature": FormRefusal("no labels", f"{what} file, which has no labels")}
 
 
 FORMS = {
@@ -214,42 +214,44 @@ FORMS = {
     "numpy: a tuple of columns": Form(_tuple, (GIVEN, GIVEN), {"feature": NO_NAMES}),
     "scipy.sparse: a matrix": Form(_sparse, (0, 0)),
     "networkx: a graph": Form(
-        _network, (GIVEN, GIVEN), {"feature": Refused("no labels", "is nothing that ")}
+        _network, (GIVEN, GIVEN), {"feature": FormRefusal("no labels", "is nothing that ")}
     ),
     "a list of texts": Form(_texts, (0, GIVEN), FILES),
     "CSV, with a header": Form(_csv, (GIVEN, GIVEN)),
     "text, without a header": Form(
         _plain,
         (GIVEN, GIVEN),
-        {"feature": Refused("columns need names", "is no line of column names")},
+        {"feature": FormRefusal("columns need names", "is no line of column names")},
     ),
     "Parquet": Form(_parquet, (GIVEN, GIVEN)),
-    "UCI docword": Form(_docword, (1, 1), BAGS | unlabelled("docword")),
+    "UCI docword": Form(_docword, (1, 1), BAGS | refuse_unlabelled("docword")),
     "lda-c": Form(
         _lda_c,
         (1, 0),
         BAGS
         | {
-            "feature": Refused("features begin at 1", "feature 0, but features are numbered from 1")
+            "feature": FormRefusal(
+                "features begin at 1", "feature 0, but features are numbered from 1"
+            )
         },
     ),
     "libsvm": Form(_svm, (1, 1), BAGS),
     "`.npz` of scipy": Form(_npz, (0, 0)),
-    "Matrix Market": Form(_market, (1, 1), unlabelled("Matrix Market")),
-    "MATLAB's `.mat`": Form(_matlab, (0, 0), unlabelled("MATLAB")),
+    "Matrix Market": Form(_market, (1, 1), refuse_unlabelled("Matrix Market")),
+    "MATLAB's `.mat`": Form(_matlab, (0, 0), refuse_unlabelled("MATLAB")),
     "METIS": Form(
         _metis,
         (1, 1),
-        unlabelled("METIS")
+        refuse_unlabelled("METIS")
         | {
-            "item": Refused("one type of vertices", "no edges from user to item"),
-            "word": Refused("one type of vertices", "no edges from document to word"),
+            "item": FormRefusal("one type of vertices", "no edges from user to item"),
+            "word": FormRefusal("one type of vertices", "no edges from document to word"),
         },
     ),
     "plain text, a document a line": Form(
         _words,
         (1, GIVEN),
-        {"item": NO_TEXT, "node": NO_TEXT, "feature": Refused("no labels", "no form 'text'")},
+        {"item": NO_TEXT, "node": NO_TEXT, "feature": FormRefusal("no labels", "no form 'text'")},
     ),
 }
 """By the name in the table."""
@@ -258,7 +260,7 @@ MEMORY = 9
 """The number of the first forms, which are in memory."""
 
 
-def expected_ids(form: Form, app: App) -> dict[str, list[Any]]:
+def expected_ids(form: Form, app: AppWithData) -> dict[str, list[Any]]:
     """Return the ids of a model of data in this form, by vertex type. Samples are numbered by their
     rows, from 0 in memory, from 1 in files.
     """
@@ -266,13 +268,13 @@ def expected_ids(form: Form, app: App) -> dict[str, list[Any]]:
     first, other = form.ids
     if app.of_samples:
         names = list(app.columns)[:columns]
-        found = names if other == GIVEN else _counted(other, columns)
+        found = names if other == GIVEN else _count_from(other, columns)
         return {"feature": found}
-    found = {app.ends[0]: _counted(0 if first == GIVEN else first, rows)}
+    found = {app.ends[0]: _count_from(0 if first == GIVEN else first, rows)}
     if not app.of_graphs:
-        found[app.ends[1]] = _counted(0 if other == GIVEN else other, columns)
+        found[app.ends[1]] = _count_from(0 if other == GIVEN else other, columns)
     return found
 
 
-def _counted(first: Any, count: int) -> list[int]:
+def _count_from(first: Any, count: int) -> list[int]:
     return list(range(first, first + count))

@@ -14,34 +14,34 @@ from support.foreign.foreign_apps import (
     SAMPLES,
     WORDS,
     columns_of_csv,
-    need,
+    import_or_skip,
 )
-from support.foreign.foreign_tables import Trained
+from support.foreign.foreign_tables import TrainedApp
 
 # ---- gensim
 
 
-def word2vec(trained: Trained) -> None:
+def word2vec(trained: TrainedApp) -> None:
     """Read vectors as text and as bytes into KeyedVectors."""
-    models = need("gensim.models")
+    models = import_or_skip("gensim.models")
     node = trained.run.vertices["node"]
     for form, ending in (("word2vec", ".txt"), ("word2vec-binary", ".bin")):
-        path = trained.exported(form, ending)
+        path = trained.export_file(form, ending)
         found = models.KeyedVectors.load_word2vec_format(str(path), binary=ending == ".bin")
         assert found.index_to_key == [*map(str, node.ids.tolist())]
         assert np.array_equal(found.vectors, node["u"])
 
 
-def _factors(trained: Trained) -> tuple[np.ndarray, np.ndarray, str]:
+def _factors(trained: TrainedApp) -> tuple[np.ndarray, np.ndarray, str]:
     """Return ids and vectors that are compared, and the name of their field."""
     kind, field = ("item", "f") if trained.app.name == "MF" else ("node", "u")
-    with np.load(trained.exported("arrays", ".npz")) as found:
+    with np.load(trained.export_file("arrays", ".npz")) as found:
         return found[f"{kind}.id"], found[f"{kind}.{field}"], f"{kind}.{field}"
 
 
-def keyed_vectors(trained: Trained) -> None:
+def keyed_vectors(trained: TrainedApp) -> None:
     """Add vectors to KeyedVectors, which must find the same neighbours."""
-    models = need("gensim.models")
+    models = import_or_skip("gensim.models")
     ids, made, field = _factors(trained)
     found = models.KeyedVectors(made.shape[1])
     found.add_vectors([*map(str, ids.tolist())], made)
@@ -52,13 +52,13 @@ def keyed_vectors(trained: Trained) -> None:
         np.testing.assert_allclose([score for _, score in near], own["cosine"], rtol=1e-5)
 
 
-def gensim_topics(trained: Trained) -> None:
+def gensim_topics(trained: TrainedApp) -> None:
     """Make an LdaModel whose state is the counts of words in topics. Its topics must be those that
     pyLDAvis draws, and its topics of documents those that tux finds.
     """
-    models = need("gensim.models")
+    models = import_or_skip("gensim.models")
     run = trained.run
-    with np.load(trained.exported("topics", ".npz")) as exported:
+    with np.load(trained.export_file("topics", ".npz")) as exported:
         word, n = exported["word"], exported["n"]
     found = models.LdaModel(
         id2word=dict(enumerate(word.tolist())),
@@ -85,9 +85,9 @@ def _same_topics(shares: np.ndarray, run: Any) -> None:
     np.testing.assert_allclose(shares.sum(1), 1, rtol=1e-5)
 
 
-def sentences(trained: Trained) -> None:
+def sentences(trained: TrainedApp) -> None:
     """Read walks as sentences."""
-    word2vec = need("gensim.models.word2vec")
+    word2vec = import_or_skip("gensim.models.word2vec")
     found = list(word2vec.LineSentence(str(trained.folder / "walks.txt")))
     assert len(found) == 20 and {len(walk) for walk in found} == {5}
     _on_links(found)
@@ -96,10 +96,10 @@ def sentences(trained: Trained) -> None:
 # ---- implicit
 
 
-def implicit(trained: Trained) -> None:
+def implicit(trained: TrainedApp) -> None:
     """Put factors into a model of implicit. It must give the same items and neighbours."""
-    als, threads = need("implicit.cpu.als"), need("threadpoolctl")
-    with np.load(trained.exported("arrays", ".npz")) as exported:
+    als, threads = import_or_skip("implicit.cpu.als"), import_or_skip("threadpoolctl")
+    with np.load(trained.export_file("arrays", ".npz")) as exported:
         users, items = exported["user.f"], exported["item.f"]
         assert exported["user.id"].tolist() == [*range(len(users))]
     with threads.threadpool_limits(1, "blas"):  # of more, implicit warns
@@ -124,10 +124,10 @@ def implicit(trained: Trained) -> None:
 # ---- scikit-learn
 
 
-def classifier(trained: Trained) -> None:
+def classifier(trained: TrainedApp) -> None:
     """Put weights into a fitted LogisticRegression, which must predict the same."""
-    linear = need("sklearn.linear_model")
-    with np.load(trained.exported("sklearn", ".npz")) as exported:
+    linear = import_or_skip("sklearn.linear_model")
+    with np.load(trained.export_file("sklearn", ".npz")) as exported:
         found = linear.LogisticRegression()
         found.coef_, found.intercept_ = exported["coef_"], exported["intercept_"]
         found.classes_ = exported["classes_"]
@@ -136,9 +136,9 @@ def classifier(trained: Trained) -> None:
     np.testing.assert_allclose(found.predict_proba(SAMPLES)[:, 1], own, rtol=1e-12)
 
 
-def neighbours(trained: Trained) -> None:
+def neighbours(trained: TrainedApp) -> None:
     """Put vectors into NearestNeighbors, which must find the same."""
-    library = need("sklearn.neighbors")
+    library = import_or_skip("sklearn.neighbors")
     ids, made, field = _factors(trained)
     found = library.NearestNeighbors(metric="cosine").fit(made)
     far, near = found.kneighbors(made, 4)
@@ -148,13 +148,13 @@ def neighbours(trained: Trained) -> None:
         np.testing.assert_allclose(1 - far[row, 1:], own["cosine"], atol=1e-5)
 
 
-def sklearn_topics(trained: Trained) -> None:
+def sklearn_topics(trained: TrainedApp) -> None:
     """Make a fitted LatentDirichletAllocation of the counts of words in topics. Its topics of
     documents must be those that tux finds.
     """
-    library = need("sklearn.decomposition")
+    library = import_or_skip("sklearn.decomposition")
     run = trained.run
-    with np.load(trained.exported("topics", ".npz")) as exported:
+    with np.load(trained.export_file("topics", ".npz")) as exported:
         n, features = exported["n"], exported["word"]
     priors = {"doc_topic_prior": float(run.context["alpha"][0][0])}
     priors["topic_word_prior"] = float(run.context["beta"][0])
@@ -171,10 +171,10 @@ def sklearn_topics(trained: Trained) -> None:
 # ---- pyLDAvis
 
 
-def pyldavis(trained: Trained) -> None:
+def pyldavis(trained: TrainedApp) -> None:
     """Prepare the picture of pyLDAvis."""
-    library = need("pyLDAvis")
-    with np.load(trained.exported("pyldavis", ".npz")) as exported:
+    library = import_or_skip("pyLDAvis")
+    with np.load(trained.export_file("pyldavis", ".npz")) as exported:
         given = dict(exported)
     found = library.prepare(**given, n_jobs=1, sort_topics=False)
     lengths, shares = given["doc_lengths"], given["doc_topic_dists"]
@@ -191,7 +191,7 @@ def pyldavis(trained: Trained) -> None:
 # ---- networkx
 
 
-def attributes(trained: Trained) -> None:
+def attributes(trained: TrainedApp) -> None:
     """Put vectors into a graph as attributes of the nodes."""
     node = trained.run.vertices["node"]
     graph = nx.Graph(LINKS.tolist())
@@ -201,9 +201,9 @@ def attributes(trained: Trained) -> None:
         assert np.array_equal(graph.nodes[v]["u"], node.at(v)["u"])
 
 
-def recommended(trained: Trained) -> None:
+def recommendation_graph(trained: TrainedApp) -> None:
     """Make a graph of networkx whose edges are the recommendations of items to users."""
-    frame = need("pandas").DataFrame(trained.run.recommend(None, 2))
+    frame = import_or_skip("pandas").DataFrame(trained.run.recommend(None, 2))
     frame["user"], frame["item"] = "u" + frame["user"].astype(str), "i" + frame["item"].astype(str)
     graph = nx.from_pandas_edgelist(frame, "user", "item", ["rank", "score"])
     assert nx.is_bipartite(graph) and graph.number_of_edges() == 2 * len(RATINGS)
@@ -212,7 +212,7 @@ def recommended(trained: Trained) -> None:
     assert edge["rank"] == 1 and edge["score"] == top["score"][0]
 
 
-def topic_graph(trained: Trained) -> None:
+def topic_graph(trained: TrainedApp) -> None:
     """Make a graph of words and topics, by how often each topic has each word."""
     n = trained.run.export("topics")["n"]
     graph = nx.bipartite.from_biadjacency_matrix(sp.csr_array(n))
@@ -220,7 +220,7 @@ def topic_graph(trained: Trained) -> None:
     assert graph.degree(len(n), "weight") == n[:, 0].sum()
 
 
-def paths(trained: Trained) -> None:
+def paths(trained: TrainedApp) -> None:
     """Read walks as paths, which go along the links."""
     walks = [line.split() for line in (trained.folder / "walks.txt").read_text().splitlines()]
     _on_links(walks)

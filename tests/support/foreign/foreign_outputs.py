@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from support.foreign import foreign_models as models
 from support.foreign import foreign_tables as tables
 from support.foreign.foreign_apps import APPS
-from support.foreign.foreign_tables import Trained
+from support.foreign.foreign_tables import TrainedApp
 
 ALL = tuple(APPS)
 TOPICS = ("LDA", "WarpLDA")
@@ -23,31 +23,31 @@ class Output(NamedTuple):
     model has nothing of the kind. `slow`: of a library that is not among those for tests.
     """
 
-    check: Callable[[Trained], None]
+    check: Callable[[TrainedApp], None]
     apps: tuple[str, ...]
-    ask: Callable[[Trained], Any] | None = None
+    ask: Callable[[TrainedApp], Any] | None = None
     why: str = ""
     words: str = ""
     slow: bool = False
 
 
-def exported(check: Callable[[Trained], None], form: str, *apps: str) -> Output:
+def export_output(check: Callable[[TrainedApp], None], form: str, *apps: str) -> Output:
     """Return the output of a format of `tux export`."""
     words = f"has no format {form!r}"
     return Output(check, apps, lambda trained: trained.run.export(form), "no such format", words)
 
 
-def predicted(check: Callable[[Trained], None]) -> Output:
+def predict_output(check: Callable[[TrainedApp], None]) -> Output:
     """Return the output of `tux predict`."""
     apps = ("MF", *TOPICS, "BlockPG")
 
-    def ask(trained: Trained) -> Any:
+    def ask(trained: TrainedApp) -> Any:
         return trained.run.predict(dict(trained.app.columns))
 
     return Output(check, apps, ask, "predicts nothing", "predicts nothing")
 
 
-def recommended(check: Callable[[Trained], None], *, slow: bool = False) -> Output:
+def recommend_output(check: Callable[[TrainedApp], None], *, slow: bool = False) -> Output:
     """Return the output of `Run.recommend` and `tux predict --top`."""
     return Output(
         check,
@@ -59,7 +59,7 @@ def recommended(check: Callable[[Trained], None], *, slow: bool = False) -> Outp
     )
 
 
-def compared(check: Callable[[Trained], None]) -> Output:
+def similar_output(check: Callable[[TrainedApp], None]) -> Output:
     """Return the output of vectors that `Run.similar` compares."""
     return Output(
         check,
@@ -76,32 +76,38 @@ OUTPUTS = {
     ("`metrics.jsonl`", "pandas, polars"): Output(tables.records, ALL),
     ("`--format gantt`", "pandas, polars"): Output(tables.gantt, ALL),
     ("`model/*.tsv`", "pandas, polars"): Output(tables.told_tables, (*TOPICS, "BlockPG")),
-    ("`tux predict --out scores.csv`", "pandas, polars"): predicted(tables.predicted_text),
-    ("`tux predict --out scores.parquet`", "pandas, polars"): predicted(tables.predicted_parquet),
-    ("`tux predict --top 3`", "pandas, polars"): recommended(tables.best),
-    ("`run.recommend()`", "networkx: edges"): recommended(models.recommended),
+    ("`tux predict --out scores.csv`", "pandas, polars"): predict_output(tables.predicted_text),
+    ("`tux predict --out scores.parquet`", "pandas, polars"): predict_output(
+        tables.predicted_parquet
+    ),
+    ("`tux predict --top 3`", "pandas, polars"): recommend_output(tables.best),
+    ("`run.recommend()`", "networkx: edges"): recommend_output(models.recommendation_graph),
     ("`--format arrays`", "numpy, JSON"): Output(tables.arrays, ALL),
-    ("`--format arrays`", "implicit: `AlternatingLeastSquares`"): recommended(
+    ("`--format arrays`", "implicit: `AlternatingLeastSquares`"): recommend_output(
         models.implicit, slow=True
     ),
-    ("`--format arrays`", "gensim: `KeyedVectors`"): compared(models.keyed_vectors),
-    ("`--format arrays`", "scikit-learn: `NearestNeighbors`"): compared(models.neighbours),
+    ("`--format arrays`", "gensim: `KeyedVectors`"): similar_output(models.keyed_vectors),
+    ("`--format arrays`", "scikit-learn: `NearestNeighbors`"): similar_output(models.neighbours),
     ("`run.vertices`", "networkx: attributes of nodes"): Output(models.attributes, ("DeepWalk",)),
-    ("`--format word2vec`, `word2vec-binary`", "gensim: `KeyedVectors`"): exported(
+    ("`--format word2vec`, `word2vec-binary`", "gensim: `KeyedVectors`"): export_output(
         models.word2vec, "word2vec", "DeepWalk"
     ),
-    ("`--format npz`", "numpy"): exported(tables.vectors, "npz", "DeepWalk"),
-    ("`--format picture`", "matplotlib"): exported(tables.picture, "picture", "DeepWalk"),
-    ("`--format pyldavis`", "pyLDAvis: `prepare`"): exported(models.pyldavis, "pyldavis", *TOPICS),
-    ("`--format topics`", "gensim: `LdaModel`"): exported(models.gensim_topics, "topics", *TOPICS),
-    ("`--format topics`", "scikit-learn: `LatentDirichletAllocation`"): exported(
+    ("`--format npz`", "numpy"): export_output(tables.vectors, "npz", "DeepWalk"),
+    ("`--format picture`", "matplotlib"): export_output(tables.picture, "picture", "DeepWalk"),
+    ("`--format pyldavis`", "pyLDAvis: `prepare`"): export_output(
+        models.pyldavis, "pyldavis", *TOPICS
+    ),
+    ("`--format topics`", "gensim: `LdaModel`"): export_output(
+        models.gensim_topics, "topics", *TOPICS
+    ),
+    ("`--format topics`", "scikit-learn: `LatentDirichletAllocation`"): export_output(
         models.sklearn_topics, "topics", *TOPICS
     ),
-    ("`--format topics`", "networkx: words and topics"): exported(
+    ("`--format topics`", "networkx: words and topics"): export_output(
         models.topic_graph, "topics", *TOPICS
     ),
-    ("`--format weights`", "pandas"): exported(tables.weights, "weights", "BlockPG"),
-    ("`--format sklearn`", "scikit-learn: `LogisticRegression`"): exported(
+    ("`--format weights`", "pandas"): export_output(tables.weights, "weights", "BlockPG"),
+    ("`--format sklearn`", "scikit-learn: `LogisticRegression`"): export_output(
         models.classifier, "sklearn", "BlockPG"
     ),
     ("`walks.txt`", "gensim: `LineSentence`"): Output(models.sentences, ("Walks",)),

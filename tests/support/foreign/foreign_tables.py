@@ -10,32 +10,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from support.foreign.foreign_apps import App, columns_of_csv, need
+from support.foreign.foreign_apps import AppWithData, columns_of_csv, import_or_skip
 
 from tux import Lists, Table
 from tux.cli.main import main
 
 
-class Trained(NamedTuple):
+class TrainedApp(NamedTuple):
     """A run of an app, whose folder is `folder`; `at` is an empty folder for files."""
 
-    app: App
+    app: AppWithData
     run: Any
     folder: Path
     at: Path
 
-    def told(self, *command: Any) -> None:
+    def run_command(self, *command: Any) -> None:
         """Run a command of tux; it must not fail."""
         assert main([*map(str, command)]) == 0
 
-    def exported(self, form: str, ending: str) -> Path:
+    def export_file(self, form: str, ending: str) -> Path:
         """Run `tux export` and return the path of the file."""
         path = self.at / f"{form}{ending}"
-        self.told("export", self.folder, "--format", form, "--out", path)
+        self.run_command("export", self.folder, "--format", form, "--out", path)
         return path
 
 
-def same(found: Any, column: Any) -> None:
+def check_same_column(found: Any, column: Any) -> None:
     """Assert that a column of another library has the values of one of tux."""
     rows = [[*row] if np.ndim(row) else row for row in found]
     lists = isinstance(column, Lists) or column.ndim > 1
@@ -61,12 +61,12 @@ def _is(found: Any, table: Any) -> None:
     own = table.to_dict()
     assert list(columns) == list(own)
     for name, column in own.items():
-        same(columns[name], column)
+        check_same_column(columns[name], column)
 
 
-def model_files(trained: Trained) -> None:
+def model_files(trained: TrainedApp) -> None:
     """Check that other libraries read the model's Parquet files."""
-    pandas, polars, duckdb = map(need, ("pandas", "polars", "duckdb"))
+    pandas, polars, duckdb = map(import_or_skip, ("pandas", "polars", "duckdb"))
     for name, table in trained.run.vertices.items():
         path = trained.folder / "model" / f"{name}.parquet"
         _is(pandas.read_parquet(path), table)
@@ -75,37 +75,37 @@ def model_files(trained: Trained) -> None:
         _is(duckdb.read_parquet(str(path)).to_arrow_table(), table)
 
 
-def tables(trained: Trained) -> None:
+def tables(trained: TrainedApp) -> None:
     """Check that other libraries take the model and the history from memory."""
-    pandas, polars = map(need, ("pandas", "polars"))
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
     for table in (*trained.run.vertices.values(), trained.run.history):
         _is(pandas.DataFrame(table), table)
         _is(polars.DataFrame(table), table)
         _is(pa.table(table), table)
 
 
-def records(trained: Trained) -> None:
+def records(trained: TrainedApp) -> None:
     """Check that other libraries read the records of epochs."""
-    pandas, polars = map(need, ("pandas", "polars"))
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
     path, history = trained.folder / "metrics.jsonl", trained.run.history
     for found in (pandas.read_json(path, lines=True, precise_float=True), polars.read_ndjson(path)):
         for name, column in history.to_dict().items():
             np.testing.assert_allclose(found[name].to_numpy().astype("f8"), column, rtol=1e-12)
 
 
-def gantt(trained: Trained) -> None:
+def gantt(trained: TrainedApp) -> None:
     """Check that other libraries read the table of what the workers did at which time."""
-    pandas, polars = map(need, ("pandas", "polars"))
-    path = trained.exported("gantt", ".tsv")
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
+    path = trained.export_file("gantt", ".tsv")
     found = pandas.read_csv(path, sep="\t")
     _is(polars.read_csv(path, separator="\t"), Table(_columns(found)))
     assert [*map(str, found.dtypes[["from", "to", "exact"]])] == ["float64", "float64", "bool"]
     assert found["from"].min() == 0 and (found["to"] > found["from"] - 1e-9).all()
 
 
-def told_tables(trained: Trained) -> None:
+def told_tables(trained: TrainedApp) -> None:
     """Check that other libraries read the tables of a report."""
-    pandas, polars = map(need, ("pandas", "polars"))
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
     for name, table in trained.run.tables.items():
         path = trained.folder / "model" / f"{name}.tsv"
         for found in (pandas.read_csv(path, sep="\t"), polars.read_csv(path, separator="\t")):
@@ -125,31 +125,31 @@ def _text(value: Any) -> str:
 # ---- predictions
 
 
-def _predicted(trained: Trained, ending: str) -> tuple[Path, Any]:
+def _predict(trained: TrainedApp, ending: str) -> tuple[Path, Any]:
     """Run `tux predict`. Return the path of the file of predictions, and a table of the same
     predictions.
     """
     app, path = trained.app, trained.at / f"scores{ending}"
     given = columns_of_csv(app, trained.at / "new.csv")
     if app.name == "MF":
-        trained.told("predict", trained.folder, "--pairs", given, "--out", path)
+        trained.run_command("predict", trained.folder, "--pairs", given, "--out", path)
     else:
-        trained.told("predict", trained.folder, given, "--out", path)
+        trained.run_command("predict", trained.folder, given, "--out", path)
     return path, trained.run.predict(given, ids=True)
 
 
-def predicted_text(trained: Trained) -> None:
+def predicted_text(trained: TrainedApp) -> None:
     """Check that other libraries read predictions as CSV."""
-    pandas, polars = map(need, ("pandas", "polars"))
-    path, table = _predicted(trained, ".csv")
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
+    path, table = _predict(trained, ".csv")
     for found in (pandas.read_csv(path), polars.read_csv(path)):
         _close(found, table)
 
 
-def predicted_parquet(trained: Trained) -> None:
+def predicted_parquet(trained: TrainedApp) -> None:
     """Check that other libraries read predictions as Parquet."""
-    pandas, polars = map(need, ("pandas", "polars"))
-    path, table = _predicted(trained, ".parquet")
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
+    path, table = _predict(trained, ".parquet")
     for found in (pandas.read_parquet(path), polars.read_parquet(path)):
         _close(found, table)
 
@@ -167,72 +167,74 @@ def _close(found: Any, table: Any) -> None:
         np.testing.assert_allclose(own, column, rtol=1e-6)
 
 
-def best(trained: Trained) -> None:
+def best(trained: TrainedApp) -> None:
     """Check that other libraries read the best items of each user."""
-    pandas, polars = map(need, ("pandas", "polars"))
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
     table = trained.run.recommend(None, 3)
     for ending in (".csv", ".parquet"):
         path = trained.at / f"top{ending}"
-        trained.told("predict", trained.folder, "--top", 3, "--out", path)
+        trained.run_command("predict", trained.folder, "--top", 3, "--out", path)
         read = ("read_csv", "read_parquet")[ending == ".parquet"]
         for library in (pandas, polars):
             columns = _columns(getattr(library, read)(path))
             assert list(columns) == list(table.to_dict())
             for name in ("user", "rank", "item"):
-                same(columns[name], table[name])
+                check_same_column(columns[name], table[name])
             np.testing.assert_allclose(columns["score"], table["score"], rtol=1e-6)
 
 
 # ---- arrays
 
 
-def arrays(trained: Trained) -> None:
+def arrays(trained: TrainedApp) -> None:
     """Check that numpy and JSON read all fields."""
     own = {name: np.asarray(array) for name, array in trained.run.export("arrays").items()}
-    with np.load(trained.exported("arrays", ".npz")) as found:
+    with np.load(trained.export_file("arrays", ".npz")) as found:
         assert set(found.files) == set(own)
         for name, array in own.items():
-            same(found[name].ravel().tolist(), array.ravel())
-    with open(trained.exported("arrays", ".json"), encoding="utf-8") as file:
+            check_same_column(found[name].ravel().tolist(), array.ravel())
+    with open(trained.export_file("arrays", ".json"), encoding="utf-8") as file:
         read = json.load(file)
     for name, array in own.items():  # there is no NaN in JSON
         rows = np.array(read[name], object)
         assert rows.shape == array.shape
-        same([math.nan if each is None else each for each in rows.ravel()], array.ravel())
+        check_same_column(
+            [math.nan if each is None else each for each in rows.ravel()], array.ravel()
+        )
 
 
-def vectors(trained: Trained) -> None:
+def vectors(trained: TrainedApp) -> None:
     """Check that numpy reads ids and vectors."""
-    with np.load(trained.exported("npz", ".npz")) as found:
+    with np.load(trained.export_file("npz", ".npz")) as found:
         node = trained.run.vertices["node"]
         assert found["id"].tolist() == node.ids.tolist()
         assert np.array_equal(found["vector"], node["u"])
 
 
-def picture(trained: Trained) -> None:
+def picture(trained: TrainedApp) -> None:
     """Check that matplotlib reads the picture."""
-    image = need("matplotlib.image")
-    pixels = image.imread(trained.exported("picture", ".png"))
+    image = import_or_skip("matplotlib.image")
+    pixels = image.imread(trained.export_file("picture", ".png"))
     assert pixels.ndim == 3 and pixels.shape[2] == 4 and len(np.unique(pixels)) > 2
 
 
-def weights(trained: Trained) -> None:
+def weights(trained: TrainedApp) -> None:
     """Check that pandas reads the weights that are not 0 from JSON."""
-    pandas = need("pandas")
-    found = pandas.read_json(trained.exported("weights", ".json"), precise_float=True)
+    pandas = import_or_skip("pandas")
+    found = pandas.read_json(trained.export_file("weights", ".json"), precise_float=True)
     feature = trained.run.vertices["feature"]
     own = dict(zip(feature.ids.tolist(), feature["w"].tolist(), strict=True))
     there = {name: weight for name, weight in own.items() if weight}
     assert there and dict(zip(found["feature"], found["weight"], strict=True)) == there
 
 
-def lists(trained: Trained) -> None:
+def lists(trained: TrainedApp) -> None:
     """Check that other libraries read walks as Parquet, by a run of its own."""
-    pandas, polars = map(need, ("pandas", "polars"))
+    pandas, polars = map(import_or_skip, ("pandas", "polars"))
     out = trained.at / "lists"
     edges = columns_of_csv(trained.app, trained.at / "links.csv")
     flags = "--num-walks 2 --walk-length 5 --format parquet --seed 1 --no-jit --threads 1 --out"
-    trained.told("run", "walks", edges, *flags.split(), out)
+    trained.run_command("run", "walks", edges, *flags.split(), out)
     text = [line.split() for line in (trained.folder / "walks.txt").read_text().splitlines()]
     for found in (pandas.read_parquet, polars.read_parquet):
         walks = found(out / "walks.parquet")["walk"].to_list()

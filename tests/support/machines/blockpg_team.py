@@ -2,11 +2,11 @@
 
 import numpy as np
 from support.machines.team import Team
-from support.oracles.blockpg_oracle import drawn
+from support.oracles.blockpg_oracle import draw_samples
 
 from tux.apps.blockpg.blockpg import BlockPG
 
-MADE = drawn()
+MADE = draw_samples()
 
 
 def fit(
@@ -41,12 +41,12 @@ def fit(
     return team.train(epochs, every=every)
 
 
-def found(team):
+def result_of(team):
     """Return F of the last record, w and b."""
     return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)
 
 
-def unbalanced():
+def unbalanced_samples():
     """Return samples of which one of nine is of the second class."""
     rng = np.random.default_rng(5)
     return MADE._replace(y=np.where(rng.random(len(MADE.y)) < 1 / 9, 1.0, -1.0))

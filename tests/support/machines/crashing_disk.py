@@ -51,7 +51,7 @@ class CrashingDisk:
         os.unlink = self._changing(self._bury, removes=True)
         os.rmdir = self._changing(self._bury, removes=True)
         os.fsync = self._changing(lambda number: self._wait(f"/proc/self/fd/{number}"))
-        io.open = builtins.open = self._opened
+        io.open = builtins.open = self._open_file
         return self
 
     def __exit__(self, *_):
@@ -73,7 +73,7 @@ class CrashingDisk:
 
         return call
 
-    def _opened(self, file, mode="r", *args, **given):
+    def _open_file(self, file, mode="r", *args, **given):
         if "r" in mode and "+" not in mode:
             return self._open(file, mode, *args, **given)
         self.step()
@@ -109,13 +109,13 @@ class CrashingDisk:
             for path in (folder, *(os.path.join(folder, name) for name in files))
         }
 
-        def left(sure, here, torn):
+        def choose_state(sure, here, torn):
             return rng.choice([sure, here, *torn]) if rng and sure != here else sure
 
         def make(number, path):
             if os.path.isdir(where[number]):
                 path.mkdir()
-                names = left(self.names.get(number, {}), _names(where[number]), [])
+                names = choose_state(self.names.get(number, {}), _names(where[number]), [])
                 for name, inner in names.items():
                     make(inner, path / name)
             else:
@@ -125,7 +125,7 @@ class CrashingDisk:
                 stays = len(sure) if here.startswith(sure) else 0
                 rest = len(here) - stays
                 torn = [here[: stays + rest // 2], here[:stays] + bytes(rest)]
-                path.write_bytes(left(sure, here, torn))
+                path.write_bytes(choose_state(sure, here, torn))
 
         shutil.rmtree(target, ignore_errors=True)
         make(os.stat(self.root).st_ino, Path(target))

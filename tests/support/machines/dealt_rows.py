@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from tux.arrays.arrow import write_tables
-from tux.backends.contract import Rows
-from tux.backends.local import Local, LocalMachine
+from tux.backends.contract import EngineRows
+from tux.backends.local import LocalBackend, LocalMachine
 
 
-class Held(Rows):
+class TableRows(EngineRows):
     """The rows of an Arrow table."""
 
     def __init__(self, table):
@@ -27,15 +27,15 @@ class Held(Rows):
         return [self.whole.slice(a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
 
 
-class Tables(Local):
-    """A `Local` whose machines take tables; `given` is what each has got."""
+class Tables(LocalBackend):
+    """A `LocalBackend` whose machines take tables; `given` is what each has got."""
 
     def __init__(self):
         super().__init__()
         self.given, self.started, self.replaced = [], 0, 0
 
-    def taken(self, data):
-        return Held(data) if isinstance(data, pa.Table) else None
+    def rows_of(self, data):
+        return TableRows(data) if isinstance(data, pa.Table) else None
 
     def start(self, wanted):
         self.started += 1

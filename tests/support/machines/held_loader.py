@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from tux.runs.loader_process import read_rows, serve
+from tux.runs.loader_process import read_rows, run_loader
 
 
 def read(job, number, tell):
@@ -18,4 +18,4 @@ def read(job, number, tell):
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read))
+    sys.exit(run_loader(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), read))

@@ -4,24 +4,24 @@ from one of them ends with.
 
 from typing import NamedTuple
 
-from support.machines.keeping import InMemory, Led
-from support.machines.run_folders import untimed
+from support.machines.keeping import InMemory, LedWorkers
+from support.machines.run_folders import drop_times
 
 from tux.cluster.control import pack
 from tux.cluster.simulated import SimulatedCluster
 from tux.cluster.worker_marks import WorkerMarks
-from tux.engine.saved import Saved, load, save
+from tux.engine.saved import SavedState, load, save
 from tux.engine.state import arrays_of
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import partitioned
-from tux.protocol.marks import Every
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import partition_inputs
+from tux.protocol.marks import CheckpointInterval
 
 PART = "part"  # the digest of the graph's part, which no test here looks at
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """A program on data, a `tux.runs.inputs.Inputs`, for some workers."""
 
     program: object
@@ -38,10 +38,10 @@ class Job(NamedTuple):
         options = {"seed": self.seed, "jit": self.jit}
         inputs = self.inputs
         if self.k == 1:
-            graphs = [Graph.whole(self.program, inputs.train, inputs.test, self.seed)]
+            graphs = [LocalGraph.whole(self.program, inputs.train, inputs.test, self.seed)]
         else:
-            cut = partitioned(self.program, inputs, self.partitioner, self.k, self.seed)
-            graphs = [Graph.of(self.program, part) for part in cut.parts]
+            cut = partition_inputs(self.program, inputs, self.partitioner, self.k, self.seed)
+            graphs = [LocalGraph.of(self.program, part) for part in cut.parts]
             options |= {"slack": self.slack, "workers": self.k}
         return [
             Training(Worker(self.program, graph, rank=rank, **options))
@@ -49,7 +49,7 @@ class Job(NamedTuple):
         ]
 
 
-class Ending(NamedTuple):
+class RunEnding(NamedTuple):
     """The end of a run: the arrays of each worker's state as bytes, and its records."""
 
     arrays: list[dict[str, bytes]]
@@ -60,7 +60,7 @@ class Ending(NamedTuple):
         """Return this end without the records of the first epochs."""
         return self._replace(records=[records[epoch:] for records in self.records])
 
-    def differs(self, other):
+    def differences(self, other):
         """Return the names of arrays and of numbers in records that are not the same."""
         assert [len(each) for each in self.records] == [len(each) for each in other.records]
         pairs = [*zip(self.arrays, other.arrays, strict=True)]
@@ -82,7 +82,7 @@ class InFiles(InMemory):
 
     def write(self, path, state):
         file = self.folder / path.replace("/", ".")
-        self.files[path] = Saved(str(file), save(file, state, PART))
+        self.files[path] = SavedState(str(file), save(file, state, PART))
         return self.files[path].digest
 
     def finish(self, head, digests):
@@ -100,7 +100,7 @@ class OneWorker:
     def __init__(self, keeper):
         self.keeper = keeper
 
-    def wanted(self, mark, epoch):
+    def keeps_state(self, mark, epoch):
         return True
 
     def keep(self, state):
@@ -119,8 +119,8 @@ class Unkept(WorkerMarks):
         super().__init__(*given)
         self.places, self.kept = {}, ()
 
-    def wanted(self, mark, epoch):
-        super().wanted(mark, epoch)
+    def keeps_state(self, mark, epoch):
+        super().keeps_state(mark, epoch)
         return mark not in self.places or self.places[mark] not in self.kept
 
     def keep(self, state):
@@ -128,13 +128,13 @@ class Unkept(WorkerMarks):
         return super().keep(state)
 
 
-class AllKept(Led):
+class AllKept(LedWorkers):
     """Workers whose launcher is asked to keep what it has not kept yet; `places`: where in a run
     each mark is, as far as that is known.
     """
 
     def __init__(self, workers, seed, last, keeper, places):
-        super().__init__(workers, seed, Every(epochs=1), last, keeper)
+        super().__init__(workers, seed, CheckpointInterval(epochs=1), last, keeper)
         for each in self.marks:
             each.places, each.kept = places, {*keeper.kept}
 
@@ -168,7 +168,7 @@ def run(job, *, files=(), keeper=None, places=None, delivery=0, states=()):
     arrays = [
         {name: array.tobytes() for name, array in arrays_of(each).items()} for each in workers
     ]
-    return Ending(arrays, [untimed(each) for each in records], workers)
+    return RunEnding(arrays, [drop_times(each) for each in records], workers)
 
 
 def _steps(training, job, records):
@@ -199,5 +199,5 @@ def check_every_mark(job, folder):
     for ending in endings:
         assert ending.differs(whole) == []
     for (epoch, _), files in kept.items():
-        assert run(job, files=files, delivery=9).differs(whole.since(epoch)) == []
+        assert run(job, files=files, delivery=9).differences(whole.since(epoch)) == []
     return [*kept]

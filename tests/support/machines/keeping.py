@@ -50,7 +50,7 @@ def report(tau):
     tau.n = tau.all + tau.pairs
 
 
-class Meetings(Program):
+class ExactMeetings(Program):
     """Whole numbers whose sums depend neither on slack nor on the order of messages: each effect
     counts once.
     """
@@ -79,7 +79,7 @@ def visit(path):
         path[i].page.seen += 1
 
 
-class Visits(Program):
+class RandomWalks(Program):
     """Walks to pages drawn at random, on rows that are pulled."""
 
     length: int = param(4)
@@ -90,7 +90,7 @@ class Visits(Program):
         return [MiniBatch(Generate(step, visit, "page", path="length", rounds=2), vertices=2)]
 
 
-class Lists(Visits):
+class UnusedWalks(RandomWalks):
     """Walks that no stage uses: they are kept on disk."""
 
     def stages(self):
@@ -116,7 +116,7 @@ def bits(team):
     ]
 
 
-class AtOnce(Background):
+class AtOnceBackground(Background):
     """A `Background` that does its work at once."""
 
     def start(self, work):
@@ -155,7 +155,7 @@ class InMemory:
         self.open = False
 
 
-class Led(SimulatedCluster):
+class LedWorkers(SimulatedCluster):
     """Workers with a launcher, which keeps states. A delivery takes a hundredth of a second."""
 
     def __init__(self, workers, seed, every, last, keeper, **options):
@@ -167,7 +167,7 @@ class Led(SimulatedCluster):
             keeper,
             lambda control, rank: self.send(pack(control, k, rank)),
             lambda text: None,
-            AtOnce(),
+            AtOnceBackground(),
             **options,
         )
         self.marks = [self._marks(rank, every, last, keeper) for rank in range(k)]
@@ -193,7 +193,7 @@ class Led(SimulatedCluster):
             self.checkpointing.handle(message.source, unpack(message), self.now)
             return
         if message.kind is Kind.CONTROL:
-            assert self.marks[message.dest].heard(unpack(message))
+            assert self.marks[message.dest].take_control(unpack(message))
         super().deliver(channel)
 
 
@@ -206,7 +206,7 @@ def run(
     every=None,
     states=None,
     epochs=EPOCHS,
-    led=Led,
+    led=LedWorkers,
     keeper=None,
     ready=None,
 ):

@@ -13,15 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.cluster.keeper import States
+from tux.cluster.keeper import StatePlan
 from tux.engine.model import model_fields
-from tux.engine.saved import Saved
+from tux.engine.saved import SavedState
 from tux.program.sources import find
-from tux.protocol.marks import Every
-from tux.runs.begin import load_for, start_workers, stored
-from tux.runs.checkpoints import Checkpoints, Found, Manifest, newest
+from tux.protocol.marks import CheckpointInterval
+from tux.runs.begin import fit_plan_to_folder, load_for, start_workers
+from tux.runs.checkpoints import (
+    CheckpointManifest,
+    Checkpoints,
+    CheckpointSearch,
+    find_newest_checkpoint,
+)
 from tux.runs.options import RunOptions
-from tux.runs.watcher import Phases, Silent
+from tux.runs.watcher import NullWatcher, Phases
 
 UNKNOWN = dict(
     seed=0,
@@ -35,11 +40,15 @@ UNKNOWN = dict(
 )
 
 
-class OnDisk:
+class CheckpointKeeper:
     """A keeper that writes checkpoints into a folder."""
 
     def __init__(self, out, die):
-        self.checkpoints, self.draft, self.left = Checkpoints(out, Found(None, [])), None, die
+        self.checkpoints, self.draft, self.left = (
+            Checkpoints(out, CheckpointSearch(None, [])),
+            None,
+            die,
+        )
 
     @property
     def lists(self):
@@ -52,7 +61,9 @@ class OnDisk:
         return self.draft.shard_path(rank)
 
     def finish(self, head, digests):
-        manifest = Manifest(epoch=head.epoch, turns=head.turns, workers=len(digests), **UNKNOWN)
+        manifest = CheckpointManifest(
+            epoch=head.epoch, turns=head.turns, workers=len(digests), **UNKNOWN
+        )
         self.draft.finish(manifest, digests)
         print(f"{head.epoch} {head.turns}", flush=True)
         self.left -= 1
@@ -65,13 +76,19 @@ class OnDisk:
 
 def states(out, source, every, die):
     """Return the states to keep, and those from which the job goes on."""
-    every = Every(seconds=float(every[:-1])) if every[-1] == "s" else Every(epochs=int(every))
+    every = (
+        CheckpointInterval(seconds=float(every[:-1]))
+        if every[-1] == "s"
+        else CheckpointInterval(epochs=int(every))
+    )
     files = []
     if source:
-        found = newest(source).checkpoint
-        files = [Saved(str(found.path / each.name), each.digest) for each in found.manifest.shards]
+        found = find_newest_checkpoint(source).checkpoint
+        files = [
+            SavedState(str(found.path / each.name), each.digest) for each in found.manifest.shards
+        ]
         print(f"from {found.manifest.epoch} {found.manifest.turns}", flush=True)
-    return States(every, OnDisk(out, die), files)
+    return StatePlan(every, CheckpointKeeper(out, die), files)
 
 
 def main(out, source, every, die, text):
@@ -80,9 +97,9 @@ def main(out, source, every, die, text):
     kept = states(out, source, every, int(die))
     program = find(of["app"]).program(**of["parameters"])
     options = RunOptions(workers=2, **of["options"])
-    inputs, program = load_for(program, of["data"], of["test"], options, Silent())
-    plan = stored(options.of(program), inputs.folder)
-    with start_workers(program, inputs, plan, None, Phases(Silent()), kept) as launcher:
+    inputs, program = load_for(program, of["data"], of["test"], options, NullWatcher())
+    plan = fit_plan_to_folder(options.plan_for(program), inputs.folder)
+    with start_workers(program, inputs, plan, None, Phases(NullWatcher()), kept) as launcher:
         records = list(launcher.epochs(plan.epochs))
     worker = launcher.worker
     model = {

@@ -17,7 +17,7 @@ def bags(documents, words, **options):
     return EdgeData.of(ENDS, *pairs, {"count": counts.astype(np.int32)}, **options)
 
 
-def drawn(seed=0, documents=12, words=9, mean=6):
+def draw_documents(seed=0, documents=12, words=9, mean=6):
     """Draw documents of random words; some have none."""
     rng = np.random.default_rng(seed)
     lengths = rng.poisson(mean, documents)
@@ -46,7 +46,7 @@ def counts(workers):
     """Count topics of documents (D, K) and of words (V, K) from the tokens of all workers."""
     one, k = workers[0].graph.vertices, workers[0].program.topics
     documents, words, topics = np.concatenate([tokens(worker) for worker in workers], axis=1)
-    return oracle.counted(documents, topics, len(one["document"].ids), k), oracle.counted(
+    return oracle.count_topics(documents, topics, len(one["document"].ids), k), oracle.count_topics(
         words, topics, len(one["word"].ids), k
     )
 

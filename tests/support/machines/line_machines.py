@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from support.machines.loaded import files, of_machine, one_process
 from support.machines.members import SOON
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import TuxError
 from tux.cluster.place import Place
-from tux.io.input_files import listed
-from tux.loading.plan import Plan
+from tux.io.input_files import list_files
+from tux.loading.plan import LoadingPlan
 from tux.runs.loader_process import LoadingJob
 from tux.runs.loading_again import Losses
 from tux.runs.loading_together import make_parts_together
@@ -28,18 +28,23 @@ KEY = bytes(range(32))
 
 
 def job(path, n, partitioner="dbh"):
-    plan = Plan(TWO, n, n, partitioner, 4, bipartite=True)
+    plan = LoadingPlan(TWO, n, n, partitioner, 4, bipartite=True)
     return LoadingJob(plan, str(path), {"value": "<f4"})
 
 
-class Machine:
+class LineMachine:
     """One machine, a thread with a folder of its own: its result, or its error."""
 
     def __init__(self, folder, place, job, deadline=SOON, command=COMMAND, restarts=0):
-        self.folder, self.got, self.watch, self.losses = folder, None, Told(), Losses(restarts)
+        self.folder, self.got, self.watch, self.losses = (
+            folder,
+            None,
+            RecordingSilent(),
+            Losses(restarts),
+        )
         folder.mkdir()
         given = {}, command, self.watch, self.losses
-        self._arguments = folder, job, listed(job.data), place, deadline, *given
+        self._arguments = folder, job, list_files(job.data), place, deadline, *given
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -113,12 +118,12 @@ def command(folder, rank, port, path, n=4, restarts=0):
 
 def main(folder, rank, port, path, n, restarts):
     """Be that process; return the exit code."""
-    watch = Told()
+    watch = RecordingSilent()
     watch.say = watch.warn = lambda text: print(text, flush=True)
     place, what = places(int(port))[int(rank)], job(path, int(n))
     given = {}, COMMAND, watch, Losses(int(restarts))
     try:
-        make_parts_together(Path(folder), what, listed(path), place, SOON, *given)
+        make_parts_together(Path(folder), what, list_files(path), place, SOON, *given)
     except TuxError as error:
         print(error.what)
         return error.exit_code

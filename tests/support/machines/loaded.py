@@ -3,14 +3,14 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.loading.digest import Digesting
+from tux.loading.digest import DigestThread
 from tux.loading.elsewhere import rows_of, write_elsewhere
 from tux.loading.folder import join
-from tux.loading.kept import Spool, Spooled, ranges_of
+from tux.loading.kept import ArraySpool, SpooledArrays, ranges_of
 from tux.loading.loader import loader
-from tux.loading.plan import Share
-from tux.loading.rounds import together
-from tux.loading.sharing import digest_shared, ranges_shared
+from tux.loading.plan import InputShare
+from tux.loading.rounds import run_together
+from tux.loading.sharing import digest_in_rounds, share_ranges
 from tux.partition import PARTITIONERS
 
 
@@ -41,12 +41,19 @@ def in_shares(folder, plan, shares, watch=None):
         spool.mkdir()
     names = list(shares[0].fields)
     loaders = [
-        loader(plan, at, share, Spool(folder, spool))
+        loader(plan, at, share, ArraySpool(folder, spool))
         for at, (share, spool) in enumerate(zip(shares, spools, strict=True))
     ]
-    loaded = together(loaders, watch)
-    with Digesting(spools, plan, names) as digesting:
-        join(folder, [Spooled(each) for each in spools], plan, loaded, names, digesting.result())
+    loaded = run_together(loaders, watch)
+    with DigestThread(spools, plan, names) as digesting:
+        join(
+            folder,
+            [SpooledArrays(each) for each in spools],
+            plan,
+            loaded,
+            names,
+            digesting.result(),
+        )
     return loaded
 
 
@@ -54,7 +61,7 @@ def cut_up(rng, src, dst, fields, n):
     """Return the rows in n shares of any size, some perhaps empty."""
     bounds = [0, *sorted(rng.integers(0, len(src) + 1, n - 1).tolist()), len(src)]
     return [
-        Share(src[lo:hi], dst[lo:hi], {name: each[lo:hi] for name, each in fields.items()})
+        InputShare(src[lo:hi], dst[lo:hi], {name: each[lo:hi] for name, each in fields.items()})
         for lo, hi in zip(bounds[:-1], bounds[1:], strict=True)
     ]
 
@@ -74,13 +81,13 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
     def steps(at, share):
         spool = folder / f"spool-{at}"
         spool.mkdir()
-        loaded[at] = yield from loader(plan, at, share, Spool(folders[at // each], spool))
-        kept = Spooled(spool)
+        loaded[at] = yield from loader(plan, at, share, ArraySpool(folders[at // each], spool))
+        kept = SpooledArrays(spool)
         own = ranges_of(kept)
         if held_out:
             own |= rows_of(folders[at // each], plan, at)
-        ranges = yield from ranges_shared(plan, at, joiners, own)
-        digest = yield from digest_shared(plan, at, kept, ranges, loaded, names)
+        ranges = yield from share_ranges(plan, at, joiners, own)
+        digest = yield from digest_in_rounds(plan, at, kept, ranges, loaded, names)
         if at in joiners:
             if held_out:
                 here = range(at, at + each)
@@ -90,7 +97,7 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
             assert not ranges
         return digest
 
-    digests = together([steps(at, share) for at, share in enumerate(shares)])
+    digests = run_together([steps(at, share) for at, share in enumerate(shares)])
     return folders, digests
 
 

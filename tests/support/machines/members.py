@@ -28,7 +28,7 @@ def value_of(message):
     return int(message.arrays[0].flat[0])
 
 
-def unharmed(one, other, value=7):
+def assert_delivers(one, other, value=7):
     """Assert that a message still goes from one member to another."""
     one.send(up(other.number, value, one.number))
     assert value_of(other.receive(SOON, "a message")) == value

@@ -8,7 +8,7 @@ def model(out):
     return {path.name: path.read_bytes() for path in sorted(Path(out, "model").iterdir())}
 
 
-def untimed(records):
+def drop_times(records):
     """Return records of epochs without measured times."""
     return [
         {k: v for k, v in each.items() if not k.endswith(("_s", "seconds", "per_second"))}

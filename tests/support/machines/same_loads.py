@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from support.machines.loaded import files
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
-from tux.graph.partitioned import partitioned
-from tux.loading.kept import Spool
+from tux.graph.partitioned import partition_inputs
+from tux.loading.kept import ArraySpool
 from tux.loading.loader import loader
-from tux.loading.rounds import together
+from tux.loading.rounds import run_together
 from tux.runs import loading, why_whole
-from tux.runs.begin import introduce, load_for, recommended
+from tux.runs.begin import choose_partitioner, introduce, load_for
 from tux.runs.description import describe
-from tux.runs.in_shares import InShares
-from tux.runs.loader_process import Ended, read_rows, spool_of
+from tux.runs.in_shares import ShareLoading
+from tux.runs.loader_process import LoaderResult, read_rows, spool_of
 
 
 class Begun(NamedTuple):
@@ -41,30 +41,30 @@ def side_by_side_of(graph, jobs):
     """Run the loaders in this process, where each loader has its own job."""
     plan = jobs[0].plan
     rows = [read_rows(job, at, lambda size, pieces: None) for at, job in enumerate(jobs)]
-    loaded = together(
+    loaded = run_together(
         [
-            loader(plan, number, each.share, Spool(graph, spool_of(graph, number)))
+            loader(plan, number, each.share, ArraySpool(graph, spool_of(graph, number)))
             for number, each in enumerate(rows)
         ]
     )
-    return [Ended(each, 0, 0, *own[1:]) for each, own in zip(loaded, rows, strict=True)]
+    return [LoaderResult(each, 0, 0, *own[1:]) for each, own in zip(loaded, rows, strict=True)]
 
 
-def begun(folder, program, data, test, options, *, in_shares):
+def begin_run(folder, program, data, test, options, *, in_shares):
     """Load, and write the parts into `folder`, as a run does."""
-    told = Told()
+    told = RecordingSilent()
 
     def folders():
         Path(folder).mkdir()
         return Path(folder), Path(folder)
 
-    how = InShares(options.of(program), folders, told) if in_shares else None
+    how = ShareLoading(options.of(program), folders, told) if in_shares else None
     inputs, special = load_for(program, data, test, options, told, how)
     introduce(told, data, special, inputs)
-    plan = recommended(options.of(program), special, inputs, told)
+    plan = choose_partitioner(options.of(program), special, inputs, told)
     record = describe(special, inputs, options, digests=True)
     workers = plan.all_workers
-    cut = partitioned(special, inputs, plan.partitioner, workers, options.seed)
+    cut = partition_inputs(special, inputs, plan.partitioner, workers, options.seed)
     if not inputs.loaded:
         folders()
     cut.write(Path(folder), range(workers))
@@ -85,16 +85,16 @@ def begun(folder, program, data, test, options, *, in_shares):
 
 def without_processes(monkeypatch):
     """Have loaders run in this process from now on, however small the data are."""
-    monkeypatch.setattr(loading, "_run", side_by_side)
+    monkeypatch.setattr(loading, "_run_loaders", side_by_side)
     monkeypatch.setattr(why_whole, "SMALL", 0)
 
 
-def both(folder, program, data, options, test=None):
+def load_both_ways(folder, program, data, options, test=None):
     """Load the data of a run whole, and in shares. Assert that both give the same, and return the
     first.
     """
-    one = begun(folder / "parts", program, data, test, options, in_shares=False)
-    other = begun(folder / "parts", program, data, test, options, in_shares=True)
+    one = begin_run(folder / "parts", program, data, test, options, in_shares=False)
+    other = begin_run(folder / "parts", program, data, test, options, in_shares=True)
     assert other.in_shares and not one.in_shares
     for name in ("lines", "warnings", "record", "digests", "parameters"):
         assert getattr(one, name) == getattr(other, name), name

@@ -2,10 +2,10 @@
 
 import time
 
-from tux.backends.contract import Backend, Machine, MachineLost, Rows
+from tux.backends.contract import Backend, EngineRows, Machine, MachineLost
 
 
-class Scripted(Backend):
+class ScriptedBackend(Backend):
     """`scripts`: for each placing of each rank, in turn, what `news` gives: lines and an exit code,
     or an error.
     """
@@ -21,19 +21,19 @@ class Scripted(Backend):
     def start(self, wanted):
         self.started += 1
         self.wanted.append(wanted)
-        self.machines = [One(self, rank) for rank in range(wanted.machines)]
+        self.machines = [ScriptedMachine(self, rank) for rank in range(wanted.machines)]
         return self.machines
 
     def replace(self, rank):
         if self.replaces:
-            self.machines[rank] = One(self, rank)
+            self.machines[rank] = ScriptedMachine(self, rank)
             return self.machines[rank]
         return None
 
-    def taken(self, data):
-        return data if isinstance(data, Rows) else None
+    def rows_of(self, data):
+        return data if isinstance(data, EngineRows) else None
 
-    def called(self, rank, method):
+    def before_call(self, rank, method):
         """Do something before a method of a machine is called; subclasses override it."""
 
     def takes(self, rank, *what):
@@ -43,7 +43,7 @@ class Scripted(Backend):
         self.closed += 1
 
 
-class One(Machine):
+class ScriptedMachine(Machine):
     address = "10.0.0.1"
 
     def __init__(self, backend, rank):
@@ -65,7 +65,7 @@ class One(Machine):
                 backend.orders.append((self.rank, arguments[0]))
                 self.news = iter(backend.scripts[self.rank].pop(0))
             case "news":
-                return self.told()
+                return self.next_news()
             case "end" if backend.deaf:
                 raise MachineLost("its actor is gone")
             case "files":
@@ -75,7 +75,7 @@ class One(Machine):
                 return backend.files[path.removeprefix("out/")][offset : offset + 5]
         return None
 
-    def told(self):
+    def next_news(self):
         time.sleep(0.002)  # another thread may take what the driver has been told
         each = next(self.news, MachineLost("its actor is gone"))
         if self.rank == 0 and self.backend.until():

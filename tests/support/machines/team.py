@@ -14,8 +14,8 @@ from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import with_topology
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import add_topology
 from tux.graph.parts import cut
 from tux.partition import PARTITIONERS
 from tux.protocol.encoding import NEVER, pack, unpack
@@ -64,7 +64,7 @@ def all_dirty(*fields):
     )
 
 
-def opened(arrays, fields, rows):
+def unpack_message(arrays, fields, rows):
     """Return the values and the dirty flags of each field that a packed message has for `rows`; 0
     where it has none.
     """
@@ -99,12 +99,12 @@ class Team:
         threads=1,
     ):
         cut_of = cut_up(edges, test, k=k, by=by, seed=seed, held_out=program.edge.held_out)
-        parts = with_topology(program, cut_of, edges, seed)
+        parts = add_topology(program, cut_of, edges, seed)
         self.program, self.edges = program, edges
         options = {"seed": seed, "jit": jit, "check": check, "slack": slack, "workers": k}
         options["threads"] = threads
         self.workers = [
-            Worker(program, Graph.of(program, part), rank=rank, **options)
+            Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(parts)
         ]
         self.cluster = SimulatedCluster(self.workers, delivery)
@@ -144,17 +144,19 @@ class Team:
         """Return one metric by epoch."""
         return [record[metric] for record in self.records[rank]]
 
-    def sent(self):
+    def total_sent(self):
         """Return the bytes that all workers have sent to others, by vertex type."""
-        names = {name for worker in self.workers for name in worker.sent()}
-        return {name: sum(worker.sent().get(name, 0) for worker in self.workers) for name in names}
+        names = {name for worker in self.workers for name in worker.total_sent()}
+        return {
+            name: sum(worker.total_sent().get(name, 0) for worker in self.workers) for name in names
+        }
 
     def gather(self, vertex, field):
         """Return a field of all masters, (n, *shape), by dense index."""
         shares = []
         for worker in self.workers:
             held = worker.graph.vertices[vertex]
-            if held.cut:
+            if held.is_cut:
                 shares.append(
                     (worker.master_ids(vertex), worker.server.tables[vertex].arrays[field])
                 )
@@ -187,12 +189,12 @@ class Team:
         return all(np.array_equal(shown, held[ids]) for ids, shown in self.replicas(vertex, field))
 
 
-def trained(program, edges, epochs, test=None, **options):
+def train_team(program, edges, epochs, test=None, **options):
     """Train a team, and return it."""
     return Team(program, edges, test, **options).train(epochs)
 
 
-def walked(worker, exchange, block):
+def walked_edges(worker, exchange, block):
     """Return the positions (2, m) of the ends of the edges that an Exchange walks in a block's
     share.
     """

@@ -22,7 +22,7 @@ def occurrence(topic, proposed=None, counted=None):
     return Row(z=z)
 
 
-class Fixed:
+class FixedNumbers:
     """Random numbers that are known."""
 
     def __init__(self, *numbers):
@@ -35,7 +35,7 @@ class Fixed:
 FINE = 2_000
 
 
-class Warped(Sampling):
+class WarpTeam(Sampling):
     """A team whose documents list their topics after every epoch, as evaluation has them do."""
 
     def __init__(self, *given, **options):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tux.runs.watcher import Silent
+from tux.runs.watcher import NullWatcher
 
 
-class Told(Silent):
+class RecordingSilent(NullWatcher):
     """A watcher that remembers."""
 
     def __init__(self):

@@ -12,7 +12,7 @@ from tux.cluster.simulated import SimulatedCluster
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.worker import Worker
 from tux.protocol.clock import Clock, Gather
-from tux.protocol.gathered import Gathered
+from tux.protocol.gathered import UnsentByClock
 from tux.protocol.message import Kind
 
 
@@ -63,7 +63,7 @@ def starts_before_the_last_home_answers(original):
     return may_start
 
 
-@mutant(Clock, "ran")
+@mutant(Clock, "end_segment")
 def second_segment_before_the_answer(original):
     """Wait for the answers to all segments of a clock only at its end."""
 
@@ -187,13 +187,13 @@ def late_joiner(original):
     return add
 
 
-@mutant(Gathered, "switch_to")
+@mutant(UnsentByClock, "switch_to")
 def blocks_share_what_they_gather(original):
     """Let whichever block comes next send what a block has gathered and not sent."""
     return lambda gathered, clock, unsent: None
 
 
-@mutant(Gathered, "switch_to")
+@mutant(UnsentByClock, "switch_to")
 def deltas_of_another_clock_come_back(original):
     """Bring back first the oldest of the changes that were set aside."""
 

@@ -20,7 +20,7 @@ def mutant(*targets):
 
     def register(make):
         @contextmanager
-        def injected():
+        def inject():
             originals = [vars(owner)[name] for owner, name in pairs]
             replacements = make(*originals)
             replacements = [replacements] if len(pairs) == 1 else replacements
@@ -32,7 +32,7 @@ def mutant(*targets):
                 for (owner, name), original in zip(pairs, originals, strict=True):
                     setattr(owner, name, original)
 
-        REGISTERED[make.__name__] = injected
-        return injected
+        REGISTERED[make.__name__] = inject
+        return inject
 
     return register

@@ -8,19 +8,21 @@ import numpy as np
 from support.mutants.mutation import mutant
 
 from tux.graph.routes import ALL
-from tux.protocol.encoding import NEVER, Picked, pack
+from tux.protocol.encoding import NEVER, FieldElements, pack
 from tux.protocol.gathered import TotalsByClock
-from tux.protocol.replicas import DOWN, Masters, Mirrors, flat
+from tux.protocol.replicas import DOWN, Masters, Mirrors, flatten_rows
 from tux.protocol.server import Server
-from tux.rows.table import Table
+from tux.rows.table import RowTable
 from tux.stages.apply_sync import ApplySync
 from tux.stages.globalsync import ContextSync
 
 
-def _kept(picked, keep):
+def _select(picked, keep):
     """Select the picked elements for which `keep` (r,) is true."""
     return (
-        picked if picked is NEVER else Picked(picked.rows[keep], picked.values[keep], picked.width)
+        picked
+        if picked is NEVER
+        else FieldElements(picked.rows[keep], picked.values[keep], picked.width)
     )
 
 
@@ -56,7 +58,7 @@ def stale_copy_after_an_answer(original):
     """Keep what one row of each answer showed."""
 
     def install(mirrors, channel, down):
-        original(mirrors, channel, [_kept(each, np.arange(len(each.rows)) > 0) for each in down])
+        original(mirrors, channel, [_select(each, np.arange(len(each.rows)) > 0) for each in down])
 
     return install
 
@@ -69,13 +71,13 @@ def only_asked_rows_are_installed(original):
         asked = [each.rows for each in mirrors._sent[channel][0]]
         asked = np.concatenate(asked) if asked else []
         rows = [
-            each.rows * each.width // max(flat(field).shape[1], 1)
+            each.rows * each.width // max(flatten_rows(field).shape[1], 1)
             for each, field in zip(down, mirrors.down, strict=True)
         ]
         original(
             mirrors,
             channel,
-            [_kept(each, np.isin(at, asked)) for each, at in zip(down, rows, strict=True)],
+            [_select(each, np.isin(at, asked)) for each, at in zip(down, rows, strict=True)],
         )
 
     return install
@@ -148,17 +150,17 @@ def contributions_are_not_dirty(original):
     return fold
 
 
-@mutant(Masters, "flagged")
+@mutant(Masters, "values_and_flags")
 def dirty_for_the_first_only(original):
-    def flagged(masters, rows):
+    def flag_and_clear(masters, rows):
         answer = original(masters, rows)
         masters.clear_dirty()
         return answer
 
-    return flagged
+    return flag_and_clear
 
 
-@mutant(Table, "clear_deltas")
+@mutant(RowTable, "clear_deltas")
 def deltas_not_cleared_after_apply(original):
     return lambda table, rows=None, only=None: None
 
@@ -223,7 +225,7 @@ def changes_of_a_clock_are_sent_by_another(original):
     return lambda mirrors, rows: {}
 
 
-@mutant(Server, "_with_totals")
+@mutant(Server, "_add_totals")
 def what_masters_add_to_the_context_lost(original):
     def with_totals(server, sync, message):
         server.tau.clear_deltas()

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Factors:
+class AlsFactors:
     """Both ends' factors x (n, rank) on ratings `edges` (user, item, value)."""
 
     def __init__(self, program, users, items, edges):

@@ -46,7 +46,7 @@ class Data(NamedTuple):
         )
 
 
-def drawn(n=150, p=40, share=0.2, seed=0, scale=1.0, noise=1.0):
+def draw_samples(n=150, p=40, share=0.2, seed=0, scale=1.0, noise=1.0):
     """Draw samples whose classes follow a sparse truth; without noise they can be separated. Values
     are those of single precision.
     """

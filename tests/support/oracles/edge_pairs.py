@@ -15,6 +15,6 @@ def pairs(edges):
     return [(*pair, value) for pair, value in zip(ends, number.tolist(), strict=True)]
 
 
-def once(path, **fields):
+def pairs_once(path, **fields):
     """Return the edges of a file, those without a direction once."""
     return pairs(read_edges(path, ONE, fields, undirected="once"))

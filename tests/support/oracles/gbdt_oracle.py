@@ -10,7 +10,7 @@ from tux.arrays.edges import EdgeData
 FIELDS = ("feature", "cut", "default_left", "weight", "gain")
 
 
-def drawn(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
+def draw_samples(n=300, p=12, share=0.5, seed=0, values=0, *, numbers=False):
     """Draw (x, y): sparse samples, with `values` distinct values if that is not 0, and labels that
     depend on them; of two classes, or `numbers`.
     """
@@ -46,7 +46,7 @@ def edges_of(x, y, weight=None, train=None):
     return EdgeData(made.ends, made.ids, made.src, made.dst, made.fields, vertex_fields=fields)
 
 
-def derived(loss, y, m):
+def derivatives(loss, y, m):
     """Return the derivatives (g, h) of each sample's loss."""
     if loss == "squared":
         return m - y, np.ones(len(y))
@@ -97,7 +97,7 @@ def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1
     out = {name: np.zeros((trees, 2 ** (depth + 1)), "f4") for name in FIELDS}
     out["feature"][:] = -1
     for t in range(trees):
-        (unit_g, g), (unit_h, h) = map(units, derived(loss, y, m))
+        (unit_g, g), (unit_h, h) = map(units, derivatives(loss, y, m))
         node = np.ones(len(y), int)
         for n in range(1, 2 ** (depth + 1)):
             at = node == n
@@ -125,7 +125,7 @@ def grow(x, y, loss="logistic", *, trees=3, depth=3, rate=0.3, l2=1.0, least_h=1
     return out, m
 
 
-def scored(fields, x, base):
+def score_samples(fields, x, base):
     """Compute the scores of samples by trees (fields by node), in double precision."""
     m = np.full(len(x), float(base))
     for t in range(len(fields["feature"])):

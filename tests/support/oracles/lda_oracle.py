@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 
-def counted(rows, topics, n, k):
+def count_topics(rows, topics, n, k):
     """Count how often each topic is in each row: (n, k) from a row and a topic of each token."""
     out = np.zeros((n, k), np.int64)
     np.add.at(out, (rows, topics), 1)
@@ -81,7 +81,7 @@ class Tiny:
             out = moved.reshape(len(p), len(p))
         return out
 
-    def apart(self, near=0.01, most=400):
+    def mixing_sweeps(self, near=0.01, most=400):
         """Return after how many sweeps the state says next to nothing about where it came from: a
         total variation below `near`.
         """

@@ -3,11 +3,11 @@
 import numpy as np
 from scipy.optimize import minimize
 from support.machines.team import Team
-from support.oracles.blockpg_oracle import Data, drawn
+from support.oracles.blockpg_oracle import Data, draw_samples
 
 from tux.apps.linear.linear import Linear
 
-MADE = drawn()
+MADE = draw_samples()
 WIDTH = 1.35
 
 
@@ -35,7 +35,7 @@ def objective(data, name, w, b=0.0, l1=0.0, l2=0.0):
     return float(loss + l1 * abs(w).sum() + l2 / 2 * w @ w)
 
 
-def solved(data, name, l2, *, intercept=False):
+def least_objective(data, name, l2, *, intercept=False):
     """Find the least F of a smooth loss by scipy."""
     p = data.x.shape[1]
 
@@ -76,6 +76,6 @@ def fit(
     return team.train(epochs, every=every)
 
 
-def found(team):
+def result_of(team):
     """Return F of the last record, w and b."""
     return team.history("objective")[-1], team.gather("feature", "w"), float(team.tau.b)

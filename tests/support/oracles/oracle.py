@@ -50,7 +50,7 @@ def moments(values):
     return len(values), np.mean(values, dtype=float), np.std(values, dtype=float)
 
 
-class Factors:
+class SgdFactors:
     """Matrix factorization by SGD as apps/mf/mf.py describes it, in double precision and with whole
     gradients.
 

@@ -4,11 +4,11 @@ from functools import wraps
 
 import numpy as np
 
-from tux.rows.plain import Neighbour, PlainEdges, Row
+from tux.rows.plain import Neighbour, PlainEdges, PlainRow
 from tux.rows.table import RowSpec
 
 
-class Recorder:
+class FieldRecorder:
     """A record of the fields, (row, field), that have been read and written. A field is known by
     its memory, so views of it are told from copies however they were made. `held`: the array of
     each field.
@@ -26,11 +26,11 @@ class Recorder:
         if not self._records:
             return array
         self._memory.append((*_span(array), at, array))
-        watched = array.view(Watched)
+        watched = array.view(WatchedArray)
         watched.record = self
         return watched
 
-    def copied(self, array, source):
+    def note_copy(self, array, source):
         """Note that `array` is a copy of entries of `source`. Reading it is reading the field."""
         for at in self._fields(source, copies=True):
             self._copies.append((*_span(array), at, array))
@@ -39,7 +39,7 @@ class Recorder:
         """Return the fields in a value."""
         if isinstance(thing, tuple | list):
             return {at for each in thing for at in self._fields(each, copies=copies)}
-        if not isinstance(thing, Watched) or not thing.size:
+        if not isinstance(thing, WatchedArray) or not thing.size:
             return set()
         start, memory = _start(thing), self._memory + self._copies if copies else self._memory
         return {at for low, high, at, _ in memory if low <= start < high}
@@ -73,10 +73,10 @@ def _plain(thing):
     """Return a value, its arrays as plain ones."""
     if isinstance(thing, tuple | list):
         return type(thing)(map(_plain, thing))
-    return thing.view(np.ndarray) if isinstance(thing, Watched) else thing
+    return thing.view(np.ndarray) if isinstance(thing, WatchedArray) else thing
 
 
-class Watched(np.ndarray):
+class WatchedArray(np.ndarray):
     """A field that is an array, or a part of it; or a copy, whose use records nothing."""
 
     def __array_finalize__(self, source):
@@ -85,7 +85,7 @@ class Watched(np.ndarray):
     def __getitem__(self, index):
         found = super().__getitem__(_plain(index))
         self.record.reads(index)
-        if not isinstance(found, Watched):
+        if not isinstance(found, WatchedArray):
             self.record.reads(self)
         elif not np.may_share_memory(_plain(found), _plain(self)):
             self.record.copied(found, self)
@@ -137,8 +137,8 @@ for _name in (
     *("copy", "cumsum", "dot", "flatten", "item", "max", "mean", "min", "nonzero", "partition"),
     *("prod", "put", "searchsorted", "sort", "std", "sum", "take", "tolist", "var"),
 ):
-    setattr(Watched, _name, _reading(_name))
-Watched.fill = _filling
+    setattr(WatchedArray, _name, _reading(_name))
+WatchedArray.fill = _filling
 
 
 def rows(record, name, fields, pairs=()):
@@ -146,7 +146,7 @@ def rows(record, name, fields, pairs=()):
     watched = {field: record.watch((name, field), array) for field, array in fields.items()}
     spec = RowSpec(name, tuple(fields), ", ".join(fields), pairs)
     count = len(next(iter(watched.values())))
-    return [Row(spec, watched, index) for index in range(count)]
+    return [PlainRow(spec, watched, index) for index in range(count)]
 
 
 def edges(own, role, others):

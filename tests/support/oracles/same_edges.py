@@ -1,7 +1,7 @@
 """A comparison of edges that were read in two ways."""
 
 
-def alike(one, other):
+def check_same_edges(one, other):
     """Assert that edges are the same: ids, order, numbers, digest and notes."""
     assert one.digest() == other.digest()
     assert one.columns == other.columns and one.skipped == other.skipped

@@ -8,7 +8,7 @@ from collections import Counter
 MASK = 2**64 - 1
 
 
-def mixed(v, seed):
+def splitmix(v, seed):
     """Return the hash of v by SplitMix64's finaliser (Steele et al., OOPSLA 2014)."""
     z = (v * 0x9E3779B97F4A7C15 + seed * 0xBF58476D1CE4E5B9 + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -16,7 +16,7 @@ def mixed(v, seed):
     return z ^ (z >> 31)
 
 
-def within(parts, k, cap):
+def keep_within_limit(parts, k, cap):
     """Return parts of which none is over its limit. An edge that is too many goes to the first part
     that has room beside the edges that belong there.
     """
@@ -47,11 +47,11 @@ def least_loaded(pairs, k, allowed):
 
 
 def by_source(pairs, k, seed):
-    return [mixed(u, seed) % k for u, _ in pairs]
+    return [splitmix(u, seed) % k for u, _ in pairs]
 
 
 def by_target(pairs, k, seed):
-    return [mixed(v, seed) % k for _, v in pairs]
+    return [splitmix(v, seed) % k for _, v in pairs]
 
 
 def columns(k):
@@ -64,35 +64,35 @@ def grid(pairs, k, seed):
     column = {p: cells for cells in columns(k) for p in cells}
     parts = []
     for u, v in pairs:
-        cells = column[mixed(u, seed) % k]
-        parts.append(cells[mixed(v, seed) % len(cells)])
+        cells = column[splitmix(u, seed) % k]
+        parts.append(cells[splitmix(v, seed) % len(cells)])
     return parts
 
 
 def greedy_grid(pairs, k, seed):
     cells = columns(k)
 
-    def allowed(v):
-        home = mixed(v, seed) % k
+    def allowed_parts(v):
+        home = splitmix(v, seed) % k
         column = next(column for column in cells if home in column)
         row = column.index(home)
         return set(column) | {column[row] for column in cells if row < len(column)}
 
-    return least_loaded(pairs, k, allowed)
+    return least_loaded(pairs, k, allowed_parts)
 
 
 def pds(pairs, k, seed, cover):
-    return least_loaded(pairs, k, lambda v: {(d + mixed(v, seed)) % k for d in cover})
+    return least_loaded(pairs, k, lambda v: {(d + splitmix(v, seed)) % k for d in cover})
 
 
 def dbh(pairs, k, seed):
     degree = Counter(v for pair in pairs for v in pair)
-    return [mixed(min(pair, key=lambda v: (degree[v], v)), seed) % k for pair in pairs]
+    return [splitmix(min(pair, key=lambda v: (degree[v], v)), seed) % k for pair in pairs]
 
 
 def hybrid(pairs, k, seed, theta):
     degree = Counter(v for _, v in pairs)
-    return [mixed(v if degree[v] <= theta else u, seed) % k for u, v in pairs]
+    return [splitmix(v if degree[v] <= theta else u, seed) % k for u, v in pairs]
 
 
 def ginger(pairs, k, seed, theta):
@@ -107,7 +107,7 @@ def ginger(pairs, k, seed, theta):
         )
         balance[placed[v]] += 1 + degree[v] * (n / m)
     return [
-        placed[v] if degree[v] <= theta else placed.get(u, mixed(u, seed) % k) for u, v in pairs
+        placed[v] if degree[v] <= theta else placed.get(u, splitmix(u, seed) % k) for u, v in pairs
     ]
 
 
@@ -115,8 +115,8 @@ def aweto(pairs, k, seed, favourite):
     whole, other = (0, 1) if favourite == "source" else (1, 0)
     sent, chosen = [0] * k, {}
     for v in sorted({pair[whole] for pair in pairs}):
-        homes = Counter(mixed(pair[other], seed) % k for pair in pairs if pair[whole] == v)
-        own = mixed(v, seed) % k
+        homes = Counter(splitmix(pair[other], seed) % k for pair in pairs if pair[whole] == v)
+        own = splitmix(v, seed) % k
         chosen[v] = max(range(k), key=lambda p: (homes[p] - math.sqrt(sent[p]), p == own, -p))
         sent[chosen[v]] += homes.total()
     return [chosen[pair[whole]] for pair in pairs]

@@ -11,7 +11,7 @@ import numpy as np
 from tux.partition.hashing import by_hash
 
 
-def numbered(src, dst, bipartite):
+def number_vertices(src, dst, bipartite):
     """Return edges as pairs of vertices. In a bipartite graph the targets follow the sources."""
     shift = max(src, default=-1) + 1 if bipartite else 0
     return [(int(u), int(v) + int(shift)) for u, v in zip(src, dst, strict=True)]
@@ -25,7 +25,7 @@ def most_edges(m, k, cap):
     return m if cap is None else max(-(-m // k), int(cap * m / k))
 
 
-class Parts:
+class SlowParts:
     """The edges in each part, and the parts of each vertex."""
 
     def __init__(self, k):
@@ -72,7 +72,7 @@ def best_scored(parts, edge, degree, theta, lam, limit):
 
 
 def hdrf(edges, k, cap=None, lam=1.0, exact=False, theta=1.0):
-    parts, degree, out = Parts(k), degrees(edges) if exact else Counter(), []
+    parts, degree, out = SlowParts(k), degrees(edges) if exact else Counter(), []
     for edge in edges:
         if not exact:
             degree.update(edge)
@@ -89,7 +89,7 @@ def greedy(edges, k, cap=None):
 
 
 def ebv(edges, k, cap=None):
-    parts, degree, out = Parts(k), degrees(edges), [None] * len(edges)
+    parts, degree, out = SlowParts(k), degrees(edges), [None] * len(edges)
     limit = most_edges(len(edges), k, cap)
     per_edge, per_vertex = k / max(len(edges), 1), k / max(len(degree), 1)
     for i in sorted(range(len(edges)), key=lambda i: degree[edges[i][0]] + degree[edges[i][1]]):
@@ -104,7 +104,7 @@ def ebv(edges, k, cap=None):
     return out
 
 
-def clustered(edges, degree, k, passes):
+def cluster_vertices(edges, degree, k, passes):
     """Return the cluster of each vertex, and the volume of each cluster."""
     cluster, volume, most = {v: v for v in degree}, Counter(degree), 2 * len(edges) / k
     for u, v in edges * passes:
@@ -119,8 +119,8 @@ def clustered(edges, degree, k, passes):
 
 
 def two_phase(edges, k, cap=1.05, scoring="hdrf", passes=1, lam=0.5, seed=0):
-    parts, degree, limit = Parts(k), degrees(edges), most_edges(len(edges), k, cap)
-    cluster, volume = clustered(edges, degree, k, passes)
+    parts, degree, limit = SlowParts(k), degrees(edges), most_edges(len(edges), k, cap)
+    cluster, volume = cluster_vertices(edges, degree, k, passes)
     full, home = [0] * k, {}
     for c in sorted((c for c in volume if volume[c]), key=lambda c: (-volume[c], c)):
         home[c] = full.index(min(full))

@@ -55,30 +55,30 @@ MINUTES = 5
 """After which a command of bash counts as hanging."""
 
 
-class Command(NamedTuple):
+class PageCommand(NamedTuple):
     """A command, and the lines that the page shows behind it."""
 
     text: str
     shown: list[str]
 
 
-class Outcome(NamedTuple):
+class CommandOutcome(NamedTuple):
     """The text that a command has written, and its exit code."""
 
     written: str
     code: int
 
 
-def commands(text: str) -> list[Command]:
+def commands(text: str) -> list[PageCommand]:
     """Return the commands of a block: those behind `$ ` if there are any, else its lines."""
     lines, found = text.splitlines(), []
     if not any(line.startswith("$ ") for line in lines):
         if "<<" in text or "wait\n" in text:  # its lines belong together
-            return [Command(text, [])]
-        return [Command(each, []) for each in _whole(lines)]
+            return [PageCommand(text, [])]
+        return [PageCommand(each, []) for each in _whole(lines)]
     for line in _whole(lines):
         if line.startswith("$ "):
-            found.append(Command(line.removeprefix("$ "), []))
+            found.append(PageCommand(line.removeprefix("$ "), []))
         else:
             found[-1].shown.append(line)
     return found
@@ -98,7 +98,7 @@ def programs(command: str) -> set[str]:
     return set(re.findall(r"(?:^|[|;&(`])[ \t]*([^\s|;&()<>`]+)", bare, re.MULTILINE))
 
 
-def run(command: str) -> Outcome:
+def run(command: str) -> CommandOutcome:
     """Run one command in the current folder; AssertionError for a program not in `PROGRAMS`."""
     others = programs(command) - PROGRAMS
     assert not others, f"skip the block, with a reason: the tests do not run {', '.join(others)}"
@@ -110,7 +110,7 @@ def run(command: str) -> Outcome:
         written = io.StringIO()
         with redirect_stdout(written), redirect_stderr(written):
             code = main(shlex.split(command, comments=True)[1:])
-        return Outcome(written.getvalue(), code)
+        return CommandOutcome(written.getvalue(), code)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-e", "-c", command],
@@ -120,7 +120,7 @@ def run(command: str) -> Outcome:
         text=True,
         timeout=60 * MINUTES,
     )
-    return Outcome(done.stdout, done.returncode)
+    return CommandOutcome(done.stdout, done.returncode)
 
 
 def shape(line: str) -> str:
@@ -172,7 +172,7 @@ def _note(example) -> None:
     example.namespace.update(example.parsed)
 
 
-def parsed(page: str) -> Document:
+def parse_page(page: str) -> Document:
     """Parse a page, ready to run. Its namespace is that of a module, which programs are looked up
     in, and whose file has the blocks of Python at their lines.
     """
@@ -212,7 +212,7 @@ def run_page(page: str) -> list[str]:
     skipped, path, before = [], [*sys.path], {*sys.modules}
     sys.path.insert(0, str(Path.cwd()))
     try:
-        for example in parsed(page):
+        for example in parse_page(page):
             try:
                 example.evaluate()
             except SkipTest as skip:

@@ -41,7 +41,7 @@ def warning(content):
     return np.array([300.0 + content[0] * 1e300]).astype(np.float32)
 
 
-def numbered(rng, samples):
+def draw_bytes(rng, samples):
     """Draw random bytes, of which about one in 32 begins with 7, 39 and so on."""
     return rng.randbytes(3)
 
@@ -50,4 +50,4 @@ READ = (nothing, text, crash, endless, memory)
 
 
 def parsers(folder):
-    return {read.__name__: Parser([SAMPLE], read, numbered) for read in READ}
+    return {read.__name__: Parser([SAMPLE], read, draw_bytes) for read in READ}

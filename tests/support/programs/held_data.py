@@ -14,49 +14,49 @@ from tux.runs.options import Reading
 STRING = np.dtypes.StringDType()
 
 
-class Rated(Program):
+class RatedPairs(Program):
     user = item = Vertex()
     rating = Edge("user", "item", value=data("f4"))
     input = Ratings()
 
 
-class Whole(Program):
+class WholeRatings(Program):
     user = item = Vertex()
     rating = Edge("user", "item", value=data("i4"))
     input = Ratings()
 
 
-class Linked(Program):
+class LinkedPages(Program):
     page = Vertex()
     link = Edge("page", "page")
     input = Graph()
 
 
-class Weighed(Program):
+class WeighedPages(Program):
     page = Vertex()
     link = Edge("page", "page", weight=data("f8"))
     input = Graph()
 
 
-class Read(Program):
+class DocumentWords(Program):
     document = word = Vertex()
     occurrence = Edge("document", "word", count=data("i4"))
     input = Bags()
 
 
-class Labelled(Program):
+class LabelledSamples(Program):
     sample = Vertex(label=data("f4"), weight=data("f4"))
     feature = Vertex()
     entry = Edge("sample", "feature", value=data("f4"))
     input = Samples()
 
 
-class Placed(Program):
+class PointsInPlane(Program):
     point = Vertex(x=data("f8", 2))
     input = Points()
 
 
-def loaded(program, given, test=None, **how):
+def load_data(program, given, test=None, **how):
     """Load data as a run does. Return the inputs, and the messages of the readers."""
     told = []
     inputs = load(program(), given, test, Reading(**how), warn=told.append)
@@ -74,7 +74,7 @@ def rows(edges):
 
 def wrong(program, given, **how):
     with pytest.raises((DataError, UsageError)) as error:
-        loaded(program, given, **how)
+        load_data(program, given, **how)
     return str(error.value)
 
 
@@ -135,7 +135,7 @@ def lists(given):
     return {name: list(column) for name, column in given.items()}
 
 
-def structured(given):
+def structured_array(given):
     kinds = [(name, "U5" if c.dtype == object else c.dtype) for name, c in given.items()]
     array = np.empty(len(next(iter(given.values()))), kinds)
     for name, column in given.items():
@@ -155,7 +155,7 @@ TABLES = [
     duck,
     plain,
     lists,
-    structured,
+    structured_array,
 ]
 
 

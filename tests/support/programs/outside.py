@@ -12,7 +12,7 @@ def keep(v, p):
     v.degree = v.seen[p.second]
 
 
-class Degrees(Program):
+class IndexedDegrees(Program):
     first: int = param(0, "an index")
     second: int = param(0, "an index")
     page = Vertex(seen=delta("i4", 4), degree=value("i4"))

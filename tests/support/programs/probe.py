@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 from support.mutants.ssp import Book, check
 from support.programs.probe_log import EVERYTHING, Log
-from support.programs.probe_programs import OF_TAU, OF_VERTICES, OneType, TwoTypes
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, OneTypeProbe, TwoTypesProbe
 
 from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
 from tux.protocol.message import Kind
 
@@ -29,13 +29,13 @@ class Simulation:
 
     def __init__(self, scenario):
         self.scenario = s = scenario
-        kind = OneType if s.one_type else TwoTypes
+        kind = OneTypeProbe if s.one_type else TwoTypesProbe
         program = kind(slots=s.workers)
         self.data = from_arrays(*s.pairs, ends=program.edge.ends)
         self.parts = cut(self.data, None, s.parts, s.workers, s.seed)
         options = {"seed": s.seed, "jit": False, "slack": s.slack, "workers": s.workers}
         self.workers = [
-            Worker(program, Graph.of(program, part), rank=rank, **options)
+            Worker(program, LocalGraph.of(program, part), rank=rank, **options)
             for rank, part in enumerate(self.parts)
         ]
         self.cluster = SimulatedCluster(self.workers, s.seed)
@@ -75,7 +75,7 @@ class Simulation:
         s, steps, log = self.scenario, self.steps[worker.rank], self.log
         for number in range(2):
             yield from worker.execute(steps * (1 if s.repeat else s.epochs))
-            log.finished(worker)
+            log.note_end(worker)
             worker.epoch = number + 1
 
     def positions(self, name):
@@ -129,7 +129,7 @@ class Simulation:
             return touched, np.arange(len(self.home(name)))
         return touched, np.arange(self.cuts[block], self.cuts[block + 1]) if of == name else touched
 
-    def applied(self):
+    def expected_applies(self):
         """Return by clock how often Apply's function must have run: for each vertex whose master
         somebody asked, once an Apply.
         """
@@ -193,10 +193,10 @@ class Simulation:
         assert self.scenario.one_type or mixtures == {0}, (
             "what one clock gathers comes to an Apply or a GlobalSync of another clock"
         )
-        assert runs == {sum(self.applied())}, (
+        assert runs == {sum(self.expected_applies())}, (
             "each Apply runs once for each vertex, and none of its additions to the context is lost"
         )
         if self.log.applied:  # real processes have logs of their own
-            assert self.log.applied == self.applied(), (
+            assert self.log.applied == self.expected_applies(), (
                 "what Applies add to the context comes to the GlobalSync of another clock"
             )

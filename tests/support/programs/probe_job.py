@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import numpy as np
 from support.programs.probe import Simulation
-from support.programs.probe_log import Log, Read
-from support.programs.probe_programs import OF_TAU, OF_VERTICES, TwoTypes
-from support.programs.probe_scenario import Scenario
+from support.programs.probe_log import Log, SlotReading
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, TwoTypesProbe
+from support.programs.probe_scenario import ProbeScenario
 from support.programs.programs import Calling
 
 from tux import param
@@ -39,7 +39,7 @@ def scenario(slack, partitioner="random", seed=0):
     """
     data = edges()
     parts = PARTITIONERS[partitioner](data.src, data.dst, WORKERS, seed, bipartite=True)
-    return Scenario(
+    return ProbeScenario(
         seed,
         WORKERS,
         slack,
@@ -58,7 +58,7 @@ def scenario(slack, partitioner="random", seed=0):
     )
 
 
-class Leave(Stage):
+class LeaveLook(Stage):
     """A stage at the end of a pass, when all is answered: a last look, and all that was seen so
     far to a file.
     """
@@ -80,7 +80,7 @@ class Leave(Stage):
             "mixtures": worker.tau.mixtures,
         }
         for (_, name, kind), reads in log.reads.items():
-            for what in Read._fields:
+            for what in SlotReading._fields:
                 out[f"{name}.{kind.count}.{what}"] = np.stack(
                     [getattr(read, what) for read in reads]
                 )
@@ -91,7 +91,7 @@ class Leave(Stage):
         np.savez(Path(self.folder) / f"{rank}.npz", **out)
 
 
-class Probed(TwoTypes):
+class StaleProbe(TwoTypesProbe):
     """The probe of the simulation, with reads that are as stale as the slack allows.
 
     The last worker stays in clock 0 until worker 0 has started clock `slack`, which needs nothing
@@ -122,10 +122,10 @@ class Probed(TwoTypes):
                 time.sleep(0.001)
 
     def evaluate(self):
-        return [Leave(self.log, self.batch, self.folder)]
+        return [LeaveLook(self.log, self.batch, self.folder)]
 
 
-class Told(Simulation):
+class RealSimulation(Simulation):
     """The scenario with what its real workers have left in `folder`, to be checked as in the
     simulation.
     """
@@ -144,9 +144,9 @@ class Told(Simulation):
         names = ("leaf", "hub", "tau")
         for name in names:
             for kind in OF_TAU if name == "tau" else OF_VERTICES:
-                columns = [saw[f"{name}.{kind.count}.{what}"] for what in Read._fields]
+                columns = [saw[f"{name}.{kind.count}.{what}"] for what in SlotReading._fields]
                 self.log.reads[rank, name, kind] = [
-                    Read(*each) for each in zip(*columns, strict=True)
+                    SlotReading(*each) for each in zip(*columns, strict=True)
                 ]
         masters = {
             name: {f: saw[f"{name}.masters.{f}"] for kind in OF_VERTICES for f in kind[:2]}

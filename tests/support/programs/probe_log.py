@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from support.machines.team import walked
-from support.programs.probe_programs import OF_TAU, OF_VERTICES, Slots
+from support.machines.team import walked_edges
+from support.programs.probe_programs import OF_TAU, OF_VERTICES, ProbeSlots
 from support.programs.programs import Calling
 
 from tux.program.stage import Stage
@@ -19,7 +19,7 @@ EVERYTHING = -1
 """Stands for the block of a clock outside a mini-batch."""
 
 
-class Read(NamedTuple):
+class SlotReading(NamedTuple):
     """The values that a worker saw at one place of clock t. They must contain all of clocks before
     `least`, and the worker's own of clocks before `own`.
     """
@@ -40,11 +40,11 @@ class Log:
     blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     # edges walked, if not all of a block
     shares: dict[int, list[np.ndarray | None]] = field(default_factory=lambda: defaultdict(list))
-    reads: dict[tuple[int, str, Slots], list[Read]] = field(
+    reads: dict[tuple[int, str, ProbeSlots], list[SlotReading]] = field(
         default_factory=lambda: defaultdict(list)
     )
     # clocks of own changes so far
-    written: dict[tuple[int, Slots], int] = field(default_factory=lambda: defaultdict(int))
+    written: dict[tuple[int, ProbeSlots], int] = field(default_factory=lambda: defaultdict(int))
     calls: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     # all clocks before this one were over when the pass began, or the repetition after `until`
     since: dict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -65,10 +65,10 @@ class Log:
                 )
                 seen = [table.arrays[f][:known].copy() for f in kind[:2]]
                 self.reads[worker.rank, name, kind].append(
-                    Read(place, t, least, self.written[worker.rank, kind], *seen)
+                    SlotReading(place, t, least, self.written[worker.rank, kind], *seen)
                 )
 
-    def finished(self, worker):
+    def note_end(self, worker):
         """Note that all clocks so far are over on this worker, and what it shows."""
         self.since[worker.rank] = self.calls[worker.rank, "start"]
         self.look(worker, "over", self.since[worker.rank])
@@ -103,7 +103,7 @@ class Watch(Stage):
         if self.place == "start":
             self.log.blocks[worker.rank].append(block.number if block else EVERYTHING)
             self.log.shares[worker.rank].append(
-                walked(worker, self.exchange.prepared, block)
+                walked_edges(worker, self.exchange.prepared, block)
                 if block and block.rounds > 1
                 else None
             )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tux import Context, Edge, Program, Vertex, delta, mirror, param, shared, total, value
 
 
-class Slots(NamedTuple):
+class ProbeSlots(NamedTuple):
     """A pair of fields with a slot for each worker. `own`: a worker's changes show at once, not
     only when they come back.
     """
@@ -18,11 +18,11 @@ class Slots(NamedTuple):
 
 
 FIRST, TAKEN, SECOND = (
-    Slots("count", "sum", True),
-    Slots("got", "got_sum", False),
-    Slots("again", "again_sum", True),
+    ProbeSlots("count", "sum", True),
+    ProbeSlots("got", "got_sum", False),
+    ProbeSlots("again", "again_sum", True),
 )
-BEATS, HEARD = Slots("beats", "beats_sum", True), Slots("heard", "heard_sum", False)
+BEATS, HEARD = ProbeSlots("beats", "beats_sum", True), ProbeSlots("heard", "heard_sum", False)
 OF_VERTICES, OF_TAU = (FIRST, TAKEN, SECOND), (BEATS, HEARD)
 
 
@@ -76,7 +76,7 @@ def touch_one_again(src, dst):
     mark_again(dst, src.me, src.now)
 
 
-def mixed(counts, sums):
+def mixes_clocks(counts, sums):
     """Return 1 if the workers' counts and sums of clock numbers mix several clocks, else 0."""
     clock = -1
     for w in range(len(counts)):
@@ -89,7 +89,7 @@ def mixed(counts, sums):
 
 def take(v, tau):
     """Take on the master what has been given to it."""
-    tau.mixed += mixed(v.given, v.given_sum)
+    tau.mixed += mixes_clocks(v.given, v.given_sum)
     for w in range(len(v.got)):
         v.got[w] += v.given[w]
         v.got_sum[w] += v.given_sum[w]
@@ -98,14 +98,14 @@ def take(v, tau):
 
 def note(tau):
     """Note on the special worker what has been sent to it."""
-    tau.mixtures += tau.mixed + mixed(tau.sent, tau.sent_sum)
+    tau.mixtures += tau.mixed + mixes_clocks(tau.sent, tau.sent_sum)
     for w in range(len(tau.heard)):
         tau.heard[w] += tau.sent[w]
         tau.heard_sum[w] += tau.sent_sum[w]
     tau.runs += tau.applied
 
 
-class TwoTypes(Program):
+class TwoTypesProbe(Program):
     slots: int = param(1)
     leaf = hub = Vertex(**SHARED, **GIVEN, **MARKS)
     spoke = Edge("leaf", "hub")
@@ -113,7 +113,7 @@ class TwoTypes(Program):
     udfs = (touch, touch_again)
 
 
-class OneType(Program):
+class OneTypeProbe(Program):
     slots: int = param(1)
     node = Vertex(**SHARED, **GIVEN, **MARKS)
     link = Edge("node", "node")

@@ -16,7 +16,7 @@ MOST_WORKERS = 4
 ORDERS = ("shuffled", "fixed", "rotated", "rotated", "pipelined")
 
 
-class Walk(Exchange):
+class RememberedExchange(Exchange):
     """An Exchange that remembers its step."""
 
     def prepare(self, worker, batch=None):
@@ -24,7 +24,7 @@ class Walk(Exchange):
         return self.prepared
 
 
-class Batch(MiniBatch):
+class RememberedBatch(MiniBatch):
     """A mini-batch that remembers the boundaries of its blocks, and the end that it enumerates."""
 
     def prepare(self, worker, batch=None):
@@ -34,7 +34,7 @@ class Batch(MiniBatch):
 
 
 @dataclass(frozen=True)
-class Scenario:
+class ProbeScenario:
     """All that a seed decides but the order of events."""
 
     seed: int
@@ -56,7 +56,7 @@ class Scenario:
     parts: np.ndarray  # (m,): worker of each edge
 
     @staticmethod
-    def drawn(seed, workers=None, slack=None):
+    def draw_scenario(seed, workers=None, slack=None):
         """Draw the scenario of a seed. Successive seeds go through all numbers of workers and all
         slacks.
         """
@@ -87,7 +87,7 @@ class Scenario:
         plain, order = draw.random() < 0.3, draw.choice(ORDERS)
         epochs = draw.randint(2, 3) if size else draw.randint(slack + 2, slack + 4)
         sync, repeat = draw.random() < 0.6, draw.choice(("", "", "times", "until"))
-        return Scenario(
+        return ProbeScenario(
             seed,
             workers,
             slack,
@@ -109,16 +109,16 @@ class Scenario:
         """Return the stages of one epoch of one worker."""
         names = list(program.vertices)
 
-        def noted(tau):
+        def note_applies(tau):
             log.applied.append(int(tau.applied))
             note(tau)
 
-        def synchronised(inside):
+        def segment_stages(inside):
             first, second = program.udfs
             over = self.over if inside else ""
             out = [
                 Watch(log, busy, "start"),
-                Walk(first, over=over),
+                RememberedExchange(first, over=over),
                 Watch(log, busy, "end", wrote=(FIRST, TAKEN)),
             ]
             out[0].exchange = out[1]
@@ -134,10 +134,12 @@ class Scenario:
                 ]
                 settled = {(name, kind) for name in names for kind in OF_VERTICES}
             out += [] if self.late or not self.sync else [Watch(log, busy, "beat", settled=settled)]
-            return [*out, GlobalSync(noted)] if self.sync else out
+            return [*out, GlobalSync(note_applies)] if self.sync else out
 
-        batch = Batch(*synchronised(True), over=self.over, order=self.order, **self.size)
-        stages = [batch, *(synchronised(False) if self.plain else [])]
+        batch = RememberedBatch(
+            *segment_stages(True), over=self.over, order=self.order, **self.size
+        )
+        stages = [batch, *(segment_stages(False) if self.plain else [])]
         if self.repeat == "times":
             return [Repeat(*stages, times=self.epochs)]
         if self.repeat == "until":

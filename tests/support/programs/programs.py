@@ -8,7 +8,7 @@ import pytest
 
 from tux import Context, Edge, Program, Vertex, delta, param, total, uniform, value
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
+from tux.graph.local import LocalGraph
 from tux.program.stage import Stage
 from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync
@@ -38,7 +38,7 @@ class Calling(Step):
 
 def start(program, edges, test=None, *, seed=0, **options):
     """Return a worker that holds all of `edges`."""
-    return Worker(program, Graph.whole(program, edges, test, seed), seed=seed, **options)
+    return Worker(program, LocalGraph.whole(program, edges, test, seed), seed=seed, **options)
 
 
 def drive(worker, *stages):
@@ -47,7 +47,7 @@ def drive(worker, *stages):
     return worker
 
 
-def executed(worker, *stages):
+def run_steps(worker, *stages):
     """Prepare and run `stages` once, and return the steps."""
     steps = worker.prepare(stages)
     worker.run(steps)
@@ -90,7 +90,7 @@ def keep_degrees(node):
     node.indegree = node.entering
 
 
-class Degrees(Program):
+class NodeDegrees(Program):
     """Counts of the edges that leave and enter each node."""
 
     node = Vertex(
@@ -117,7 +117,7 @@ def count_changes(tau):
     tau.changed = tau.changes
 
 
-class Components(Program):
+class ConnectedComponents(Program):
     """Connected components: labels start different, and each node takes the least among its own
     and its neighbours'.
     """
@@ -147,7 +147,7 @@ def even(page, tau):
     page.rank = 1 / tau.pages
 
 
-def stuck(page, tau):
+def add_stuck_rank(page, tau):
     tau.leak += page.rank if page.degree == 0 else 0.0
 
 
@@ -163,7 +163,7 @@ def settle(page, tau, p):
     page.rank = (1 - p.damping) / tau.pages + p.damping * (page.sum + tau.loose)
 
 
-class PageRank(Program):
+class DanglingPageRank(Program):
     """PageRank (Page et al. 1998); a page without links gives its rank to all pages."""
 
     damping: float = param(0.85, "share of rank that follows links", low=0, high=1, dtype="f8")
@@ -177,7 +177,7 @@ class PageRank(Program):
 
     def stages(self):
         return [
-            GlobalSync(spread_leak, stuck, over="page"),
+            GlobalSync(spread_leak, add_stuck_rank, over="page"),
             Exchange(spread),
             Apply("page", settle),
         ]

@@ -96,20 +96,20 @@ class Writer(Unusual):
         self.outermost, self.edges = outermost, any("edges" in row for row in rows)
         self.loops = self.blocks = self.depth = self.counts = 0
 
-    def one(self, *options):
+    def choose(self, *options):
         """Choose one of some options: text, or functions that write it."""
         found = self.random.choice(options)
         return found if isinstance(found, str) else found()
 
-    def usual(self, options, wild):
+    def choose_usual(self, options, wild):
         """Choose one of the usual options, or, seldom, one of the others."""
-        return self.one(*(wild if self.random.random() < self.wild else options))
+        return self.choose(*(wild if self.random.random() < self.wild else options))
 
     def deep(self):
         """Return whether an expression is deep enough; those inside others may be less deep."""
         return self.depth > 2 or self.random.random() < 0.3 * self.depth
 
-    def inside(self, write):
+    def write_inside(self, write):
         self.depth += 1
         out = write()
         self.depth -= 1
@@ -118,11 +118,11 @@ class Writer(Unusual):
     # ---- expressions
 
     def row(self):
-        return self.inside(self._row)
+        return self.write_inside(self._row)
 
     def _row(self):
         if self.deep():
-            return self.one("r", "s", *self.rows)
+            return self.choose("r", "s", *self.rows)
         row, number = self.row, self.number
         made = [
             *(*self.rows, "r", "s", "t[0]"),
@@ -140,15 +140,15 @@ class Writer(Unusual):
                 "[e for e in edges if n][0]",
                 lambda: f"edges[{self.index()}].user",
             ]
-        return self.usual(made, self.unusual_rows())
+        return self.choose_usual(made, self.unusual_rows())
 
     def array(self):
-        return self.inside(self._array)
+        return self.write_inside(self._array)
 
     def _array(self):
         row, array, number = self.row, self.array, self.number
         if self.deep():
-            return self.one("x", "y", "r.f", f"{self.one(*self.rows)}.f")
+            return self.choose("x", "y", "r.f", f"{self.choose(*self.rows)}.f")
         made = [
             *("x", "y", "t[1]", "r.f"),
             lambda: f"{row()}.f",
@@ -158,43 +158,43 @@ class Writer(Unusual):
             lambda: f"{row()}.g[:, {self.index()}]",
             lambda: f"{row()}.g[{self.index()}, :]",
             lambda: f"{self.matrix()}[{self.index()}]",
-            lambda: f"{array()}[{self.one(':', '0:1', '::-1', 'k:', ':n')}]",
+            lambda: f"{array()}[{self.choose(':', '0:1', '::-1', 'k:', ':n')}]",
             lambda: f"bump({array()}, {number()})",
             lambda: f"pick({array()}, {array()}, {number()})",
             lambda: f"both({row()}, {array()})[1]",
             lambda: f"({array()} if {self.test()} else {array()})",
             lambda: f"{array()}.copy()",
-            lambda: f"({array()} + {self.one(array, number)})",
-            lambda: f"np.{self.one('minimum', 'add', 'maximum')}({array()}, {number()})",
+            lambda: f"({array()} + {self.choose(array, number)})",
+            lambda: f"np.{self.choose('minimum', 'add', 'maximum')}({array()}, {number()})",
         ]
-        return self.usual(made, self.unusual_arrays())
+        return self.choose_usual(made, self.unusual_arrays())
 
     def matrix(self):
         made = ["z", lambda: f"{self.row()}.g", lambda: f"{self.row()}.g[:]", "r.g[0:2, ::-1]"]
         wild = ["r.f[None]", "s.f[NEW]", "z.T", "z[PART]", "np.stack((x, x))", "s.g.copy()"]
-        wild += [lambda: f"{self.row()}.g[w, {self.one(':', 'w')}]"]
-        return self.usual(made, wild)
+        wild += [lambda: f"{self.row()}.g[w, {self.choose(':', 'w')}]"]
+        return self.choose_usual(made, wild)
 
     def index(self):
-        return self.one("0", "1", "-1", "n % 2", "k % 2", "n % 2", "0")
+        return self.choose("0", "1", "-1", "n % 2", "k % 2", "n % 2", "0")
 
     def number(self):
-        return self.inside(self._number)
+        return self.write_inside(self._number)
 
     def _number(self):
         row, array, number = self.row, self.array, self.number
         if self.deep():
-            return self.one("1", "n", "k", "r.a", "x[0]")
+            return self.choose("1", "n", "k", "r.a", "x[0]")
         made = [
             *("2", "n", "k", "t[2]", "len(x)", "x.shape[0]", "PAIR[0]"),
             lambda: f"{row()}.a",
             lambda: f"{row()}.b",
             lambda: f"{array()}[{self.index()}]",
             lambda: f"{row()}.g[{self.index()}, {self.index()}]",
-            lambda: f"({number()} {self.one('+', '-', '*', '%')} 5)",
-            lambda: f"{self.one('min', 'max')}({number()}, {number()})",
-            lambda: f"{self.one('sum', 'max', 'np.sum', 'np.max')}({array()})",
-            lambda: f"int({array()}.{self.one('sum', 'max', 'argmin')}())",
+            lambda: f"({number()} {self.choose('+', '-', '*', '%')} 5)",
+            lambda: f"{self.choose('min', 'max')}({number()}, {number()})",
+            lambda: f"{self.choose('sum', 'max', 'np.sum', 'np.max')}({array()})",
+            lambda: f"int({array()}.{self.choose('sum', 'max', 'argmin')}())",
             lambda: f"look({row()})",
             lambda: f"abs({number()})",
             lambda: f"({number()} if {self.test()} else {number()})",
@@ -203,24 +203,24 @@ class Writer(Unusual):
             made += ["int(p.rank)", "tau.far.key"]
         if self.edges:
             made += ["len(edges)", "sum([e.a for e in edges])"]
-        return self.usual(made, self.unusual_numbers())
+        return self.choose_usual(made, self.unusual_numbers())
 
     def test(self):
-        return self.one(
+        return self.choose(
             "n",
             "x is y",
-            lambda: f"{self.number()} {self.one('<', '>=', '==')} {self.number()}",
+            lambda: f"{self.number()} {self.choose('<', '>=', '==')} {self.number()}",
             lambda: f"{self.number()} in {self.array()}",
             lambda: f"not {self.number()}",
-            lambda: f"({self.number()} {self.one('and', 'or')} {self.number()})",
+            lambda: f"({self.number()} {self.choose('and', 'or')} {self.number()})",
             lambda: f"{self.row()} is not {self.row()}",
         )
 
     def place(self):
-        return self.one(
+        return self.choose(
             lambda: f"{self.row()}.a",
             lambda: f"{self.row()}.b",
-            lambda: f"{self.row()}.{self.one('a', 'b')}",
+            lambda: f"{self.row()}.{self.choose('a', 'b')}",
             lambda: f"{self.array()}[{self.index()}]",
             lambda: f"{self.array()}[{self.index()}]",
             lambda: f"{self.row()}.g[{self.index()}, {self.index()}]",
@@ -239,13 +239,13 @@ class Writer(Unusual):
 
     def statement(self):
         if self.blocks < 3 and self.depth < 3 and self.random.random() < 0.3:
-            return self.usual(self._compounds(), self.unusual_compounds())
-        return self.usual(self._usual_statements(), self.unusual_statements())
+            return self.choose_usual(self._compounds(), self.unusual_compounds())
+        return self.choose_usual(self._usual_statements(), self.unusual_statements())
 
     def _usual_statements(self):
         row, array, number, place = self.row, self.array, self.number, self.place
         return [
-            lambda: f"{place()} {self.one('+=', '-=', '*=', '+=')} {number()}",
+            lambda: f"{place()} {self.choose('+=', '-=', '*=', '+=')} {number()}",
             lambda: f"{place()} = {number()}",
             lambda: self.fold(place(), number()),
             lambda: self.fold(place(), number()),
@@ -259,7 +259,7 @@ class Writer(Unusual):
             lambda: f"x = y = {array()}",
             lambda: f"z = {self.matrix()}",
             lambda: f"n = abs({number()}) % 5",
-            lambda: f"x {self.one('+=', '-=', '*=')} {self.one(number, array)}",
+            lambda: f"x {self.choose('+=', '-=', '*=')} {self.choose(number, array)}",
             lambda: f"n += {number()}",
             lambda: f"t = ({row()}, {array()}, {number()})",
             "r, x, n = t",
@@ -267,16 +267,16 @@ class Writer(Unusual):
             "(r, (x, n)) = (s, both(k, y)[::-1])",
             lambda: f"s, x = both({row()}, {array()})",
             lambda: f"n, k = {array()}[:2]",
-            lambda: f"{array()}.{self.one('fill(n)', 'sort()', 'fill(k)')}",
-            lambda: f"{array()}[{self.one(':', '0:1')}] = {self.one(number, array)}",
-            lambda: "{0}[:] = {0} + {1}".format(array(), self.one(number, array)),
+            lambda: f"{array()}.{self.choose('fill(n)', 'sort()', 'fill(k)')}",
+            lambda: f"{array()}[{self.choose(':', '0:1')}] = {self.choose(number, array)}",
+            lambda: "{0}[:] = {0} + {1}".format(array(), self.choose(number, array)),
             lambda: "{0}[:] = np.maximum({0}, {1})".format(array(), number()),
             lambda: f"np.add({array()}, {number()}, {array()})",
             lambda: f"np.multiply({array()}, {number()}, out={array()})",
             lambda: f"n = look({row()})",
             lambda: self.call(),
             lambda: self.call(),
-            lambda: self.one("continue", "break", "pass") if self.loops else "pass",
+            lambda: self.choose("continue", "break", "pass") if self.loops else "pass",
             lambda: f"if {self.test()}: return {self.result()}",
             "tau.far.add(n, k)" if self.outermost else "pass",
         ]
@@ -305,14 +305,14 @@ class Writer(Unusual):
         """Write a call of one of the callees, whose result may be used."""
         if not self.called:
             return f"bump({self.array()}, n)"
-        arguments = self.one(
+        arguments = self.choose(
             lambda: f"{self.row()}, {self.row()}, {self.array()}, {self.number()}",
             lambda: f"{self.row()}, {self.row()}, {self.array()}",
             lambda: f"{self.row()}, x={self.array()}, s={self.row()}, n={self.number()}",
         )
         name = self.random.choice(self.called)
         left = {"row": "r = ", "array": "x = ", "number": "n = ", "tuple": "r, x = "}
-        return self.one("", left[name.split("_")[0]]) + f"{name}({arguments})"
+        return self.choose("", left[name.split("_")[0]]) + f"{name}({arguments})"
 
     def _compounds(self):
         row, test = self.row, self.test
@@ -348,14 +348,15 @@ class Writer(Unusual):
         """Write a loop with a condition, which ends."""
         self.counts += 1
         count = f"c{self.counts}"
-        test = self.one("", f" and {self.test()}")
-        return f"{count} = 0\nwhile {count} < 2{test}:\n    {count} += 1\n{self.loop()}" + self.one(
-            "", lambda: f"\nelse:\n{self.body()}"
+        test = self.choose("", f" and {self.test()}")
+        return (
+            f"{count} = 0\nwhile {count} < 2{test}:\n    {count} += 1\n{self.loop()}"
+            + self.choose("", lambda: f"\nelse:\n{self.body()}")
         )
 
     def result(self):
         """Write the value that a function returns."""
-        return self.one(self.number, "", self.row, self.array)
+        return self.choose(self.number, "", self.row, self.array)
 
 
 def callee(random, name, called, wild):

@@ -27,9 +27,9 @@ from tux.engine.redistribute import Redistribution
 from tux.engine.shares import shares_of
 from tux.engine.training import Training
 from tux.engine.worker import Worker
-from tux.graph.local import Graph
-from tux.graph.partitioned import partitioned
-from tux.rows.table import Table
+from tux.graph.local import LocalGraph
+from tux.graph.partitioned import partition_inputs
+from tux.rows.table import RowTable
 from tux.runs.inputs import Inputs
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
@@ -59,7 +59,7 @@ def report(tau):
     tau.n = tau.pairs
 
 
-class Meetings(Program):
+class FieldMeetings(Program):
     """All kinds of fields, of a type that is whole and of one that is cut."""
 
     user = Vertex(
@@ -102,7 +102,7 @@ class Meetings(Program):
         ]
 
 
-class OneType(Program):
+class CutPages(Program):
     """Both ends of one type, all of it cut."""
 
     page = Vertex(rank=value("f8", init=uniform(0, 1)), sum=delta("f8"), kept=master("f4"))
@@ -133,7 +133,7 @@ class Away(Program):
         return []
 
 
-def rated():
+def rating_inputs():
     """Return ratings of which some edges occur several times, others not at all."""
     train, test = ratings(m=60, users=12, items=9)
     count = np.random.default_rng(6).integers(0, 4, len(train) + len(test)).astype("i4")
@@ -145,7 +145,7 @@ def add(edges, **fields):
     return EdgeData(edges.ends, edges.ids, edges.src, edges.dst, {**edges.fields, **fields})
 
 
-def linked():
+def link_inputs():
     rng = np.random.default_rng(1)
     src, dst = rng.integers(0, 14, (2, 50))
     held = rng.integers(0, 19, (2, 9))
@@ -155,19 +155,19 @@ def linked():
     )
 
 
-MADE = {Meetings: rated, OneType: linked, Away: linked}
+MADE = {FieldMeetings: rating_inputs, CutPages: link_inputs, Away: link_inputs}
 
 
 def trainings_of(program, inputs, k):
     """Return workers that are ready to train, and the team that delivers their messages."""
     options = {"seed": SEED, "jit": False}
     if k == 1:
-        graph = Graph.whole(program, inputs.train, inputs.test, SEED)
+        graph = LocalGraph.whole(program, inputs.train, inputs.test, SEED)
         workers = [Worker(program, graph, **options)]
     else:
-        parts = partitioned(program, inputs, program.by, k, SEED).parts
+        parts = partition_inputs(program, inputs, program.by, k, SEED).parts
         workers = [
-            Worker(program, Graph.of(program, part), rank=rank, workers=k, **options)
+            Worker(program, LocalGraph.of(program, part), rank=rank, workers=k, **options)
             for rank, part in enumerate(parts)
         ]
     cluster = SimulatedCluster(workers, 7) if k > 1 else None
@@ -324,13 +324,13 @@ def bases(worker):
     """Return the values of the worker's context without its unsent changes, by field."""
     program = worker.program
     fields = {f: d.sized(program.parameters) for f, d in program.context.fields.items()}
-    table = Table.allocate("tau", fields, 1)
+    table = RowTable.allocate("tau", fields, 1)
     for f, joint, _ in table.columns(("shared",)):
         joint[...] = worker.mirrors["tau"].base[f]
     return table.arrays
 
 
-def moved(program, inputs, trainings, n):
+def move_trainings(program, inputs, trainings, n):
     """Return trainings of n workers that go on from the states of others."""
     states = [training.state().copied() for training in trainings]
     before = shares_of(program, inputs, program.by, len(states), SEED)

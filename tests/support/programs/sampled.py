@@ -32,7 +32,7 @@ def entries(samples):
     return set(zip(*ids, *(values.tolist() for values in edges.fields.values()), strict=True))
 
 
-def told(samples):
+def labels_and_classes(samples):
     return samples.label.tolist(), samples.classes
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[3] / "docs" / "program.md"
 
 
-def shown(name, folder):
+def write_shown_program(name, folder):
     """Write the program of this name from the page into a folder, and return its file."""
     blocks = re.findall(
         r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL

@@ -23,7 +23,7 @@ def here(line: str) -> str:
     return f"{line}  # here"
 
 
-def also(line: str) -> tuple[str, str]:
+def add_declaration(line: str) -> tuple[str, str]:
     """Return one declaration more."""
     return LINK, f"{LINK}\n    {line}  # here"
 
@@ -58,7 +58,9 @@ TYPES = [
         "the file ends Python when it is imported",
         *(DEF_STAGES, f"{DEF_STAGES}\n\nraise SystemExit(0)  # here\n"),
     ),
-    wrong("two edge types", "declares 2 edge types", *also('cites = Edge("page", "page")')),
+    wrong(
+        "two edge types", "declares 2 edge types", *add_declaration('cites = Edge("page", "page")')
+    ),
     wrong(
         "no edge type",
         "declares no edge type",
@@ -72,7 +74,7 @@ TYPES = [
     wrong(
         "a type without edges",
         "no edge ends at vertex type user",
-        *also('user = Vertex(age=value("f8"))'),
+        *add_declaration('user = Vertex(age=value("f8"))'),
     ),
     wrong(
         "a field that is declared as a text",
@@ -142,7 +144,7 @@ TYPES = [
     wrong(
         "a parameter with the name of a flag",
         "parameter out has the name of a flag",
-        *also('out: int = param(3, "words")'),
+        *add_declaration('out: int = param(3, "words")'),
     ),
     wrong(
         "an __init__ that forgets the parameters",
@@ -177,12 +179,12 @@ TYPES = [
     wrong(
         "a parameter with a name that is taken",
         "context cannot name a parameter",
-        *also('context: int = param(3, "words")'),
+        *add_declaration('context: int = param(3, "words")'),
     ),
     wrong(
         "a parameter that is a vertex of no type",
         "parameter start is the id of a 'user', which is no vertex type",
-        *also('start: str = vertex_param("user", "where it begins")'),
+        *add_declaration('start: str = vertex_param("user", "where it begins")'),
     ),
     wrong(
         "a parameter that is no vertex",
@@ -193,7 +195,11 @@ TYPES = [
 ]
 
 HOOKS = [
-    wrong("monitor is misspelt", "monitors shwn, which is no metric", *also('monitor = "shwn"')),
+    wrong(
+        "monitor is misspelt",
+        "monitors shwn, which is no metric",
+        *add_declaration('monitor = "shwn"'),
+    ),
     wrong(
         "evaluate() is misspelt",
         "Sums.evaluates() is never called by tux; did you mean evaluate",

@@ -60,7 +60,7 @@ DEF_STAGES = f"    def stages(self):\n        {STAGES}\n"
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongProgram:
     """A program that has a mistake. `says` is part of the message, `flags` are those of the
     command line.
     """
@@ -77,7 +77,7 @@ class Wrong:
         return next((n for n, line in enumerate(lines, 1) if line.endswith("# here")), 0)
 
 
-def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wrong:
+def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> WrongProgram:
     """Return a mistake; `changes` of `BASE` are old text, new text, and so on. The mistake needs no
     compiler, unless `flags` say so.
     """
@@ -85,10 +85,10 @@ def wrong(mistake: str, says: str, *changes: str, flags: str = "--no-jit") -> Wr
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         assert text.count(old) == 1, (mistake, old)
         text = text.replace(old, new)
-    return Wrong(mistake, says, text, flags)
+    return WrongProgram(mistake, says, text, flags)
 
 
-def compiled(mistake: str, says: str, *changes: str) -> Wrong:
+def wrong_when_compiled(mistake: str, says: str, *changes: str) -> WrongProgram:
     """Return a mistake that only a compiled run shows."""
     return wrong(mistake, says, *changes, flags="")
 
@@ -162,7 +162,7 @@ REPLICAS = [
 """Programs that are refused: a result would depend on the number of workers, or on no seed."""
 
 WRITES = [
-    compiled(
+    wrong_when_compiled(
         "Exchange writes a value",
         "page.x is read-only here",
         *(GIVE, f"{GIVE}\n    dst.x = 3  # here"),
@@ -172,39 +172,39 @@ WRITES = [
         "page.x is read-only here",
         *(GIVE, f"{GIVE}\n    dst.x = 3  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "Exchange writes an entry of a value",
         "an entry of a field is set that is read-only here",
         *(GIVE, f"{GIVE}\n    dst.hist[0] = 3  # here", PAGE, page('hist=value("f8", 3)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "a function writes a data field",
         "page.age is read-only here",
         *(SUM, f"{SUM}\n    page.age = 3  # here"),
         *(PAGE, page('age=data("f4", default=1)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "Apply clears a delta",
         "page.got is read-only here",
         *(SUM, f"{SUM}\n    page.got = 0  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "Exchange sets a metric",
         "tau.shown is read-only here",
         *(DEF_GIVE, "def give(src, dst, tau):\n    tau.shown = 3  # here\n    dst.got += 1\n"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a function sets a parameter",
         "p.share is assigned, and parameters do not change",
         *(KEEP, "page.x = page.got"),
         *(SUM, f"{SUM}\n    p.share = 0.5  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a function sets the number of a vertex",
         "page.id is read-only here",
         *(GIVE, f"{GIVE}\n    dst.id = 0  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a vector is set to a number",
         "page.hist has several entries: assign to page.hist[k]",
         *(SUM, f"{SUM}\n    page.hist = 0.5  # here", PAGE, page('hist=value("f8", 3)')),
@@ -219,17 +219,17 @@ WRITES = [
 """Functions that write where they may not."""
 
 COMPILED = [
-    compiled(
+    wrong_when_compiled(
         "a field is misspelt",
         "page has no field xx (fields: ",
         *(GIVE, "dst.got += src.xx  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a field that is written is misspelt",
         "page has no field gott (fields: ",
         *(GIVE, "dst.gott = src.x  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a parameter is misspelt",
         "p.sharr is no number that the program declares",
         *(KEEP, "page.x = page.got * p.sharr  # here"),
@@ -240,59 +240,59 @@ COMPILED = [
         *(KEEP, "page.x = len(p.name)  # here"),
         *(TURNS, 'name: str = param("a", "a text")'),
     ),
-    compiled("an unknown name", "name 'x' is not defined", GIVE, "dst.got += x  # here"),
-    compiled(
+    wrong_when_compiled("an unknown name", "name 'x' is not defined", GIVE, "dst.got += x  # here"),
+    wrong_when_compiled(
         "a function that numpy does not have",
         "module 'numpy' has no attribute 'average_of'",
         *(GIVE, "dst.got += np.average_of(src.x)  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a function that numba does not have",
         "unsupported NumPy function 'numpy.gradient'",
         *(GIVE, "dst.got += np.gradient(src.x)  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a library that numba does not have",
         "numba does not know posixpath.getsize",
         *(GIVE, 'dst.got += os.path.getsize("a")  # here'),
     ),
-    compiled(
+    wrong_when_compiled(
         "an index that is a float",
         "an index is a float, not a whole number",
         *(GIVE, "dst.got += src.hist[src.x / 2]  # here", PAGE, page('hist=value("f8", 3)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "numbers and texts are added",
         "numba knows no operation or function add of (float64, ",
         *(GIVE, 'dst.got += src.x + "1"  # here'),
     ),
-    compiled(
+    wrong_when_compiled(
         "a text is formatted",
         "format spec in f-strings not supported",
         *(GIVE, 'dst.got += len(f"{src.x:.2f}")  # here'),
     ),
-    compiled(
+    wrong_when_compiled(
         "a list outside that grows",
         "Untyped global name 'SEEN'",
         *(DEF_GIVE, f"SEEN = []\n\n\n{DEF_GIVE}", GIVE, f"SEEN.append(src.x)  # here\n    {GIVE}"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a dict outside",
         "Untyped global name 'WEIGHTS'",
         *(DEF_GIVE, f"WEIGHTS = {{1: 2.0}}\n\n\n{DEF_GIVE}", GIVE, "dst.got += WEIGHTS[1]  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a function calls itself",
         "power calls itself",
         *(DEF_GIVE, f"def power(x):  # here\n    return x * power(x)\n\n\n{DEF_GIVE}"),
         *(GIVE, "dst.got += power(src.x)"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a file is opened",
         "construct is not supported",
         *(DEF_GIVE, 'def give(dst):  # here\n    with open("a") as f:\n        dst.got += 1\n'),
     ),
-    compiled(
+    wrong_when_compiled(
         "a name is None at first, and a row later",
         "a name in UDF give is None, and a field of it is read or changed",
         *(DEF_GIVE, f"def give(src, dst):  # here\n    best = None\n    {GIVE}\n"),
@@ -302,18 +302,18 @@ COMPILED = [
 """Functions that the compiler refuses, or that raise an error when compiled."""
 
 CHECKED = [
-    compiled(
+    wrong_when_compiled(
         "the number of a vertex is the index of a vector",
         " is out of bounds for `page.hist`, which has 3 entries",
         *(SUM, f"{SUM}\n    page.hist[page.id] = 1  # here", PAGE, page('hist=value("f8", 3)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "a loop goes one too far",
         "index 3 is out of bounds for `page.hist`",
         *(SUM, f"{SUM}\n    for k in range(4):\n        page.hist[k] = 1  # here"),
         *(PAGE, page('hist=value("f8", 3)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "an array is added to a shorter one",
         "`dst.hist[:]` is changed by an array of another shape",
         *(
@@ -323,48 +323,48 @@ CHECKED = [
             page('hist=delta("f8", 3)'),
         ),
     ),
-    compiled(
+    wrong_when_compiled(
         "numpy writes into an array that is too short",
         "`dst.hist` is changed by an array of another shape",
         *(GIVE, f"{GIVE}\n    np.sqrt(np.ones(9), dst.hist)  # here"),
         *(PAGE, page('hist=delta("f8", 3)')),
     ),
-    compiled(
+    wrong_when_compiled(
         "an array of indices has one that is too large",
         "index 9 is out of bounds for `np.ones(3)`, which has 3 entries",
         *(GIVE, "dst.got += np.ones(3)[np.array([1, 9])].sum()  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a flat index is too large",
         "index 9 is out of bounds for `ones.flat`, which has 3 entries",
         *(GIVE, "ones = np.ones(3)\n    ones.flat[9] = 3  # here\n    dst.got += ones[0]"),
     ),
-    compiled(
+    wrong_when_compiled(
         "numbers that numpy does not put together",
         "UDF give has raised ValueError: unable to broadcast",
         *(DEF_GIVE, "def give(dst):  # here\n    dst.got += (np.ones(3) + np.ones(4)).sum()\n"),
     ),
-    compiled(
+    wrong_when_compiled(
         "0 is divided by 0",
         "NaN replaces a number in `page.x`",
         *(KEEP, "page.x = 0 * page.got / (0 * page.got)  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "the root of a number below 0",
         "NaN replaces a number in `page.x`",
         *(KEEP, "page.x = math.sqrt(-1 - page.got)  # here"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a number is divided by 0",
         "x became inf in epoch 1",
         *(KEEP, "page.x = 1 / (0 * page.got)"),
     ),
-    compiled(
+    wrong_when_compiled(
         "a field of whole numbers gets a float",
         "is stored in `page.near`, which holds whole numbers",
         *(SUM, f"{SUM}\n    page.near = page.x / 8  # here", PAGE, page('near=value("i4")')),
     ),
-    compiled(
+    wrong_when_compiled(
         "a number is too large for its field",
         "is stored in `page.near`, which holds -128 to 127",
         *(SUM, f"{SUM}\n    page.near = 100 + 9 * page.id  # here", PAGE, page('near=value("i1")')),
