@@ -1,1 +1,1 @@
-"""What tux claims, as programs that print it: our figure and the other side's in one run."""
+"""The claims of tux, as programs that print them: our figure and the other side's in one run."""

@@ -1,4 +1,4 @@
-"""What an engine costs a run that it places: the same training by local workers and on Ray, and by
+"""The cost of an engine that places a run: the same training by local workers and on Ray, and by
 local workers and on Spark, each with two workers of one thread, in pairs. The engine runs on the
 machine for both of a pair.
 

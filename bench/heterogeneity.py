@@ -1,5 +1,5 @@
-"""What it is worth that types, samples, and masters and mirrors may differ: BlockPG as four
-programs, on four workers.
+"""The gain when types, samples, and masters and mirrors may differ: BlockPG as four programs, on
+four workers.
 
 usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
 

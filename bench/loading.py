@@ -1,4 +1,4 @@
-"""What threads gain before the first epoch: seconds to read a table of ratings and to sort its
+"""The gain from threads before the first epoch: seconds to read a table of ratings and to sort its
 edges into tiles, with one thread and with all, in one run.
 
 usage: python -m bench.loading [--ratings N] [--repeats N]

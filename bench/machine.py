@@ -1,4 +1,4 @@
-"""What a benchmark says of the machine that it runs on."""
+"""The machine that a benchmark runs on, in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What threads of a worker gain: training seconds of the same run with 1 thread and with more, in
-turns, and whether both end in the same bytes.
+"""The gain from threads of a worker: training seconds of the same run with 1 thread and with more,
+in turns, and whether both end in the same bytes.
 
 usage: python -m bench.threads [--data DIR] [--sets NAME,..] [--threads T] [--repeats N]
        python -m bench.threads APP FILE --epochs E [--set NAME=VALUE ..] [--threads T] [--repeats N]

@@ -1,4 +1,4 @@
-"""What a turn between workers costs beside its computing: seconds of a clock in which a block's
+"""The cost of a turn between workers beside its computing: seconds of a clock in which a block's
 rows have changed, and of a bare ZeroMQ round trip between two processes in the same run.
 
 usage: python -m bench.turns [--repeats N]

@@ -1,4 +1,4 @@
-"""What a watched run costs: training seconds of runs of MF on generated ratings, in pairs, with a
+"""The cost of a watched run: training seconds of runs of MF on generated ratings, in pairs, with a
 server of `tux watch` that a page asks every second, and without.
 
 usage: python -m bench.watching [--pairs N] [--epochs E] [--ratings N] [--rank R] [--workers W]

@@ -1,4 +1,6 @@
-"""What a run has left in its folder, and how that differs from what an uninterrupted one leaves."""
+"""The files and records that a run has left in its folder, and how they differ from what an
+uninterrupted one leaves.
+"""
 
 from __future__ import annotations
 

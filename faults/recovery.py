@@ -1,5 +1,5 @@
-"""How a run goes on after a fault: by its own restart, by `tux run --resume`, or, if there is no
-checkpoint yet, from the start. The one place that knows.
+"""The ways in which a run goes on after a fault: by its own restart, by `tux run --resume`, or, if
+there is no checkpoint yet, from the start. The one place that knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a scenario is, and what is seen of one."""
+"""A scenario of a fault, and what is seen when it is played."""
 
 from __future__ import annotations
 

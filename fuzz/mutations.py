@@ -1,5 +1,5 @@
-"""How valid inputs are damaged. Each function draws from the generator of random numbers that it
-is given alone, so that an input can be made again from its number.
+"""Functions that damage valid inputs. Each draws from the generator of random numbers that it is
+given alone, so that an input can be made again from its number.
 """
 
 from __future__ import annotations

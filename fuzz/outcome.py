@@ -1,5 +1,5 @@
-"""What came of one input, and whether it may: a value, or an error of tux in one line for each of
-what, where and what to do.
+"""The outcome of one input, and whether it may be: a value, or an error of tux in one line for each
+of what, where and what to do.
 """
 
 from __future__ import annotations

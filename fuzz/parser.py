@@ -1,4 +1,4 @@
-"""What is fuzzed: a parser, valid inputs, and how these are damaged."""
+"""The parsers that are fuzzed: each with valid inputs, and with functions that damage these."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What an edge adds to the least squares of its ends: w (t - x.y)^2, of which the sum over all
-edges is, but for a constant, the objective's part of edges.
+"""The term that an edge adds to the least squares of its ends: w (t - x.y)^2, of which the sum over
+all edges is, but for a constant, the objective's part of edges.
 """
 
 from __future__ import annotations

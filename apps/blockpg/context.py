@@ -1,4 +1,4 @@
-"""What the worker's context holds of BlockPG between passes."""
+"""The worker's context of BlockPG between passes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which features are to step, and a step along one, to the minimum of the quadratic model: gather,
-step, scatter.
+"""The choice of the features that are to step, and a step along one, to the minimum of the
+quadratic model: gather, step, scatter.
 """
 
 from __future__ import annotations

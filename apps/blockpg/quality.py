@@ -1,4 +1,4 @@
-"""How good a sparse logistic regression is: its duality gap, and on held-out samples log loss,
+"""The quality of a sparse logistic regression: its duality gap, and on held-out samples log loss,
 accuracy and area under the ROC curve.
 
 The dual point of sample i is a_i = t |r_i| / c_i, t being the largest share at which no feature's

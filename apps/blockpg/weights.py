@@ -1,5 +1,5 @@
-"""What a sparse linear model of two classes tells: its largest weights, its path of penalties,
-and the arrays that others want of it.
+"""The report of a sparse linear model of two classes: its largest weights, its path of penalties,
+and its arrays for other programs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How good an embedding of a graph's vertices is: by labels that it has not seen, or by edges that
-it has not.
+"""The quality of an embedding of a graph's vertices: by labels that it has not seen, or by edges
+that it has not.
 
 Labels: node classification as in `tux.runs.scores`. Edges: a share of them is held out; two
 vertices are as likely to be joined as the dot product of their vectors is large, and `link_auc` is

@@ -1,4 +1,4 @@
-"""What programs that walk have in common: their parameters, the neighbour lists they read, and the
+"""The common parts of programs that walk: their parameters, the neighbour lists they read, and the
 UDF of `Generate` that takes a step.
 """
 

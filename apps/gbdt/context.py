@@ -1,4 +1,4 @@
-"""What the context of boosted trees holds, and what they read."""
+"""The context of boosted trees, and the samples that they read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How good boosted trees are: the sum of losses in training; on held-out samples the mean loss, and
-what suits the labels: accuracy and area under the ROC curve, or root mean square error.
+"""The quality of boosted trees: the sum of losses in training; on held-out samples the mean loss,
+and what suits the labels: accuracy and area under the ROC curve, or root mean square error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What boosted trees tell: which features they use, and the same trees for XGBoost."""
+"""The report of boosted trees: the features that they use, and the same trees for XGBoost."""
 
 from __future__ import annotations
 

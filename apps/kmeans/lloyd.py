@@ -1,5 +1,5 @@
-"""What all workers learn between the passes of Lloyd's algorithm: sizes of clusters, where centers
-are, whether some is empty.
+"""The values that all workers learn between the passes of Lloyd's algorithm: sizes of clusters,
+where centers are, whether some is empty.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a finished model of clusters tells: each with its size and its largest features, and its
+"""The report of a finished model of clusters: each with its size and its largest features, and its
 center.
 """
 

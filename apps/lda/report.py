@@ -1,5 +1,5 @@
-"""What a model of topics tells, whatever has sampled it: topics by their words, how well these go
-together, and the arrays of pyLDAvis.
+"""The report of a model of topics, whatever has sampled it: topics by their words, how well these
+go together, and the arrays of pyLDAvis.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How good a model with a margin for each class is: the functions of `tux.apps.linear.quality` for
-the loss softmax; and the probabilities that it predicts.
+"""The quality of a model with a margin for each class: the functions of `tux.apps.linear.quality`
+for the loss softmax; and the probabilities that it predicts.
 """
 
 from __future__ import annotations

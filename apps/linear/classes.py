@@ -1,4 +1,4 @@
-"""What samples do in training where they have a margin for each class (`tux.apps.linear.softmax`).
+"""The UDFs of samples that have a margin for each class, in training (`tux.apps.linear.softmax`).
 
 The functions have the names of those in `start.py`, `lbfgs.py` and `stochastic.py`, which are for
 samples with one margin. Functions of features are the same, and called for each entry of a weight.

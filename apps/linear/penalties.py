@@ -1,4 +1,4 @@
-"""Which penalties there are, and which parameters of a linear model do not go together."""
+"""The penalties of linear models, and the parameters that do not go together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How good a linear model is: its objective, and on held-out samples the mean loss, and what suits
-the loss: accuracy and area under the ROC curve, log loss, or root mean square error.
+"""The quality of a linear model: its objective, and on held-out samples the mean loss, and what
+suits the loss: accuracy and area under the ROC curve, log loss, or root mean square error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a linear model reads: samples whose labels suit its loss."""
+"""The samples that a linear model reads, with labels that suit its loss."""
 
 from __future__ import annotations
 

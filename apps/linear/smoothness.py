@@ -1,5 +1,5 @@
-"""How fast the gradient of a mini-batch may change, by which sgd chooses its steps: for b of n
-samples
+"""The speed at which the gradient of a mini-batch may change, by which sgd chooses its steps: for b
+of n samples
 
     L = bend (lambda / n + square / b)
 

@@ -1,4 +1,4 @@
-"""What a linear model tells: its largest weights, and the arrays that others want of it."""
+"""The report of a linear model: its largest weights, and its arrays for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many numbers a weight is: one, or with the loss softmax one for each class."""
+"""The width of a weight: one number, or with the loss softmax one for each class."""
 
 from __future__ import annotations
 

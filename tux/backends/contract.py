@@ -1,4 +1,4 @@
-"""What a back-end must provide: `Backend` places machines, `Machine` is the driver's end of one.
+"""The contract of a back-end: `Backend` places machines, `Machine` is the driver's end of one.
 
 On each machine there is one `tux.backends.machine_command.MachineCommand`. The driver (the process
 of the user) calls its methods by `Machine.ask`, on whatever way the engine has for calls. Arguments

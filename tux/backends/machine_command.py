@@ -1,5 +1,5 @@
-"""What runs on each machine for a back-end: the command ``tux run`` of that machine, its lines, its
-exit code and its files.
+"""The command ``tux run`` that a back-end has on each machine: its lines, its exit code and its
+files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why something has failed, out of Spark's long reports."""
+"""The cause of a failure, out of Spark's long reports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which columns of an epoch's record fit into a line, and how wide they are: what a run prints,
-without the printing.
+"""The columns of an epoch's record that fit into a line, and their widths: the text that a run
+prints, without the printing.
 """
 
 from __future__ import annotations

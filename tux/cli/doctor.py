@@ -1,4 +1,4 @@
-"""What `tux doctor` tells of a machine: versions, processor, memory, the cache folder, and
+"""The findings of `tux doctor` on a machine: versions, processor, memory, the cache folder, and
 whether a kernel compiles and runs.
 """
 

@@ -1,5 +1,5 @@
-"""What ``tux run APP --explain`` tells: the stages, what each of their functions does to which
-fields, and how the threads of a worker share the work.
+"""The outline that ``tux run APP --explain`` prints: the stages, what each of their functions does
+to which fields, and how the threads of a worker share the work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `tux info` tells of a run's folder, or of a file of edges."""
+"""The lines of `tux info` about a run's folder, or about a file of edges."""
 
 from __future__ import annotations
 

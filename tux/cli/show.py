@@ -1,4 +1,4 @@
-"""What a run looks like: one live table on a terminal, plain lines elsewhere. No other file imports
+"""The output of a run: one live table on a terminal, plain lines elsewhere. No other file imports
 rich; the command line writes here.
 
 Results go to standard output; warnings and errors to standard error, so that

@@ -1,4 +1,4 @@
-"""What ``tux run APP DATA --verify`` tells: which fields differ on several workers, as plain
+"""The report of ``tux run APP DATA --verify``: the fields that differ on several workers, as plain
 Python, or with edges in shares, from those of one worker.
 """
 

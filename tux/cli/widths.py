@@ -1,4 +1,4 @@
-"""How wide lines are on a terminal, and text cut into such lines: without the printing."""
+"""The width of lines on a terminal, and text cut into such lines: without the printing."""
 
 from __future__ import annotations
 

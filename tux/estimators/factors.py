@@ -1,4 +1,4 @@
-"""What estimators of ratings have: vectors of users and items, and what follows from them."""
+"""The base of estimators of ratings: vectors of users and items, and what follows from them."""
 
 from __future__ import annotations
 

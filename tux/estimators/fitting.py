@@ -1,5 +1,5 @@
-"""What all estimators do: train a program on data in memory, and keep plain arrays of it, by which
-its rows can be filled again.
+"""Functions of all estimators: they train a program on data in memory, and keep plain arrays of it,
+by which its rows can be filled again.
 """
 
 from __future__ import annotations
