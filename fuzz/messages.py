@@ -89,7 +89,7 @@ class _Route:
 
 
 def _table(name: str, n: int, fields: dict[str, Any]) -> RowTable:
-    sized = {field: declared.sized({}) for field, declared in fields.items()}
+    sized = {field: declared.resolve({}) for field, declared in fields.items()}
     return RowTable.allocate(name, sized, n, np.full(n, 4))
 
 

@@ -14,7 +14,7 @@ ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)
 
 def table(fields):
     """Return a table of 3 rows of zeros."""
-    new = RowTable.allocate("item", {name: field.sized({}) for name, field in fields.items()}, 3)
+    new = RowTable.allocate("item", {name: field.resolve({}) for name, field in fields.items()}, 3)
     for array in new.arrays.values():
         array[...] = 0
     return new

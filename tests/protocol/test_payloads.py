@@ -45,7 +45,7 @@ class Route:
 
 
 def table(name, n, fields):
-    sized = {f: declared.sized({}) for f, declared in fields.items()}
+    sized = {f: declared.resolve({}) for f, declared in fields.items()}
     return RowTable.allocate(name, sized, n, np.full(n, 4))
 
 

@@ -23,7 +23,7 @@ CHANNEL = (0, 0)
 def table(count, /, **fields):
     """Return a table whose fields all start at 0, or at their identities."""
     new = RowTable.allocate(
-        "item", {name: field.sized({}) for name, field in fields.items()}, count
+        "item", {name: field.resolve({}) for name, field in fields.items()}, count
     )
     for name, field in new.declared.items():
         new.arrays[name][...] = field.identity if field.kind == "delta" else 0

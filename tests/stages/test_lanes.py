@@ -22,7 +22,7 @@ SHAPES = {"one": (), "none": (0,), "single": (1,), "some": (3,), "grid": (2, 3)}
 
 def context(make, **how):
     """Return a table of the context with a field of each shape, and its lanes."""
-    declared = {name: make(*shape, **how).sized({}) for name, shape in SHAPES.items()}
+    declared = {name: make(*shape, **how).resolve({}) for name, shape in SHAPES.items()}
     table = RowTable.allocate("tau", declared, 1)
     for name, field in declared.items():
         table.arrays[name][...] = field.identity if field.kind == "delta" else 1
@@ -111,7 +111,7 @@ def test_numbers_that_are_not_finite():
 
 @pytest.mark.parametrize("make", [argmax, argmin])
 def test_values_with_their_keys(make):
-    table = RowTable.allocate("tau", {"far": make().sized({})}, 1)
+    table = RowTable.allocate("tau", {"far": make().resolve({})}, 1)
     field = table.declared["far"]
     table.arrays["far"][...] = 5, 40
     spec, arrays = table.visible_fields("exchange")

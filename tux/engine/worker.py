@@ -161,7 +161,7 @@ class Worker:
         """Allocate a table of n rows; `order` gives the dense index of each row of vertices,
         `graph` the lengths of ragged fields.
         """
-        declared = {f: d.sized(self.program.parameters) for f, d in fields.items()}
+        declared = {f: d.resolve(self.program.parameters) for f, d in fields.items()}
         ragged = graph is not None and any(d.ragged for d in declared.values())
         entries = graph.counts(name) if graph is not None and ragged else None
         ids = cache(lambda: order().astype(np.int32)) if order is not None else None

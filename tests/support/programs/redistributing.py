@@ -323,7 +323,7 @@ def of_context(workers, f, declared):
 def bases(worker):
     """Return the values of the worker's context without its unsent changes, by field."""
     program = worker.program
-    fields = {f: d.sized(program.parameters) for f, d in program.context.fields.items()}
+    fields = {f: d.resolve(program.parameters) for f, d in program.context.fields.items()}
     table = RowTable.allocate("tau", fields, 1)
     for f, joint, _ in table.columns(("shared",)):
         joint[...] = worker.mirrors["tau"].base[f]
