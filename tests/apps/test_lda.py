@@ -5,6 +5,7 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.lda_team import Sampling, draw_documents, settle
+from support.machines.warplda_team import FixedNumbers
 from support.oracles import lda_oracle as oracle
 from support.programs.programs import both
 
@@ -25,16 +26,6 @@ def listing(topics, times, room=6):
         times=np.array([*times, *[0] * (room - len(times))]),
         size=len(topics),
     )
-
-
-class FixedNumbers:
-    """Random numbers that are known."""
-
-    def __init__(self, *numbers):
-        self.numbers = list(numbers)
-
-    def uniform(self):
-        return self.numbers.pop(0)
 
 
 def test_weight_and_weigh():

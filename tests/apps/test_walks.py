@@ -7,9 +7,10 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import Team
+from support.programs.links import DirectedLinks
 from support.programs.programs import random_pairs, start
 
-from tux import Edge, Graph, Program, Vertex, param, shared
+from tux import Edge, Program, Vertex, param, shared
 from tux.apps.deepwalk.walking import choose_step
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
@@ -152,11 +153,6 @@ def test_walks_end_where_nothing_leads_on(p):
 def count(path):
     for i in range(len(path)):
         path[i].node.seen += 1
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 class KeepsWalks(Program):

@@ -5,9 +5,10 @@ and raises nothing else.
 import numpy as np
 import pytest
 from support.machines.team import Team, ratings
+from support.programs.links import UndirectedLinks
 from support.programs.programs import random_pairs
 
-from tux import Context, Edge, Graph, Program, Vertex, data, delta, shared, total, value
+from tux import Context, Edge, Program, Vertex, data, delta, shared, total, value
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.model import ModelReceiver, model_fields, model_messages
@@ -59,11 +60,6 @@ def go(start, path, topology):
 def visit(path):
     for i in range(len(path)):
         path[i].page.seen += 1
-
-
-class UndirectedLinks(Graph):
-    def topology(self, program):
-        return "undirected"
 
 
 class PulledPages(Program):

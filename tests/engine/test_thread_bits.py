@@ -5,12 +5,12 @@ them.
 import numpy as np
 import pytest
 from support.machines.team import Team, ratings
+from support.programs.links import UndirectedLinks
 from support.programs.programs import random_pairs, start
 
 from tux import (
     Context,
     Edge,
-    Graph,
     Program,
     Vertex,
     argmax,
@@ -314,11 +314,6 @@ def feel(page, edges, out, rng):
     out[0] = page.heat + rng.uniform()
     for edge in edges:
         out[1] += edge.page.heat
-
-
-class UndirectedLinks(Graph):
-    def topology(self, program):
-        return "undirected"
 
 
 class ThreadWalks(Program):

@@ -5,9 +5,10 @@ one part in the root of their number.
 import numpy as np
 import pytest
 from support.machines.team import Team
+from support.programs.links import DirectedLinks
 from support.programs.programs import random_pairs
 
-from tux import Edge, Graph, Program, Vertex, shared
+from tux import Edge, Program, Vertex, shared
 from tux.arrays.networks import from_arrays
 from tux.protocol.pull import join_aligned, share
 from tux.stages import Generate, MiniBatch
@@ -27,11 +28,6 @@ def add(path, share):
         path[i].page.sum += 1
         path[i].page.part += 1
         path[i].page.even += 1 / share
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 class SumsOfPages(Program):

@@ -4,9 +4,10 @@ import json
 
 import pytest
 from support.machines.team import Team, train_team
+from support.programs.links import DirectedLinks
 from support.programs.programs import column, complete, start
 
-from tux import Edge, Graph, Program, Vertex, shared, value, vertex_param
+from tux import Edge, Program, Vertex, shared, value, vertex_param
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError, UsageError
 from tux.cli.main import main
@@ -140,11 +141,6 @@ def test_a_wrong_declaration_is_refused(vertex, annotation, message):
     with pytest.raises(ProgramError, match=message):
         declared = {"source": vertex_param(vertex), "__annotations__": {"source": annotation}}
         type("Wrong", (Program,), types | declared)
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 def go(start, path, p, topology):

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.machines.team import Team
+from support.programs.links import DirectedLinks, UndirectedLinks
 from support.programs.programs import random_pairs, start
 
-from tux import Context, Edge, Graph, Program, Vertex, mirror, param, shared, total, uniform
+from tux import Context, Edge, Program, Vertex, mirror, param, shared, total, uniform
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.cli.main import main
@@ -61,16 +62,6 @@ def visit(path, tau):
         path[i].page.last[0] += i
     tau.visits += len(path)
     tau.walks += 1
-
-
-class UndirectedLinks(Graph):
-    def topology(self, program):
-        return "undirected"
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 class WalkVisits(Program):

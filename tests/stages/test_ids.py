@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from support.machines.team import Team, train_team
+from support.programs.links import DirectedLinks
 from support.programs.programs import both, column, complete, drive, points_at, start
 
-from tux import Context, Edge, Graph, Program, Vertex, delta, master, shared, total, value
+from tux import Context, Edge, Program, Vertex, delta, master, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
@@ -124,11 +125,6 @@ def test_a_score_sees_ids(jit):
     (step,) = worker.prepare([Score(rate)])
     step.run()
     assert step.scores.tolist() == [22, 1, 12, 30]
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 def go(start, path, topology):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.programs.links import DirectedLinks
 
-from tux import Context, Edge, Graph, Program, Vertex, delta, metric, shared, total, value
+from tux import Context, Edge, Program, Vertex, delta, metric, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
 
@@ -80,11 +81,6 @@ def visit(path):
 
 def count(page, tau):
     tau.n += page.seen
-
-
-class DirectedLinks(Graph):
-    def topology(self, program):
-        return "directed"
 
 
 class PageVisits(Program):
