@@ -162,7 +162,7 @@ class Worker:
         `graph` the lengths of ragged fields.
         """
         declared = {f: d.resolve(self.program.parameters) for f, d in fields.items()}
-        ragged = graph is not None and any(d.ragged for d in declared.values())
+        ragged = graph is not None and any(d.is_ragged for d in declared.values())
         entries = graph.counts(name) if graph is not None and ragged else None
         ids = cache(lambda: order().astype(np.int32)) if order is not None else None
         return RowTable.allocate(name, declared, n, entries, ids)

@@ -214,7 +214,7 @@ def fill(program, trainings, rng, *, unsent=True):
 def fill_field(worker, name, f, declared, known, rng, *, unsent):
     rows, table = worker.graph.vertices[name].order, worker.tables[name]
     n, several = worker.graph.vertices[name].n_train, name in worker.mirrors
-    if declared.ragged:
+    if declared.is_ragged:
         table.arrays[f][...] = rng.integers(0, 99, len(table.arrays[f]))
     elif declared.kind == "delta":
         table.arrays[f][:n] = rng.integers(-9, 9, table.arrays[f][:n].shape)
@@ -273,7 +273,7 @@ def of_vertices(workers, name, f, declared):
     for worker in workers:
         held, table = worker.graph.vertices[name], worker.tables[name]
         for row, vertex in enumerate(held.order[: held.n_train]):
-            if declared.ragged:
+            if declared.is_ragged:
                 low, high = table.bounds[row : row + 2]
                 known.setdefault(vertex, []).append(table.arrays[f][low:high].tolist())
                 continue
