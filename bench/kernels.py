@@ -126,7 +126,13 @@ def compare(rank: int, count: int) -> tuple[float, float]:
     )
     state = [copy_aligned(table[f]) for f in ("f", "G", "norm") for table in (user, item)]
     tiles, _ = tile_order(key(0), 0, len(layout.bounds) - 1, layout.across, (0, 0))
-    constants = (np.zeros(3), worker.tau.root, F4(program.step), F4(program.reg), program.warm)
+    constants = (
+        np.zeros(3),
+        worker.tau.root,
+        F4(program.learning_rate),
+        F4(program.reg),
+        program.warm,
+    )
     ours, theirs = median_seconds(
         7,
         exchange.run,

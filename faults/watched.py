@@ -134,7 +134,7 @@ class WatchedMF(MF):
             MomentStage("clock"),
             Apply("item", renorm),
             Apply("user"),
-            edges=self.batch,
+            edges=self.batch_size,
             order="rotated",
         )
         return [batch, Apply("user", renorm), GlobalSync(finish)]
