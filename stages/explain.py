@@ -74,14 +74,14 @@ def failed_check_error(
         site = sites[error.args[0]]
         what = f"NaN replaces a number in `{site.text}`"
         return DataError(
-            site.told(what),
+            site.message(what),
             where=site.where,
             do="look for 0/0, inf - inf, a root or logarithm below 0, or a step too large",
         )
     if isinstance(error, UnlikeShapes):
         site = sites[error.args[0]]
         return ProgramError(
-            site.told(f"`{site.text}` is changed by an array of another shape"),
+            site.message(f"`{site.text}` is changed by an array of another shape"),
             where=site.where,
             do="give both the same lengths, or change the entries in a loop",
         )
@@ -95,13 +95,13 @@ def failed_check_error(
             what = f"{new:.0f} is stored in `{site.text}`, which holds {low:,} to {high:,}"
             kind = "signed" if new < low == 0 else "larger"
             do = f"declare the field with a {kind} dtype, such as i4 or i8"
-        return ProgramError(site.told(what), where=site.where, do=do)
+        return ProgramError(site.message(what), where=site.where, do=do)
     if isinstance(error, OutOfBounds):
         number, axis, index, length = error.args
         site = sites[number]
         what = bounds_message(site.text, index, length, axis)
         return ProgramError(
-            site.told(what),
+            site.message(what),
             where=site.where,
             do=f"correct the index, or make `{site.text}` larger",
         )

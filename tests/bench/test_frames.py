@@ -25,20 +25,20 @@ def frames(monkeypatch):
     ],
 )
 def test_all_widths_hold_the_same_ratings(frames, width, types):
-    table = pa.table(frames.drawn(50, width))
+    table = pa.table(frames.draw_columns(50, width))
     assert [str(kind) for kind in table.schema.types] == types
-    same = frames.drawn(50, width)
+    same = frames.draw_columns(50, width)
     assert table["rating"].to_pylist() == same["rating"].tolist()
-    assert frames.made("arrow", same) == table
+    assert frames.make_table("arrow", same) == table
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize("width", ["wide", "narrow", "text"])
 def test_tables_of_each_library(frames, kind, width):
     pytest.importorskip(kind)
-    table = frames.made(kind, frames.drawn(5, width))
+    table = frames.make_table(kind, frames.draw_columns(5, width))
     assert list(table.columns) == ["user", "item", "rating"] and len(table) == 5
-    ratings = pa.table(frames.drawn(5, width))["rating"]
+    ratings = pa.table(frames.draw_columns(5, width))["rating"]
     assert np.array_equal(table["rating"].to_numpy(), ratings.to_numpy())
 
 

@@ -28,10 +28,12 @@ def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
         last = goal if suits and reach <= steps else 2 * goal
         return [{"objective": 3 * goal - k * (3 * goal - last) / ends} for k in range(1, ends + 1)]
 
-    monkeypatch.setattr(star, "simulated", script_records)
+    monkeypatch.setattr(star, "simulate_to_goal", script_records)
     monkeypatch.setattr(star, "optimum", lambda problem: 0.0)
     seconds = {"sgd": 6.0, "averaging": 2.0}
-    monkeypatch.setattr(star, "timed", lambda problem, least, found: seconds[found.way["solver"]])
+    monkeypatch.setattr(
+        star, "time_workers", lambda problem, least, found: seconds[found.way["solver"]]
+    )
     curves = tmp_path / "curves.png"
     sizes = ["--sets", "avazu", "--scale", "0.01", "--steps", "30"]
     star.main([*sizes, "--plot", str(curves)])
@@ -58,6 +60,6 @@ def test_a_table(star, monkeypatch, capsys):
 def test_simulated_workers_take_the_steps_of_processes(star):
     problem = star.problems(["avazu"], "hinge", 0.01)[1]
     way = star.STEPS["averaging"][0]
-    told = star.simulated(problem, 2, 0.0, way)
-    real = star.trained(problem, 2, 0.0, star.WORKERS, way)
+    told = star.simulate_to_goal(problem, 2, 0.0, way)
+    real = star.train_to_goal(problem, 2, 0.0, star.WORKERS, way)
     assert [r["objective"] for r in told] == pytest.approx([r["objective"] for r in real])

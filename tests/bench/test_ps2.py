@@ -88,9 +88,9 @@ TINY = "--samples 200 --features 80 --entries 5 --epochs 1 --runs 1".split()
 def test_a_line_for_each_way(ps2, capsys):
     given = argparse.Namespace(workers=3, epochs=2)
     taken = {
-        "a driver": ps2.Taken(6.0, 4e6, 0.5),
-        "a worker": ps2.Taken(3.0, 5e6, 0.5),
-        "the masters": ps2.Taken(1.5, 2e6, 0.5),
+        "a driver": ps2.EpochCosts(6.0, 4e6, 0.5),
+        "a worker": ps2.EpochCosts(3.0, 5e6, 0.5),
+        "the masters": ps2.EpochCosts(1.5, 2e6, 0.5),
     }
     ps2.table(taken, 1000, given)
     told = capsys.readouterr().out
@@ -124,7 +124,7 @@ def test_a_line_for_each_number_of_features(ps2, monkeypatch, capsys):
 
 
 def test_other_losses_end_it(ps2):
-    taken = [ps2.Taken(1.0, 0.0, loss) for loss in (0.5, 0.5 + 1e-8, 0.50001)]
+    taken = [ps2.EpochCosts(1.0, 0.0, loss) for loss in (0.5, 0.5 + 1e-8, 0.50001)]
     assert ps2.check(taken[:2]) == 0.5
     with pytest.raises(SystemExit, match="the ways end with other losses"):
         ps2.check(taken)

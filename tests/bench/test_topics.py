@@ -19,16 +19,16 @@ def topics(monkeypatch):
     """Return the module bench.topics, with corpora that take no time."""
     monkeypatch.syspath_prepend(ROOT)
     found = importlib.import_module("bench.topics")
-    tiny = found.Setting(
+    tiny = found.CorpusSetting(
         "corpora/none.txt",
-        found.Shape(30, 40, 3, 400),
+        found.CorpusShape(30, 40, 3, 400),
         3,
         0.1,
         0.0,
         {"sparse": 3, "warp": 4, "tomotopy": 5},
     )
     monkeypatch.setattr(found, "SETTINGS", {"tiny": tiny})
-    monkeypatch.setattr(found, "LARGE", found.Shape(30, 40, 3, 400))
+    monkeypatch.setattr(found, "LARGE", found.CorpusShape(30, 40, 3, 400))
     monkeypatch.setattr(found, "PASSES", 2)
     return found
 
@@ -54,16 +54,16 @@ def test_the_likelihood_is_the_formula(topics, seed):
 
 
 def test_another_likelihood_than_that_of_the_counts_ends_it(topics):
-    topics.checked(-2.00001, -2.000005, "warp")
+    topics.check_likelihood(-2.00001, -2.000005, "warp")
     with pytest.raises(SystemExit, match="warp tells a likelihood of -2.001"):
-        topics.checked(-2.001, -2.0, "warp")
+        topics.check_likelihood(-2.001, -2.0, "warp")
 
 
 def test_when_a_target_is_reached(topics):
-    run = topics.Run(np.array([4.0, 5.0, 7.0, 8.0]), np.array([-3.0, -2.0, -2.5, -1.0]), 600)
+    run = topics.TopicRun(np.array([4.0, 5.0, 7.0, 8.0]), np.array([-3.0, -2.0, -2.5, -1.0]), 600)
     assert run.until(-2.2) == (5.0, 2.0)
     assert run.until(-0.5) == (float("inf"), float("inf"))
-    assert run.speed == 600 / 1.5  # of the last two passes
+    assert run.tokens_per_second == 600 / 1.5  # of the last two passes
 
 
 def test_documents_are_given_token_by_token(topics):
@@ -97,8 +97,8 @@ def test_counts_of_tomotopy(topics):
     library = topics.tomotopy()
     if library is None:
         pytest.skip("tomotopy is not installed")
-    edges, setting = topics.given("tiny", Path("nowhere"))
-    run = topics.theirs(library, topics.documents(edges), setting, 1, 0)
+    edges, setting = topics.setting_and_corpus("tiny", Path("nowhere"))
+    run = topics.run_tomotopy(library, topics.documents(edges), setting, 1, 0)
     assert (
         run.tokens == edges.fields["count"].sum()
         and len(run.likelihoods) == 5

@@ -24,8 +24,8 @@ def flag(name):
     return "--" + name.replace("_", "-")
 
 
-def given(declared, name):
-    """A flag with a value other than the default."""
+def flag_words(declared, name):
+    """Return a flag with a value other than the default."""
     if declared.type is bool:
         return [flag(name)]
     if declared.choices:
@@ -35,8 +35,8 @@ def given(declared, name):
     return [flag(name), str(declared.default / 2 or 0.25)]
 
 
-def parsed(app, words):
-    """The parameters that are given so, and what is told of them."""
+def parse_flags(app, words):
+    """Return the parameters that are given so, and the notes on them."""
     told, source = [], find(app)
     args = run_flags(source, app).parse(words)
     return parameters(args, source.program, told.append), told
@@ -51,8 +51,8 @@ def test_each_app_whose_names_have_changed_declares_it():
 @every_former_name
 def test_the_former_flag_is_the_present_one_with_a_note(app, former, name):
     declared = find(app).program.params[name]
-    now, nothing = parsed(app, given(declared, name))
-    before, told = parsed(app, given(declared, former))
+    now, nothing = parse_flags(app, flag_words(declared, name))
+    before, told = parse_flags(app, flag_words(declared, former))
     assert now == before and [*now] == [name] and now[name] != declared.default
     old, new = flag(former), flag(name)
     assert nothing == [] and told == [f"{old} is called {new} now; {old} goes in a later version"]
@@ -61,7 +61,7 @@ def test_the_former_flag_is_the_present_one_with_a_note(app, former, name):
 @every_former_name
 def test_the_former_argument_is_the_present_one_with_a_note(app, former, name):
     program = find(app).program
-    value = parsed(app, given(program.params[name], name))[0][name]
+    value = parse_flags(app, flag_words(program.params[name], name))[0][name]
     how = {"solver": "adam"} if name in ("batch_size", "learning_rate") and app == "linear" else {}
     how |= {"loss": "huber"} if name == "epsilon" else {}
     with pytest.warns(FutureWarning, match=f"^{former} is called {name} now") as told:
@@ -73,7 +73,7 @@ def test_the_former_argument_is_the_present_one_with_a_note(app, former, name):
 def test_both_names_are_an_error(app, former, name):
     declared = find(app).program.params[name]
     with pytest.raises(UsageError) as error:
-        parsed(app, [*given(declared, name), *given(declared, former)])
+        parse_flags(app, [*flag_words(declared, name), *flag_words(declared, former)])
     assert f"{flag(former)} and {flag(name)} are both given" in error.value.what
     assert error.value.do == f"leave {flag(former)} out: it is called {flag(name)} now"
     with pytest.raises(UsageError, match="are both given"):
@@ -92,8 +92,8 @@ def test_help_and_answers_show_the_present_names(app):
 
 
 def test_the_negation_of_a_former_flag():
-    assert parsed("linear", ["--no-intercept"])[0] == {"fit_intercept": False}
-    assert parsed("linear", ["--intercept", "--no-intercept"])[0] == {"fit_intercept": False}
+    assert parse_flags("linear", ["--no-intercept"])[0] == {"fit_intercept": False}
+    assert parse_flags("linear", ["--intercept", "--no-intercept"])[0] == {"fit_intercept": False}
 
 
 def test_a_run_by_former_flags_is_that_by_present_ones(here, tux):

@@ -193,7 +193,7 @@ def test_a_deadline_counts_a_busy_socket_thread(join, ipc):
     held = threading.Event()
     (member,) = join(ipc(1), handle={0: lambda message: held.wait(SOON) and False})
     member.send(up(0, 4))
-    until(lambda: member._round.thread and not member.reactor.queued, "its own message")
+    until(lambda: member._round.thread and not member.reactor.has_queued, "its own message")
     with pytest.raises(DeadlinePassed):
         member.serve(0.05, "anything")
     held.set()

@@ -147,7 +147,7 @@ class ListMachines:
             self.leads.send_lists(rank)
         job, files = self.job(0), []
         for rank in range(self.k):
-            self.workers[rank].spool.flushed()
+            self.workers[rank].spool.flush()
             earlier = states[rank].head.lists if states else []
             files.append(segments.join_files(job.lists_of(rank, earlier)))
         return read(files, self.workers[0])
@@ -194,7 +194,7 @@ class ListLauncher(LedWorkers):
                 continue
             return message
 
-        self.workers[rank].spool.flushed()
+        self.workers[rank].spool.flush()
         self.files[rank].send_lists(receive)
 
 

@@ -74,7 +74,7 @@ class OfWorker:
     def keep(self, state):
         self.keeping.reached.append(self.rank)
         yield from self.keeping.all_have(self.keeping.reached)
-        self.keeping.states[self.rank] = state.copied()
+        self.keeping.states[self.rank] = state.copy()
         yield from self.keeping.all_have(self.keeping.states)
 
 

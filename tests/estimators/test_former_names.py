@@ -19,7 +19,7 @@ MADE = {
 }
 
 
-def learned(model):
+def fitted_factors(model):
     return model.user_factors_ if hasattr(model, "user_factors_") else model.embedding_
 
 
@@ -32,7 +32,7 @@ def test_a_former_name_fits_the_same_with_a_warning(kind):
     with pytest.warns(FutureWarning, match="is called") as told:
         before.fit(data)
     assert {each.filename for each in told} == {__file__} and len(told) == len(names)
-    assert np.array_equal(learned(before), learned(now))
+    assert np.array_equal(fitted_factors(before), fitted_factors(now))
 
 
 @pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)

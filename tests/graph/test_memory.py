@@ -23,7 +23,7 @@ def ratings():
 
 def laid_out(inputs):
     """Return the edges of a graph in tiles, as training walks them."""
-    edges = LocalGraph.whole(MF(), inputs.handed_over(), None, 0).edges
+    edges = LocalGraph.whole(MF(), inputs.release_train(), None, 0).edges
     edges.walk_tiled("item", np.array([0, ITEMS]), USERS, (48, 48))
     return edges
 

@@ -4,7 +4,7 @@ import pytest
 
 import tux
 from tux.base.errors import UsageError
-from tux.program.params import formers, renamed
+from tux.program.params import formers, use_present_names
 
 
 class Named(tux.Program):
@@ -41,7 +41,7 @@ def test_both_names_are_an_error():
         "  leave width out: it is called size now"
     )
     with pytest.raises(UsageError, match=r"\n  at run\.json\n"):
-        renamed(Named.params, {"width": 5, "size": 5}, where="run.json")
+        use_present_names(Named.params, {"width": 5, "size": 5}, where="run.json")
 
 
 def test_a_subclass_gives_a_default_by_the_former_name():
@@ -60,7 +60,7 @@ def test_a_subclass_gives_a_default_by_the_former_name():
 
 
 def test_what_is_read_is_renamed_without_a_warning():
-    assert renamed(Named.params, {"rate": 1.0, "width": 4}) == {"rate": 1.0, "size": 4}
+    assert use_present_names(Named.params, {"rate": 1.0, "width": 4}) == {"rate": 1.0, "size": 4}
 
 
 def test_run_answers_a_former_name_by_the_present_one():

@@ -14,9 +14,9 @@ from tux.protocol.clock import Clock, Gather
 
 def finish(clock, number, answers=1):
     """Run a clock's only segment and take its answers."""
-    clock.ran(number, answers)
+    clock.end_segment(number, answers)
     for _ in range(answers):
-        clock.answered(number)
+        clock.count_answer(number)
 
 
 @pytest.mark.parametrize("slack", [0, 1, 4])

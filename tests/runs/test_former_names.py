@@ -31,13 +31,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def trained(out):
-    """A run of two epochs with checkpoints."""
+def train_small(out):
+    """Train for two epochs with checkpoints."""
     options = RunOptions(out=out, epochs=2, jit=False, checkpoint_every="1", threads=1)
     return run(MF(rank=2, learning_rate=0.07, batch_size=20), "ratings.csv", None, options)
 
 
-def aged(folder, names=FORMER):
+def use_former_names(folder, names=FORMER):
     """Give the parameters in a run's folder the names that they had in an earlier version."""
 
     def old(parameters):
@@ -58,8 +58,8 @@ def aged(folder, names=FORMER):
 @pytest.mark.parametrize("workers", [None, 2])
 def test_a_run_goes_on(here, workers):
     for out in ("now", "before"):
-        trained(out)
-    aged("before")
+        train_small(out)
+    use_former_names("before")
     assert read_run("before").parameters["step"] == 0.07
     for out in ("now", "before"):
         resume(out, epochs=3, workers=workers)
@@ -71,7 +71,7 @@ def test_a_run_goes_on(here, workers):
 
 
 def test_a_run_begins_again(here):
-    trained("now")
+    train_small("now")
     record = json.loads(Path("now/run.json").read_text())
     Path("before").mkdir()
     record["parameters"] = {FORMER.get(n, n): v for n, v in record["parameters"].items()}
@@ -82,8 +82,8 @@ def test_a_run_begins_again(here):
 
 
 def test_a_value_that_was_changed_by_hand_is_refused_by_its_present_name(here):
-    trained("before")
-    aged("before")
+    train_small("before")
+    use_former_names("before")
     path = Path("before/run.json")
     path.write_text(path.read_text().replace("0.07", "0.08"))
     with pytest.raises(Refused, match=r"^learning_rate is 0\.08, and was 0\.07 when checkpoint 2"):
@@ -91,7 +91,7 @@ def test_a_value_that_was_changed_by_hand_is_refused_by_its_present_name(here):
 
 
 def test_both_names_in_a_file_are_an_error(here):
-    trained("before")
+    train_small("before")
     path = Path("before/run.json")
     record = json.loads(path.read_text())
     record["parameters"]["step"] = 0.07
@@ -105,10 +105,10 @@ def test_both_names_in_a_file_are_an_error(here):
 
 
 def test_a_model_predicts_and_is_loaded(here):
-    trained("before")
+    train_small("before")
     pairs = ["u1", "u2"], [1, 2]
     found = tux.load("before").predict(pairs)
-    aged("before")
+    use_former_names("before")
     again = tux.load("before")
     assert again.predict(pairs).tolist() == found.tolist()
     assert again.parameters == NOW and again.program.learning_rate == pytest.approx(0.07)
@@ -118,7 +118,7 @@ def test_a_model_predicts_and_is_loaded(here):
 
 
 def test_runs_of_version_0_1_have_former_names():
-    """Those that `test_golden` reads, predicts from and exports."""
+    """`test_golden` reads them, predicts from them and exports them."""
     golden = Path(__file__).parents[1] / "golden" / "0.1"
     now = {"deepwalk": {"num_walks": 4, "walk_length": 8}, "mf": {"learning_rate": 0.1}}
     for app, wanted in now.items():

@@ -11,7 +11,7 @@ from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
-from tux.program.params import renamed
+from tux.program.params import use_present_names
 from tux.program.program import Program
 from tux.runs.folder import read_metrics, read_run
 from tux.runs.model_files import check_model, model_file, read_tables
@@ -31,7 +31,7 @@ def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:
     opened: Program | str
     if program is not None:
         opened = program
-        record.parameters = renamed(program.params, record.parameters)
+        record.parameters = use_present_names(program.params, record.parameters)
     else:
         try:
             opened = reopen_program(record, path, logging.getLogger("tux").warning)

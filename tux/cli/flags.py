@@ -21,7 +21,7 @@ from tux.base.text import plural_noun
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import join_paragraphs, room, wrap_text
 from tux.program.naming import place_of_member
-from tux.program.params import Param, formers, renamed
+from tux.program.params import Param, formers, use_present_names
 from tux.program.program import Program
 from tux.protocol.marks import CheckpointInterval
 
@@ -211,7 +211,7 @@ def parameters(
     given = {
         name.removeprefix(OWN): value for name, value in vars(args).items() if name.startswith(OWN)
     }
-    return renamed(program.params, given, warn, _flag)
+    return use_present_names(program.params, given, warn, _flag)
 
 
 def _metavar(declared: Param) -> str:

@@ -14,7 +14,14 @@ from tux.api.result import Run
 from tux.api.table import Table
 from tux.apps.deepwalk import DeepWalk
 from tux.estimators.conventions import BaseEstimator, check_is_fitted
-from tux.estimators.fitting import chosen, epochs_of, fit, ids_of, model_of, translate_errors
+from tux.estimators.fitting import (
+    epochs_of,
+    fit,
+    ids_of,
+    model_of,
+    parameter_value,
+    translate_errors,
+)
 from tux.estimators.tables import as_table
 
 
@@ -79,11 +86,11 @@ class DeepWalkEmbedding(BaseEstimator):
         with translate_errors(dimensions="n_components"):
             program = DeepWalk(
                 dimensions=self.n_components,
-                num_walks=chosen(self, DeepWalk, "num_walks"),
-                walk_length=chosen(self, DeepWalk, "walk_length"),
+                num_walks=parameter_value(self, DeepWalk, "num_walks"),
+                walk_length=parameter_value(self, DeepWalk, "walk_length"),
                 window=self.window,
                 negatives=self.negatives,
-                learning_rate=float(chosen(self, DeepWalk, "learning_rate")),
+                learning_rate=float(parameter_value(self, DeepWalk, "learning_rate")),
                 p=float(self.p),
                 q=float(self.q),
                 directed=bool(self.directed),

@@ -6,7 +6,7 @@ from typing import Any
 
 from tux.apps.mf import MF
 from tux.estimators.factors import FactorModel
-from tux.estimators.fitting import chosen
+from tux.estimators.fitting import parameter_value
 
 
 class MatrixFactorization(FactorModel):
@@ -53,6 +53,6 @@ class MatrixFactorization(FactorModel):
         return MF(
             rank=self.n_components,
             reg=float(self.reg),
-            learning_rate=float(chosen(self, MF, "learning_rate")),
+            learning_rate=float(parameter_value(self, MF, "learning_rate")),
             warm=self.warm,
         )

@@ -30,7 +30,7 @@ from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
 from tux.graph.local import LocalGraph
 from tux.program import sources
-from tux.program.params import renamed
+from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.runs.folder import App, DataOrigin
 from tux.runs.folder import RunRecord as Record
@@ -66,9 +66,9 @@ def fit(program: Program, data: Any, *, epochs: int, random_state: Any, n_jobs: 
     return fitted
 
 
-def chosen(estimator: Any, program: type[Program], name: str) -> Any:
-    """The value of the parameter `name` of an estimator and its program, which may have been given
-    by its former name: FutureWarning then, and UsageError where both were given.
+def parameter_value(estimator: Any, program: type[Program], name: str) -> Any:
+    """Return the value of the parameter `name` of an estimator and its program, which may have been
+    given by its former name: FutureWarning then, and UsageError where both were given.
     """
     former, default = (
         program.params[name].former,
@@ -78,7 +78,7 @@ def chosen(estimator: Any, program: type[Program], name: str) -> Any:
     if (old := getattr(estimator, former, None)) is None:
         return value
     given = {former: old} if value == default else {former: old, name: value}
-    return renamed(program.params, given, partial(warn_caller, kind=FutureWarning))[name]
+    return use_present_names(program.params, given, partial(warn_caller, kind=FutureWarning))[name]
 
 
 @contextmanager

@@ -107,21 +107,21 @@ def param(
 
 
 def formers(params: Mapping[str, Param]) -> dict[str, str]:
-    """The parameters that had another name in an earlier version, by that name; without those of
-    which the former name is one of another parameter now.
+    """Return the parameters that had another name in an earlier version, by that name; without
+    those of which the former name is one of another parameter now.
     """
     return {p.former: n for n, p in params.items() if p.former and p.former not in params}
 
 
-def renamed(
+def use_present_names(
     params: Mapping[str, Param],
     given: Mapping[str, Any],
     warn: Callable[[str], None] = lambda text: None,
     spelled: Callable[[str], str] = str,
     where: object = "",
 ) -> dict[str, Any]:
-    """What is `given` by names of parameters, by their present ones; `warn` is told of each former
-    one. `spelled` writes a name as the user does. UsageError where both are given, as at `where`.
+    """Return what is `given` by names of parameters by their present names. `warn` is called for
+    each former one; `spelled` writes a name as the user does. UsageError, at `where`, for both.
     """
     present, out = formers(params), dict(given)
     for former in [name for name in given if name in present]:

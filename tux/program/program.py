@@ -30,7 +30,7 @@ from tux.program.checks import (
 from tux.program.hooks import check_hooks
 from tux.program.input import Graph, Input, Points
 from tux.program.naming import describe_value, place
-from tux.program.params import Param, formers, renamed
+from tux.program.params import Param, formers, use_present_names
 from tux.program.report import Report
 from tux.program.stage import Cluster, Stage
 from tux.program.types import Context, Edge, Vertex
@@ -133,7 +133,7 @@ class Program:
                 f"{name} takes its parameters by name, not {nameless[0]!r} alone",
                 do=f"write {example}; parameters: {', '.join(self.params) or 'none'}",
             )
-        parameters = renamed(self.params, parameters, _warn)
+        parameters = use_present_names(self.params, parameters, _warn)
         unknown = [name for name in parameters if name not in self.params]
         if unknown:
             near = did_you_mean(unknown[0], self.params)
@@ -192,7 +192,7 @@ def _rename_defaults(cls: type[Program], inherited: dict[str, Param]) -> None:
     UsageError where both names have one.
     """
     given = {name: value for name, value in vars(cls).items() if isinstance(value, PLAIN)}
-    present = renamed(inherited, given, _warn)
+    present = use_present_names(inherited, given, _warn)
     for name in given.keys() - present.keys():
         delattr(cls, name)
     for name in present.keys() - given.keys():

@@ -30,7 +30,7 @@ from tux.graph.local import LocalGraph
 from tux.io.input_files import input_files
 from tux.program import sources
 from tux.program.input import Points, Samples
-from tux.program.params import renamed
+from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
 from tux.runs.folder import RunRecord, fill, read_run
 from tux.runs.memory import MemoryData, points_table, wrap_data
@@ -123,7 +123,7 @@ class TrainedModel:
     @cached_property
     def role(self) -> str:
         """The end for whose vertices the stage is called; "" if it is called for each edge."""
-        return str(self.stage.enumerated(self.program))
+        return str(self.stage.enumerated_role(self.program))
 
     @cached_property
     def ids(self) -> Mapping[str, Ids]:
@@ -178,7 +178,7 @@ def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -
             "model may not mean what it did"
         )
     where = Path(folder, "run.json")
-    run.parameters = renamed(source.program.params, run.parameters, where=where)
+    run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source.program(**run.parameters)
 
 

@@ -20,7 +20,7 @@ from tux.engine.saved import SavedState
 from tux.engine.shard import hash_bytes
 from tux.engine.state import StateHead
 from tux.program import sources
-from tux.program.params import renamed
+from tux.program.params import use_present_names
 from tux.program.program import Program
 from tux.runs.checkpoints import (
     FOLDER,
@@ -76,7 +76,7 @@ class StoppedRun:
         """
         assert self.checkpoint is not None
         kept = self.checkpoint.manifest
-        parameters = renamed(self.program.params, kept.parameters)
+        parameters = use_present_names(self.program.params, kept.parameters)
         return self.checkpoint._replace(manifest=replace(kept, parameters=parameters))
 
     def records(self) -> list[dict[str, Any]]:
@@ -229,7 +229,7 @@ def _source(run: RunRecord, app: str | None, where: Path) -> sources.Source:
     in `run`, which is read from the file `where`.
     """
     source = sources.find(app or run.app.name)
-    run.parameters = renamed(source.program.params, run.parameters, where=where)
+    run.parameters = use_present_names(source.program.params, run.parameters, where=where)
     return source
 
 
@@ -334,7 +334,7 @@ def _check_unchanged(
     """Raise Refused if the record of the run differs from the checkpoint, and name the option: the
     record was changed by hand. Files may have been moved; their content is compared later.
     """
-    parameters = renamed(program.params, kept.parameters)
+    parameters = use_present_names(program.params, kept.parameters)
     of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
     for before, now, names in (
         ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),

@@ -197,7 +197,7 @@ def check_every_mark(job, folder):
     whole = run(job)
     kept, endings = all_kept(job, folder)
     for ending in endings:
-        assert ending.differs(whole) == []
+        assert ending.differences(whole) == []
     for (epoch, _), files in kept.items():
         assert run(job, files=files, delivery=9).differences(whole.since(epoch)) == []
     return [*kept]

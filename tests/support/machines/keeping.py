@@ -144,7 +144,7 @@ class InMemory:
         return f"{self.number}/{rank}"
 
     def write(self, path, state):
-        self.files[path] = state.copied()
+        self.files[path] = state.copy()
         return Digest(len(self.files), path)
 
     def finish(self, head, digests):

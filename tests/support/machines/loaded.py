@@ -103,7 +103,9 @@ def on_machines(folder, plan, shares, each, *, held_out=False):
 
 def of_machine(whole, at, plan, each):
     """Select of the files of a whole folder those that a machine has with `each` loaders."""
-    mine = {part for loader in range(at * each, (at + 1) * each) for part in plan.hosted(loader)}
+    mine = {
+        part for loader in range(at * each, (at + 1) * each) for part in plan.hosted_parts(loader)
+    }
     return {
         name: content
         for name, content in whole.items()

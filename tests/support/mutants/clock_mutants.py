@@ -90,7 +90,7 @@ def rows_change_while_a_mini_batch_runs(take, install):
 
     def count(loop):
         while loop.worker.inbox:
-            loop.clock.answered(loop.worker.inbox.popleft().clock - loop.first)
+            loop.clock.count_answer(loop.worker.inbox.popleft().clock - loop.first)
 
     return at_once, count
 
@@ -105,7 +105,7 @@ def answer_counts_before_it_is_installed(original):
         for message in late.pop(worker, ()):
             worker.syncs[message.sync_id].install(message)
         for message in worker.inbox:
-            loop.clock.answered(message.clock - loop.first)
+            loop.clock.count_answer(message.clock - loop.first)
             late[worker].append(message)
         worker.inbox.clear()
 

@@ -88,7 +88,7 @@ class WatchedArray(np.ndarray):
         if not isinstance(found, WatchedArray):
             self.record.reads(self)
         elif not np.may_share_memory(_plain(found), _plain(self)):
-            self.record.copied(found, self)
+            self.record.note_copy(found, self)
         return found
 
     def __setitem__(self, index, value):

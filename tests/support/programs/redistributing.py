@@ -332,7 +332,7 @@ def bases(worker):
 
 def move_trainings(program, inputs, trainings, n):
     """Return trainings of n workers that go on from the states of others."""
-    states = [training.state().copied() for training in trainings]
+    states = [training.state().copy() for training in trainings]
     before = shares_of(program, inputs, program.by, len(states), SEED)
     after = shares_of(program, inputs, program.by, n, SEED)
     made = Redistribution(program, SEED, before.shares, states, after.shares)
