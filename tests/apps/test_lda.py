@@ -201,6 +201,7 @@ def test_topics_told_by_their_words():
 # The likelihood.
 
 
+@pytest.mark.slow
 @both
 def test_likelihood_of_any_state(jit):
     team = Sampling(LDA(topics=7, alpha=0.1, beta=0.01), drawn(documents=20, words=15), jit=jit)

@@ -13,6 +13,7 @@ from tux.runs.samples import labelled
 from tux.synthetic.clicks import clicks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Alike", "Untracked", "Compact"])
 def test_all_take_the_steps_of_the_app(name, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2])

@@ -17,6 +17,7 @@ def rows(told):
     return [row.split() for row in told.splitlines() if row.split()[:1] == ["avazu"]]
 
 
+@pytest.mark.slow
 def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
     def scripted(problem, steps, goal, given):
         """Distances to the optimum of the mean loss fall by a step of the right size alone."""

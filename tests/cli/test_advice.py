@@ -57,6 +57,7 @@ def test_held_out_edges_mean_nothing_to_walks(tmp_path, told):
     )
 
 
+@pytest.mark.slow
 def test_info_tells_the_scores(tmp_path, told):
     links = made(
         tmp_path / "links.txt",
@@ -71,6 +72,7 @@ def test_info_tells_the_scores(tmp_path, told):
     assert code == 0 and "micro_f1_50 0." in out and "macro_f1_90" in out
 
 
+@pytest.mark.slow
 def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, told):
     code, out = told("run", "blockpg", "--intercept", "--path", "20", "--epochs", "4")
     assert code == 0 and "(intercept)" in out and "inf" not in out.split()

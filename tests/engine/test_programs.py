@@ -31,6 +31,7 @@ def test_pagerank_of_a_small_graph():
     )
 
 
+@pytest.mark.long
 @both
 def test_pagerank_with_dangling_pages(jit):
     edges = random_graph("page")
@@ -50,6 +51,7 @@ def test_degrees(jit):
     )
 
 
+@pytest.mark.slow
 @both
 def test_components(jit):
     edges = random_graph("node", m=60)

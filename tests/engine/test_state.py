@@ -214,6 +214,7 @@ def together(make, edges, test, *, slack, k, states=None, at=-1):
     return [*map(bits, team.workers)], [*map(untimed, team.records)], keeping
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "slack"), [pytest.param(2, 0, marks=pytest.mark.long), (3, 0), (2, 2)]
 )

@@ -51,6 +51,7 @@ def digraph(kind, m=120):
 RATINGS, HELD = ratings()
 
 
+@pytest.mark.long(after=5)
 @cuts
 @pytest.mark.parametrize("delivery", [0, 1])
 def test_pagerank(k, by, delivery):
@@ -178,6 +179,7 @@ def test_gradients_are_those_of_one_worker(k, by, alone):
     assert alone.history("loss")[-1] < 0.8 * alone.history("loss")[0]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("program", [GradientMF, MF])
 def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     teams = [factorized(2, program, k=3, delivery=delivery) for delivery in (0, 0, 1, 2)]
@@ -195,6 +197,7 @@ def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     assert {record["max_staleness"] for team in teams for record in team.records[0]} == {0}
 
 
+@pytest.mark.slow
 def test_slack_2_converges_too(alone):
     base, states = alone.history("loss"), set()
     for delivery in range(6):
@@ -215,6 +218,7 @@ def test_one_worker_is_fresh_at_any_slack(alone):
     assert state(factorized(k=1, slack=4)) == state(alone)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", ["random", "bicut"])
 def test_compiled_teams(by, alone):
     team = factorized(2, k=2, by=by, jit=True)

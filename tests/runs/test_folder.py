@@ -141,6 +141,7 @@ def test_prediction_with_kernels_is_the_same(tmp_path):
             assert score == pytest.approx(float(p[rows[0]] @ q[rows[1]]), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow(after=1)
 def test_predictions_on_the_command_line(trained, tmp_path, capsys):
     from tux.cli.main import main
 

@@ -96,6 +96,7 @@ def test_predictions_are_those_of_then(old, tux, app):
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("app", APPS)
 def test_export(old, tux, app):
     for form in FORMATS[app]:

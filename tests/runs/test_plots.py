@@ -45,6 +45,7 @@ def told(figure):
     )
 
 
+@pytest.mark.slow
 def test_legend():
     vectors, labels = groups()
     assert told(plots.draw_vectors(vectors, labels)) == (

@@ -69,6 +69,7 @@ def small():
     )
 
 
+@pytest.mark.slow
 def test_what_is_told_in_which_order():
     told = Told()
     result = run(Degrees(), options=RunOptions(jit=False), watch=told)
@@ -104,6 +105,7 @@ def test_data_in_memory(small, tmp_path):
     }
 
 
+@pytest.mark.slow(after=1)
 def test_patience_stops_and_keeps_the_best(tmp_path):
     result = run(
         Degrees(), options=RunOptions(patience=1, epochs=9, jit=False, out=tmp_path / "out")
@@ -116,6 +118,7 @@ def test_patience_stops_and_keeps_the_best(tmp_path):
         )
 
 
+@pytest.mark.long
 def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsys):
     """Both on one worker and on two, and every line about it says the same."""
     flags = "--rank 64 --reg 0 --step 0.2 --epochs 6 --seed 1".split()
@@ -172,6 +175,7 @@ def test_numbers_that_mean_nothing(wrong):
         run(Degrees(), options=RunOptions(**wrong))
 
 
+@pytest.mark.slow(after=1)
 def test_an_interrupt_tells_how_far_it_came(monkeypatch):
     class Impatient(Told):
         def epoch(self, record, most):
@@ -184,6 +188,7 @@ def test_an_interrupt_tells_how_far_it_came(monkeypatch):
     assert caught.value.exit_code == 130
 
 
+@pytest.mark.slow
 def test_run_json_repeats_the_run(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = "run mf --rank 6 --epochs 3 --seed 7 --batch 20000 --reg 0.04 --out one".split()
@@ -316,7 +321,7 @@ def test_metrics_of_a_record():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     watch = Told()
     run(
@@ -335,7 +340,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tux.cluster.prepare.cores", lambda: 2)
     for workers in (2, 3):
@@ -359,7 +364,7 @@ def test_an_unknown_partitioner():
         run(MF(), options=RunOptions(partitioner="bicuts"))
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_no_epochs_write_the_initial_state(tmp_path, workers):
     options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
     result = run(Degrees(), options=options)

@@ -176,6 +176,7 @@ SOME = [
 ]
 
 
+@pytest.mark.slow
 def test_compiled_operators_are_those_of_plain_python():
     compiled, plain = (drive(start(Named(), EDGES, jit=jit), *SOME) for jit in (True, False))
     for name, array in plain.tables["item"].arrays.items():
