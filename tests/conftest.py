@@ -4,6 +4,7 @@ there is one.
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,9 +27,31 @@ LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults
 """Files that take long for their number of tests, as they start processes."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+<<<<<<< HEAD
     """Put the longest files first, so that no process is alone with one of them at the end."""
+=======
+    """Apply `after=N` of markers, and put the longest files first, so that no process is alone
+    with one of them at the end.
+    """
+    for name in ("slow", "long"):
+        unmark_first_cases(items, name)
+>>>>>>> suite
     items.sort(key=lambda item: [not item.nodeid.startswith(begin) for begin in LONGEST])
+
+
+def unmark_first_cases(items: list[pytest.Item], name: str) -> None:
+    """Take the marker `name` from the first N cases of each test that has it with `after=N`."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker(name)
+        if marker is None or "after" not in marker.kwargs:
+            continue
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        if cases[test] <= marker.kwargs["after"]:
+            item.own_markers.remove(marker)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

@@ -147,6 +147,7 @@ def check_ranks(found, graph):
     assert max(abs(found[v] - expected[v]) for v in expected) < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [[], ["--no-jit"]])
 def test_pagerank_of_a_drawn_graph(tmp_path, how):
     r"""
@@ -163,6 +164,7 @@ def test_pagerank_of_a_drawn_graph(tmp_path, how):
     assert changes[-1] < 1e-10 <= changes[-2] and len(changes) < 200
 
 
+@pytest.mark.long
 def test_the_program_with_generated_edges(tmp_path):
     r"""
     a --> b --> c    on a circle, a walk of 4 from any page visits it twice and the others once
@@ -176,6 +178,7 @@ def test_the_program_with_generated_edges(tmp_path):
     assert page["visits"].tolist() == [4, 4, 4]
 
 
+@pytest.mark.slow
 def test_pagerank_of_a_real_graph(tmp_path, real_data):
     links = real_data / "graphs" / "wiki-Vote.txt.gz"
     assert main(["run", PROGRAM, str(links), "--out", str(tmp_path / "out")]) == 0

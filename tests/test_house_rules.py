@@ -237,6 +237,7 @@ def test_no_circle_of_files():
     assert not circles and not list(nx.selfloop_edges(graph)), circles
 
 
+@pytest.mark.slow
 @of_each(ENGINE)
 def test_private_names_stay_in_their_files(name):
     modules = {
@@ -274,6 +275,7 @@ def test_heavy_libraries_have_one_door(library):
     assert len(doors) <= 1 or doors == SEVERAL_DOORS.get(library), doors
 
 
+@pytest.mark.slow
 @of_each(FILES)
 def test_nothing_unsafe(name):
     tops = {dotted.split(".")[0] for dotted in imports_of(name)}
@@ -303,6 +305,7 @@ def test_text_files_have_an_encoding(name):
         assert any(given.arg == "encoding" for given in call.keywords), f"{name}:{call.lineno}"
 
 
+@pytest.mark.slow(after=1)
 @of_each(FILES)
 def test_nothing_printed_or_swallowed(name):
     assert name in COMMAND_LINE or name not in ENGINE or "print" not in called_names(name)
@@ -315,6 +318,7 @@ def test_nothing_printed_or_swallowed(name):
             )
 
 
+@pytest.mark.slow(after=1)
 @of_each(FILES)
 def test_sizes(name):
     most = 150 if name.startswith("apps/") else 400
@@ -335,21 +339,6 @@ def test_exceptions_are_still_needed():
 @of_each(ENGINE)
 def test_every_file_says_what_it_is(name):
     assert ast.get_docstring(tree_of(name)), name
-
-
-def test_some_tests_are_slow_but_no_file_is():
-    """Else `make test-slow`, or pytest on one file, would find no test, which pytest calls an
-    error.
-    """
-    slow, others = set(), set()
-    for name in (name for name in FILES if name.startswith("tests/") and "/test_" in name):
-        for node in tree_of(name).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                marked = any(
-                    ast.unparse(each) == "pytest.mark.slow" for each in node.decorator_list
-                )
-                (slow if marked else others).add(name)
-    assert slow and slow <= others
 
 
 def test_the_tools_are_strict():

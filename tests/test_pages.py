@@ -31,17 +31,40 @@ def files(tmp_path_factory, kernel_cache):
 
 
 RUNNING = [page for page in PAGES if fences(PAGES[page].read_text("utf-8"))]
-LONGEST = (
-    "docs/als.md",
-    "docs/kmeans.md",
-    "docs/partition.md",
-)  # to compile, of apps tested elsewhere
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONGEST)) for each in RUNNING],
+SLOW = (
+    "README.md",
+    "docs/blockpg.md",
+    "docs/clusters.md",
+    "docs/data-in.md",
+    "docs/deepwalk.md",
+    "docs/first-minutes.md",
+    "docs/gallery.md",
+    "docs/gbdt.md",
+    "docs/lda.md",
+    "docs/linear.md",
+    "docs/mf.md",
+    "docs/program.md",
+    "docs/reliability.md",
+    "docs/sinks.md",
+    "docs/tutorials/clicks.md",
+    "docs/tutorials/links.md",
+    "docs/tutorials/recommendations.md",
+    "docs/tutorials/to-a-cluster.md",
+    "docs/tutorials/topics.md",
+    "docs/tutorials/your-own-algorithm.md",
+    "docs/vectors.md",
+    "docs/watch.md",
 )
+# to compile, of apps that are tested elsewhere
+LONG = ("docs/als.md", "docs/estimators.md", "docs/kmeans.md", "docs/partition.md")
+
+
+def marks_of(page):
+    """Return the markers of a page."""
+    return [pytest.mark.slow] * (page in SLOW) + [pytest.mark.long] * (page in LONG)
+
+
+@pytest.mark.parametrize("page", [pytest.param(each, marks=marks_of(each)) for each in RUNNING])
 def test_the_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
     folder = tmp_path / "page"
     shutil.copytree(files, folder, symlinks=True)

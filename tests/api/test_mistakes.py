@@ -57,6 +57,7 @@ def test_nothing_to_read(run):
     check_error(DataError, lambda: mf(table, test=table[:0]), "given as test")
 
 
+@pytest.mark.long
 def test_none_for_data():
     """As a function that forgets to return its table gives it."""
     for call in (mf, lambda data: tux.verify(tux.MF(), data)):

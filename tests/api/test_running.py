@@ -125,6 +125,7 @@ def test_sigterm_ends_the_process_after_the_folder_is_whole(ratings, tmp_path, m
     assert left.value.code == 143 and tux.load(out).interrupted
 
 
+@pytest.mark.long
 def test_ctrl_c_with_two_workers(ratings):
     watch = EndsAfterEpoch(3)
     run = tux.run(tux.MF(rank=4), ratings, progress=watch, jit=False, epochs=10**6, workers=2)
@@ -190,6 +191,7 @@ def test_ids_come_back_as_they_were_given(users, tmp_path):
     assert run.vertices["user"].at(users[:2])["id"].tolist() == users[:2].tolist()
 
 
+@pytest.mark.slow
 def test_of_the_run_only_the_model_stays_in_memory(ratings):
     """Without the help of Python's collector of cycles, which may come by some runs later."""
     gc.collect()

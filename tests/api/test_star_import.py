@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import tux
 
 ESTIMATORS = {
@@ -56,6 +58,7 @@ except UsageError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_program_needs_no_scikit_learn(tmp_path):
     (tmp_path / "sums.py").write_text(WITHOUT)
     done = subprocess.run(

@@ -67,6 +67,7 @@ def halves(program, worker, number=4):
     return found, expected
 
 
+@pytest.mark.slow
 @each_kind
 @pytest.mark.parametrize("steps", [EXACT, 1, 3])
 def test_the_objective_after_each_half_is_that_of_numpy(kind, steps):
@@ -90,12 +91,14 @@ def test_exact_solutions_never_raise_the_objective(kind):
     assert all(b <= a * (1 + 1e-9) for a, b in zip(found, found[1:], strict=False))
 
 
+@pytest.mark.slow
 def test_more_steps_lead_to_the_exact_solution():
     exact, _ = halves(p := ALS(rank=5, steps=0), start(p, EDGES), 1)
     many, _ = halves(p := ALS(rank=5, steps=12), start(p, EDGES), 1)
     assert many == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
 @both
 def test_predictions_and_the_error_on_held_out_ratings(jit, how):
@@ -119,6 +122,7 @@ def test_predictions_and_the_error_on_held_out_ratings(jit, how):
         assert worker.metrics()["test_rmse"] == pytest.approx(error, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_vertices_without_ratings_have_no_factors():
     worker = start(p := ALS(rank=4), EDGES)
     drive(worker, *p.setup(), *p.stages(ALONE))
@@ -137,6 +141,7 @@ def history(k=1, by="bicut", slack=0, **how):
     return np.array(team.history("objective")), f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [EXACT, 2])
 @pytest.mark.parametrize(
     ("k", "slack"), [(2, 0), pytest.param(4, 0, marks=pytest.mark.long), (2, 2)]
@@ -151,6 +156,7 @@ def test_several_workers_do_what_one_does(how, k, slack, steps):
     np.testing.assert_allclose(theirs, predictions, atol=1e-5 * abs(predictions).max())
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     def factors(threads):
         worker = start(p := ALS(rank=5, implicit=True), EDGES, threads=threads)

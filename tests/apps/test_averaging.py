@@ -74,12 +74,13 @@ def test_a_feature_of_one_worker_is_not_averaged():
     np.testing.assert_allclose(w[1], s * x[1] / 2, rtol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "rule"),
     [
         (4, "workers"),
         *(
-            pytest.param(k, rule, marks=pytest.mark.slow)
+            pytest.param(k, rule, marks=pytest.mark.long)
             for k, rule in ((1, "workers"), (2, "workers"), (2, "entries"), (4, "entries"))
         ),
     ],

@@ -45,6 +45,7 @@ def never_rises(team):
 # Optima.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("l1", [0.3, 2.0])
 def test_the_optimum_on_one_worker(seed, l1):
@@ -52,11 +53,12 @@ def test_the_optimum_on_one_worker(seed, l1):
     check_optimum(fit(data, l1=l1, seed=seed), data, 1e-9, l1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "slack"),
     [(2, 0), (4, 1)]
     + [
-        pytest.param(k, slack, marks=pytest.mark.slow)
+        pytest.param(k, slack, marks=pytest.mark.long)
         for k, slack in ((2, 1), (2, 4), (4, 0), (4, 4))
     ],
 )
@@ -74,16 +76,19 @@ def test_the_optimum_on_several_workers(k, slack):
     assert team.agrees("feature", "w")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [1, 3, 40])
 def test_blocks_on_one_worker(blocks):
     check_optimum(fit(MADE, blocks=blocks, epochs=1000), MADE, 1e-7, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_on_one_worker(real_data, name):
     check_known_optimum(real_data / "libsvm" / name, *REAL[name], 1e-7)
 
 
+@pytest.mark.long
 def test_real_data_on_two_workers(real_data):
     check_known_optimum(
         real_data / "libsvm" / "generated-20k-50k.gz",
@@ -121,12 +126,14 @@ def check_known_optimum(path, l1, best, share, **options):
 # Penalties, intercept, weights.
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("l1", "l2"), [(1.0, 1.0), (0.0, 1.0)])
 def test_elastic_net(k, l1, l2):
     check_optimum(fit(MADE, k=k, l1=l1, l2=l2, blocks=8 if k > 1 else 0), MADE, 1e-7, l1, l2)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 def test_intercept(k):
     data = unbalanced_samples()
@@ -136,6 +143,7 @@ def test_intercept(k):
     assert b < -1 and result_of(team)[2] == pytest.approx(b, abs=1e-3)
 
 
+@pytest.mark.slow(after=1)
 def test_an_intercept_alone():
     """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced_samples()
@@ -164,6 +172,7 @@ def test_weights_of_samples_and_classes(k):
     check_optimum(team, data._replace(c=np.where(data.y > 0, 2.5, 1) * data.c), 1e-7, 1.0)
 
 
+@pytest.mark.slow
 def test_a_weight_of_two_is_the_sample_twice():
     twice = Data(*(np.concatenate([each, each[:50]]) for each in MADE))
     weighed = MADE._replace(c=np.where(np.arange(len(MADE.y)) < 50, 2.0, 1.0))
@@ -172,6 +181,7 @@ def test_a_weight_of_two_is_the_sample_twice():
     np.testing.assert_allclose(result_of(one)[1], result_of(other)[1], atol=1e-4)
 
 
+@pytest.mark.slow(after=1)
 def test_a_large_penalty_leaves_no_weight():
     edge = oracle.steepest(MADE)
     said, w, _ = result_of(fit(MADE, l1=edge * 1.001))
@@ -179,6 +189,7 @@ def test_a_large_penalty_leaves_no_weight():
     assert result_of(fit(MADE, l1=edge * 0.999))[1].any()
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_path_of_penalties(k):
     """From where all weights are 0 down to l1, in equal steps of the logarithm; each run ends at
@@ -197,6 +208,7 @@ def test_a_path_of_penalties(k):
     assert nonzeros[0] == 0 < nonzeros[1] and nonzeros[-1] == np.count_nonzero(result_of(team)[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [2, 3, 4, 7])
 def test_a_path_ends_at_the_penalty_itself(count):
     team = fit(MADE, path=count, l1=1.0, tol=1e-3, epochs=1000, jit=False)
@@ -239,12 +251,14 @@ ILL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ILL)
 def test_ill_made_data(name):
     data, l1 = ILL[name]
     check_optimum(fit(data, l1=l1, epochs=2000), data, 1e-7, l1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["samples without features", "two samples"]
@@ -258,6 +272,7 @@ def test_ill_made_data_on_workers(name):
 # Passes.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 2])
 def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
     """Without damping, features of a block that say the same step over each other; F still
@@ -281,6 +296,7 @@ def test_passes_that_raise_the_objective_are_undone(monkeypatch, k):
     check_optimum(team, data, 1e-4, 1.0)
 
 
+@pytest.mark.slow
 def test_ends_by_change_and_by_gap():
     loose, tight, by_gap = fit(MADE, tol=1e-2), fit(MADE), fit(MADE, tol=0.0, gap=1e-3, every=1)
     assert len(loose.records[0]) < len(tight.records[0]) < 300
@@ -291,6 +307,7 @@ def test_ends_by_change_and_by_gap():
     )
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     "case",
     [{}, {"k": 2, "blocks": 8}, {"l2": 1.0}, {"fit_intercept": True}, {"l1": 0.0, "l2": 1.0}],
@@ -306,10 +323,12 @@ def test_duality_gap(case):
     assert (gaps >= objective - best - 1e-9 * best).all() and gaps[0] > 0.01 * best > 1e4 * gaps[-1]
 
 
+@pytest.mark.slow(after=1)
 def test_no_gap_without_a_penalty():
     assert "duality_gap" not in fit(MADE, l1=0.0, epochs=3, every=1).records[0][-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [0, 3])
 def test_compiled_as_plain(blocks):
     """Sums in single precision may be taken in another order."""
@@ -329,6 +348,7 @@ def test_compiled_as_plain(blocks):
 # The place of data, and the messages.
 
 
+@pytest.mark.slow
 def test_samples_are_whole_and_features_cut():
     team = fit(MADE, k=2, blocks=8, epochs=4)
     assert all(
@@ -339,6 +359,7 @@ def test_samples_are_whole_and_features_cut():
     assert set(team.total_sent()) == {"feature", "tau"} and team.total_sent()["feature"] > 0
 
 
+@pytest.mark.slow
 def test_masters_hold_what_mirrors_do_not():
     team = fit(MADE, k=2, blocks=8, epochs=1)
     both = {"w", "active", "g", "s"}
@@ -351,6 +372,7 @@ def test_masters_hold_what_mirrors_do_not():
         }
 
 
+@pytest.mark.slow
 def test_slopes_go_up_and_weights_down():
     """Each replica on another worker than its master sends two numbers when features are brought
     together, and gets a weight and a mark.
@@ -369,6 +391,7 @@ def test_slopes_go_up_and_weights_down():
     )
 
 
+@pytest.mark.slow(after=1)
 def test_a_partition_that_cuts_samples_is_refused():
     with pytest.raises(ProgramError, match="sample is cut"):
         fit(MADE, k=2, by="random")

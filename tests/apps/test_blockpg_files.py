@@ -46,6 +46,7 @@ def weights(folder):
     return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_run_from_files_is_one_from_memory(files):
     train, test = MADE.split()
     known = samples_to_edges(train, BlockPG())
@@ -60,6 +61,7 @@ def test_a_run_from_files_is_one_from_memory(files):
     assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
 
 
+@pytest.mark.slow
 def test_predictions_are_the_models_probabilities(files, capsys):
     capsys.readouterr()
     assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
@@ -77,7 +79,7 @@ def test_predictions_are_the_models_probabilities(files, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == lines[1:4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_and_tables_of_words(tmp_path):
     rng = np.random.default_rng(1)
     colour = rng.choice(["red", "green", "blue"], 300)
@@ -131,6 +133,7 @@ def test_bad_input_is_told_with_its_line(tmp_path, capsys, text, words):
     )
 
 
+@pytest.mark.slow(after=1)
 def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
     assert (
@@ -151,7 +154,7 @@ def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     assert w[1] > 0 > w[2]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")

@@ -34,11 +34,12 @@ def train_groups(group, data=MADE, k=1, slack=0, **parameters):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "k", "slack", "blocks"),
     [(TEN, 1, 0, 0), (FEW, 2, 0, 0)]
     + [
-        pytest.param(*c, marks=pytest.mark.slow)
+        pytest.param(*c, marks=pytest.mark.long)
         for c in ((FEW, 1, 0, 3), (TEN, 2, 0, 4), (FEW, 3, 2, 4))
     ],
     ids=lambda value: "" if isinstance(value, int) else "ten" if value is TEN else "few",
@@ -71,6 +72,7 @@ def test_the_optimum_where_a_group_says_the_same_over():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("group", "blocks"), [(TEN, 10), (FEW, 21)])
 def test_a_block_is_a_group(group, blocks):
     """With one worker a block is a clock; what else takes clocks is the same with groups of one
@@ -113,7 +115,7 @@ def weights(folder):
     return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_by_groups(persons, capsys):
     base = ["run", "blockpg", str(persons / "mail.csv"), "--tol", "1e-12", "--fit-intercept"]
     assert main([*base, "--out", str(persons / "alone")]) == 0
@@ -142,6 +144,7 @@ def test_a_run_by_groups(persons, capsys):
     assert main(["predict", str(persons / "out2"), str(persons / "mail.csv")]) == 0
 
 
+@pytest.mark.slow
 def test_generated_data_have_groups_too(tmp_path):
     (tmp_path / "groups.txt").write_text("1 a\n2 a\n3 b\n4 b\n5 b\n")
     result = run(

@@ -255,6 +255,7 @@ def test_an_export_is_a_fitted_estimator():
     assert fitted.score(data.x, np.where(data.y > 0, "spam", "ham")) > 0.85
 
 
+@pytest.mark.slow
 def test_from_run_to_export(tmp_path):
     result = run(
         BlockPG(l1=0.5, tol=1e-6),

@@ -35,16 +35,18 @@ def ends_well(app, tmp_path, capsys, *flags):
     assert code == 0, capsys.readouterr().err
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("app", APPS, ids=lambda app: Path(app).stem)
 def test_as_python(app, tmp_path, capsys):
     ends_well(app, tmp_path, capsys, "--no-jit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "app",
     [
-        pytest.param("mf", marks=pytest.mark.slow),
-        pytest.param("walks", marks=pytest.mark.slow),
+        pytest.param("mf", marks=pytest.mark.long),
+        pytest.param("walks", marks=pytest.mark.long),
         str(PAGERANK),
     ],
     ids=lambda app: Path(app).stem,

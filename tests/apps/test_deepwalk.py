@@ -191,7 +191,8 @@ def told_apart(u, edges=EDGES, half=HALF):
     return (half[near.argmax(axis=1)] == half).mean()
 
 
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2, 4])
+@pytest.mark.long
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_communities_are_told_apart(k, slack):
     team = Team(DeepWalk(**SMALL, batch_size=8 * k), EDGES, k=k, slack=slack, jit=True).train(1)
@@ -201,6 +202,7 @@ def test_communities_are_told_apart(k, slack):
     assert sum(records[-1]["edges_per_second"] > 0 for records in team.records) == k
 
 
+@pytest.mark.slow
 def test_vectors_that_race_tell_communities_apart(all_threads):
     options = RunOptions(threads=4, racing=True)
     worker = run(DeepWalk(**SMALL, batch_size=40), EDGES, options=options).worker
@@ -223,7 +225,8 @@ def train_vectors(program, edges, jit=True):
 TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 12, "batch_size": 3}
 
 
-@pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.slow)])
+@pytest.mark.long
+@pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.long)])
 def test_compiled_or_not_is_the_same(more):
     edges = EdgeData.of(("node", "node"), [0, 1, 2, 2], [1, 2, 3, 2], {}, vertices={"node": [9]})
     for one, other in zip(
@@ -235,6 +238,7 @@ def test_compiled_or_not_is_the_same(more):
         assert np.abs(one).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("directed", [False, True])
 def test_odd_graphs(k, directed):
@@ -257,6 +261,7 @@ def test_odd_graphs(k, directed):
     assert not moved[alone].any() and moved.sum() >= (3 if directed else 7)
 
 
+@pytest.mark.slow
 def test_weights_are_read_where_they_are_asked_for(tmp_path):
     """Walks of a heavy triangle and a light one that touch at 0: only with weights do 1 and 2
     come closer to 0 than 3 and 4.
@@ -273,6 +278,7 @@ def test_weights_are_read_where_they_are_asked_for(tmp_path):
     assert not np.array_equal(*visits)
 
 
+@pytest.mark.slow
 def test_batches_suit_the_graph():
     def batch(n, **parameters):
         edges = EdgeData.of(("node", "node"), [0], [1], {}, vertices={"node": np.arange(n)})
@@ -290,12 +296,14 @@ def test_batches_suit_the_graph():
     assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 40
 
 
+@pytest.mark.slow
 def test_small_graphs_bear_stale_rows():
     """Four workers, four clocks apart, by the default size of a mini-batch."""
     u = Team(DeepWalk(**SMALL), EDGES, k=4, slack=4, jit=True).train(1).gather("node", "u")
     assert told_apart(u) > 0.95 and np.linalg.norm(u, axis=1).max() < 10
 
 
+@pytest.mark.long
 def test_the_command(tmp_path):
     file = tmp_path / "edges.txt"
     file.write_text(
@@ -311,6 +319,7 @@ def test_the_command(tmp_path):
     assert (tmp_path / "out" / "model" / "node.parquet").exists()
 
 
+@pytest.mark.slow
 def test_scores_by_labels_are_means_of_as_many_splits_as_asked_for(tmp_path, capsys):
     graph, labels = tmp_path / "edges.txt", tmp_path / "labels.txt"
     graph.write_text(

@@ -12,6 +12,7 @@ from tux.runs.session import run
 LARGER = from_arrays(*random_pairs(600, 600, 2000, seed=1), ends=("node", "node"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"p": 0.25, "q": 4.0}])
 def test_walks_are_the_same_for_any_number_of_threads(parameters, all_threads, tmp_path):
     found = []
@@ -31,7 +32,7 @@ def vectors(worker):
     return [worker.tables["node"].arrays[field].tobytes() for field in ("u", "c")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_vectors_are_the_same_for_any_number_of_threads(all_threads):
     program = DeepWalk(num_walks=2, walk_length=40, dimensions=8, window=3, pool=20, batch_size=600)
     one, *more = (

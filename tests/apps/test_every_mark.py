@@ -104,11 +104,13 @@ def test_an_app_goes_on_from_every_mark_to_the_same_bytes(app, k, tmp_path):
     print(f"{app}, {k}: {len(places)} marks")
 
 
+@pytest.mark.slow
 def test_mf_goes_on_from_every_mark_to_the_same_bytes(tmp_path):
     job = TrainingJob(MF(rank=2, batch_size=20), Inputs(*ratings(m=40)), 2, k=2, jit=False)
     assert any(clocks for _, clocks in check_every_mark(job, tmp_path))
 
 
+@pytest.mark.slow
 def test_pulled_rows_go_on_from_every_mark_to_the_same_bytes(tmp_path):
     """And to the same counts of bytes: what is sent for a state alone does not count."""
     path = write_shown_program("Visits", tmp_path)

@@ -146,7 +146,7 @@ def test_what_is_told_of_samples(samples, tux):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_other_class_may_be_named_first(samples, tux):
     assert tux("partition train.svm --parts 1 --method bicut --out parts")[0] == 0
     one = fit(BlockPG(fit_intercept=True, l1=0.5), "parts", "test.svm")
@@ -159,7 +159,7 @@ def test_the_other_class_may_be_named_first(samples, tux):
         fit(BlockPG(negative="a", positive="b"), "parts")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_table_with_weights(here, tux):
     x, size = RNG.normal(size=60), RNG.choice(["s", "m"], 60)
     kind = np.where(x + (size == "s") + RNG.normal(size=60) > 0.4, "spam", "ham")
@@ -212,7 +212,7 @@ def test_labels_of_another_file_and_weights_of_one(samples, tux):
         fit(BlockPG(), "none")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "labels", [["1", "2", "3"], pytest.param(["7", "7", "7"], marks=pytest.mark.long)]
 )
@@ -232,6 +232,7 @@ def test_labels_that_are_not_of_two_kinds_are_left_out(here, tux, labels):
         fit(BlockPG(), "parts")
 
 
+@pytest.mark.long
 def test_programs_without_labels_take_the_folder_too(here, tux):
     (here / "x.svm").write_text(
         "".join(f"{i % 2} {1 + i % 3}:2 {4 + i % 5}:4\n" for i in range(30))
@@ -258,7 +259,7 @@ def test_samples_that_are_cut_are_refused(samples, tux):
     assert "--method bicut" in caught.value.do
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_features_that_are_hashes(here, tux):
     ids = np.sort(RNG.integers(2**62, 2**64 - 1, 12, dtype=np.uint64))
     (here / "h.svm").write_text(
@@ -296,6 +297,7 @@ def test_mistakes(samples, tux, words, code, what):
 # ---- edges
 
 
+@pytest.mark.slow
 def test_one_part_of_ratings(here, tux):
     lines = [f"{u},{i},{1 + (u * i) % 5}" for u in range(20) for i in range(10) if (u + i) % 3]
     (here / "r.csv").write_text("user,item,rating\n" + "\n".join(lines) + "\n")
@@ -312,7 +314,7 @@ def test_one_part_of_ratings(here, tux):
     [
         (1, False),
         pytest.param(1, True, marks=pytest.mark.long),
-        pytest.param(2, True, marks=pytest.mark.slow),
+        pytest.param(2, True, marks=pytest.mark.long),
     ],
 )
 def test_walks_on_a_folder(here, tux, k, weighted):

@@ -56,6 +56,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_trees_are_those_of_the_oracle(name):
     x, y = CASES[name]
@@ -66,6 +67,7 @@ def test_trees_are_those_of_the_oracle(name):
     assert team.history("objective")[-1] == pytest.approx(np.logaddexp(0, -y * m).sum(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_squared_errors_and_few_bins():
     x, y = draw_samples(numbers=True, seed=4)
     wanted, m = grow(x, y, "squared", bins=8)
@@ -75,6 +77,7 @@ def test_squared_errors_and_few_bins():
     assert team.workers[0].tables["feature"].arrays["bins"].max() <= 8
 
 
+@pytest.mark.slow
 def test_plain_python_grows_the_same_trees():
     x, y = draw_samples(n=60, p=5)
     plain, compiled = (fit(x, y, test=(x, y), jit=jit) for jit in (False, True))
@@ -83,6 +86,7 @@ def test_plain_python_grows_the_same_trees():
         assert plain.history(metric) == pytest.approx(compiled.history(metric), rel=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
 def test_several_workers_grow_the_same_trees(k, slack):
     x, y = draw_samples(numbers=True, seed=5)
@@ -95,12 +99,14 @@ def test_several_workers_grow_the_same_trees(k, slack):
         assert team.history(metric) == pytest.approx(one.history(metric), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_threads_grow_the_same_trees():
     x, y = draw_samples(n=4000, p=30, seed=7)
     one, three = (fit(x, y, threads=threads, max_iter=2, max_depth=4) for threads in (1, 3))
     check_same_trees(forest(three), forest(one))
 
 
+@pytest.mark.slow
 def test_held_out_samples_go_through_the_trees():
     x, y = draw_samples(seed=8)
     far = np.where(np.isnan(x), np.nan, 100 * x)  # beyond all values of training
@@ -113,6 +119,7 @@ def test_held_out_samples_go_through_the_trees():
     assert 0.5 < again.history("test_auc")[-1] <= 1
 
 
+@pytest.mark.slow
 def test_weights_count_as_often():
     x, y = draw_samples(n=120, seed=9)
     twice = np.arange(len(y)) % 3 == 0
@@ -123,6 +130,7 @@ def test_weights_count_as_often():
     check_same_trees(forest(up), forest(fit(x, y, weight=np.where(y > 0, 2.0, 1.0))))
 
 
+@pytest.mark.slow
 def test_a_share_of_features_and_of_samples():
     x, y = draw_samples(seed=10)
     some = fit(x, y, colsample_bytree=0.2, max_iter=6)
@@ -132,6 +140,7 @@ def test_a_share_of_features_and_of_samples():
     assert halves.tau.cover[:, 1].max() < 0.7 * fit(x, y).tau.cover[0, 1]
 
 
+@pytest.mark.slow
 def test_a_split_needs_gain_and_weight():
     x, y = draw_samples(seed=11)
     assert (fit(x, y, min_gain=1e6).tau.feature == -1).all()
@@ -140,6 +149,7 @@ def test_a_split_needs_gain_and_weight():
     assert leaves.min() >= 20 and (heavy.tau.feature >= 0).any()
 
 
+@pytest.mark.slow
 def test_constant_features_and_samples_without_entries():
     x, y = draw_samples(seed=12)
     x[:, 0], x[:, 1], x[:7] = 5.0, np.nan, np.nan
@@ -154,6 +164,7 @@ def test_one_class_is_refused():
         fit(x, abs(y))
 
 
+@pytest.mark.slow
 def test_no_samples_are_refused():
     x, y = draw_samples(n=20)
     with pytest.raises(DataError, match="add up to 0"):

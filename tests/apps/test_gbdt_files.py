@@ -50,6 +50,7 @@ def scores(folder, x):
     return score_samples({name: of[name] for name in TREES}, columns, of["base"])
 
 
+@pytest.mark.slow
 def test_what_is_reported_and_kept(files):
     lines = (files / "run" / "metrics.jsonl").read_text().splitlines()
     told = [json.loads(line) for line in lines]
@@ -64,6 +65,7 @@ def test_what_is_reported_and_kept(files):
     assert gains == sorted(gains, reverse=True) and gains[0] > 0
 
 
+@pytest.mark.slow
 def test_probabilities(files, capsys):
     capsys.readouterr()
     assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
@@ -73,6 +75,7 @@ def test_probabilities(files, capsys):
     assert found == pytest.approx(1 / (1 + np.exp(-scores(files / "run", TEST[0]))), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_xgboost_predicts_the_same(files, tmp_path):
     xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
     out = tmp_path / "model.json"
@@ -104,6 +107,7 @@ def test_xgboost_grows_the_same_trees():
     assert records[-1]["objective"] == pytest.approx(loss, rel=1e-3)
 
 
+@pytest.mark.long
 def test_exports_of_numbers_and_of_named_features(tmp_path):
     x, y = draw_samples(n=150, p=5, seed=22, numbers=True)
     names = [f"f{k}" for k in range(5)]
@@ -120,6 +124,7 @@ def test_exports_of_numbers_and_of_named_features(tmp_path):
     assert columns(np.array([3, 0, 7]))[1] == 8
 
 
+@pytest.mark.slow(after=1)
 def test_patience_ends_a_run():
     options = RunOptions(epochs=100, patience=2)
     edges, held = edges_of(X, Y), None
@@ -150,6 +155,7 @@ def test_refused_parameters():
         GBDT(loss="softmax")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "entries"),
     [("zeros.svm", "1 1:0 2:1\n-1 1:2 2:-0\n", 4), ("zeros.csv", "label,a,b\n1,0,1\n-1,2,\n", 2)],

@@ -95,6 +95,7 @@ def test_a_candidate():
     assert not is_candidate(Row(number=np.inf, group=1), tau)  # it lies on a center
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("start", ["k-means++", "random"])
 def test_lloyd(kind, start):
@@ -122,6 +123,7 @@ def test_points_far_from_the_origin():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parameters", [{}, {"init": "random"}, {"batch_size": 12}])
 def test_workers_agree(kind, parameters):
@@ -131,6 +133,7 @@ def test_workers_agree(kind, parameters):
     assert centers_of(three) == pytest.approx(centers_of(one), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_ends_where_nothing_moves(kind):
     team = train(kind, make_points(), 100)
@@ -141,6 +144,7 @@ def test_training_ends_where_nothing_moves(kind):
     assert len(early.records[0]) == 1
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_centers_are_samples(kind):
     """Each of them another one: as many clusters as different samples have no inertia."""
@@ -171,6 +175,7 @@ def test_an_empty_cluster_takes_the_farthest_sample(kind):
     assert team.history("inertia")[-1] == pytest.approx(0, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_mini_batches(kind):
     x = make_points(n=200)
@@ -181,6 +186,7 @@ def test_mini_batches(kind):
     assert np.asarray(team.tau.size).sum() == 4 * len(x) + 4
 
 
+@pytest.mark.slow(after=1)
 def test_held_out_samples_and_predictions():
     x, new = make_points(), make_points(n=9, seed=5)
     run = tux.run(
@@ -227,6 +233,7 @@ def test_centers_and_sizes_of_a_report(kind, batch):
     assert exported["size"].tolist() == np.bincount(label, minlength=4).tolist()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_it_is_as_good_as_scikit_learn(kind):

@@ -192,6 +192,7 @@ def test_topics_told_by_their_words():
 # The likelihood.
 
 
+@pytest.mark.slow
 @both
 def test_likelihood_of_any_state(jit):
     team = Sampling(

@@ -116,6 +116,7 @@ def held_out(train, seed=5, documents=6):
     return test.behind("document", train.ids["document"])
 
 
+@pytest.mark.long
 @both
 def test_topics_of_new_documents_by_em(jit):
     train = draw_documents()
@@ -134,6 +135,7 @@ def test_topics_of_new_documents_by_em(jit):
     assert (step.scores[:first] == 0.25).all()  # nothing is held out of them
 
 
+@pytest.mark.slow
 def test_known_topics_are_found_in_new_documents():
     """Topics with words of their own, so that a document's words tell its topics."""
     by_word, shared = (
@@ -200,6 +202,7 @@ def test_functions_in_plain_python():
 # Held-out perplexity.
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_perplexity_of_held_out_documents(k, slack):
@@ -221,7 +224,7 @@ def test_without_a_test_there_is_no_perplexity():
     assert "test_perplexity" not in record and "loglik_per_token" in record
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_learned_foretells_new_documents():
     """Better than nothing learned, and not far from the truth."""
     known = oracle.corpus(400, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=3)
@@ -297,6 +300,7 @@ def test_most_frequent_words():
 # All of it, by the command line.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_what_comes_back(tmp_path, monkeypatch, capsys, workers):
     monkeypatch.chdir(tmp_path)
@@ -361,6 +365,7 @@ def test_a_corpus_that_is_not_at_hand():
 # Real data.
 
 
+@pytest.mark.long
 def test_kos(real_data):
     """Held-out documents are foretold far better than by the words' shares alone."""
     with gzip.open(real_data / "corpora" / "kos" / "docword.kos.txt.gz") as file:

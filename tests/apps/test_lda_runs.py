@@ -17,6 +17,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 def test_counts_are_true_after_every_epoch(k, slack):
@@ -29,6 +30,7 @@ def test_counts_are_true_after_every_epoch(k, slack):
     assert not np.array_equal(counts(team.workers)[1], before)
 
 
+@pytest.mark.slow(after=1)
 def test_counts_in_plain_python():
     team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=2, slack=1, jit=False)
     for _ in range(2):
@@ -36,6 +38,7 @@ def test_counts_in_plain_python():
         team.check()
 
 
+@pytest.mark.long
 def test_processes_count_the_same():
     """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
     edges, program = draw_documents(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
@@ -58,7 +61,8 @@ KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, see
 MANY = oracle.corpus(500, 40, vocabulary=300, topics=30, alpha=0.5, beta=0.2, seed=1)
 
 
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_known_topics_are_found(k):
     """By the best of six chains, as every other joins two topics for long (by 12 seeds: 6 of one
     worker, 5 of two, do not).
@@ -106,7 +110,7 @@ def single_worker_likelihood():
     return mean_likelihood(1, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "slack"),
     [(4, 2), *(pytest.param(*case, marks=pytest.mark.long) for case in ((2, 0), (2, 2), (4, 0)))],
@@ -115,6 +119,7 @@ def test_many_workers_get_as_far_as_one(single_worker_likelihood, k, slack):
     assert mean_likelihood(k, slack) == pytest.approx(single_worker_likelihood, abs=0.03)
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize("name", CORNERS)
 @pytest.mark.parametrize(("k", "topics"), [(1, 33), (3, 2)])
 def test_corner_cases(name, k, topics):

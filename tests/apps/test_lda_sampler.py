@@ -71,6 +71,7 @@ def chi_square_probability(seed, times, udf=lda.sample, jit=True, blocks=False):
     return oracle.chance(visits(worker, step, times), truth.posterior())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.long) for s in range(10, 30))]
 )
@@ -78,6 +79,7 @@ def test_states_are_visited_as_the_posterior_says(seed):
     assert chi_square_probability(seed, SAMPLES) > 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"jit": False, "times": 400}, {"blocks": True, "times": 800}],
@@ -87,6 +89,7 @@ def test_states_are_visited_likewise(options):
     assert chi_square_probability(31, **options) > 0.001
 
 
+@pytest.mark.slow
 def test_states_are_visited_likewise_with_several_groups(monkeypatch):
     monkeypatch.setattr(conditional, "GROUP", 2)
     assert chi_square_probability(33, 600, jit=False) > 0.001
@@ -136,7 +139,7 @@ def counts_own_in_document(word, edges, tau, p, rng):
         edge.topic = k
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "broken", [counts_own, pytest.param(counts_own_in_document, marks=pytest.mark.long)]
 )
@@ -144,6 +147,7 @@ def test_a_wrong_sampler_is_found_out(broken):
     assert max(chi_square_probability(seed, SAMPLES, broken) for seed in (0, 2, 4)) < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_first_topics_are_drawn_in_turn(seed):
     """Each token's from the conditional given those before it."""

@@ -87,11 +87,13 @@ def test_where_the_fall_is_less_than_rounding_the_slopes_tell_it():
         assert fall_of_F(1.0, 100.0, F, -2e-18, 0.0) == 1e-18
 
 
+@pytest.mark.slow
 def test_lbfgs_ends_where_the_gradient_is_as_short_as_asked():
     team = fit(MADE, l2=0.5, tol=1e-11)
     assert max(team.history(name)[-1] for name in ("gradient", "change")) <= 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_lbfgs_finds_the_optimum(name, intercept):
@@ -104,6 +106,7 @@ def test_lbfgs_finds_the_optimum(name, intercept):
     assert (b != 0) is intercept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
 def test_lbfgs_on_several_workers(k, slack):
     one = fit(MADE, l2=0.5, fit_intercept=True)
@@ -115,6 +118,7 @@ def test_lbfgs_on_several_workers(k, slack):
 # Stochastic gradients.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", STEPS)
 @pytest.mark.parametrize("l1", [0.0, 1.0])
 def test_a_stochastic_solver_comes_near(solver, l1):
@@ -145,6 +149,7 @@ def test_steps_of_adam_are_those_of_its_paper(l1):
         assert feature.w == pytest.approx(w, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_sgd_bounds_the_curvature_along_the_intercept():
     """Of small features, it is almost all there is."""
     data = numbers()
@@ -161,6 +166,7 @@ def test_sgd_bounds_the_curvature_along_the_intercept():
     assert power == pytest.approx(bound, rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("batch", "size"), [(1e6, 1), (0.7, 1), (0.4, 1 / 2), (2, 0)])
 def test_a_gradient_is_divided_by_the_samples_of_a_mini_batch(batch, size):
     team = fit(MADE, solver="sgd", batch_size=batch, epochs=1)
@@ -185,6 +191,7 @@ def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
 # The intercept.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squared", "huber"])
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 def test_labels_far_from_zero(name, solver):
@@ -204,6 +211,7 @@ def test_a_constant_model_starts_at_its_optimum():
     assert float(team.tau.b) == pytest.approx(math.log(up / (1 - up)), rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_feature_with_a_mean_far_from_zero():
     data = MADE._replace(x=np.column_stack([MADE.x, MADE.x[:, 0] + 10]).astype("f4").astype("f8"))
     said, _, _ = result_of(fit(data, l2=0.5, fit_intercept=True, tol=1e-8, epochs=1000))

@@ -46,6 +46,7 @@ def last(folder):
     return json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_what_is_reported_and_kept(files):
     train, test = MADE.split()
     known = samples_to_edges(train, Linear())
@@ -60,6 +61,7 @@ def test_what_is_reported_and_kept(files):
     assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
 
 
+@pytest.mark.slow
 def test_probabilities(files, capsys):
     capsys.readouterr()
     assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
@@ -83,6 +85,7 @@ def test_a_probability_of_a_margin_far_from_0():
     assert found == pytest.approx([0, 0.5, 1], abs=1e-200)
 
 
+@pytest.mark.long
 def test_margins_and_exports(files, tmp_path, capsys):
     out = str(tmp_path / "run")
     argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
@@ -114,6 +117,7 @@ def test_what_does_not_go_together(given, said):
         Linear(**given)
 
 
+@pytest.mark.slow
 def test_early_stopping_keeps_the_best_epoch():
     train, test = MADE.split()
     known = samples_to_edges(train, Linear())
@@ -124,6 +128,7 @@ def test_early_stopping_keeps_the_best_epoch():
     assert len(losses) < 60 and int(np.argmin(losses)) == len(losses) - 3
 
 
+@pytest.mark.slow
 def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
     run, new = str(files / "run"), tmp_path / "new.svm"
     new.write_text("+1 7000:1\n-1 7001:1\n")
@@ -139,6 +144,7 @@ def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
     )
 
 
+@pytest.mark.long
 def test_hashed_features(files, tmp_path, capsys):
     """Few enough for collisions; the model is that of the matrix that the hashes make."""
     train, test = MADE.split()
@@ -161,6 +167,7 @@ def test_hashed_features(files, tmp_path, capsys):
         assert np.allclose(chances, expit(matrix_of(test) @ into @ w), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_sample_whose_hashes_are_all_unknown(tmp_path, capsys):
     """Hashed features have no names, so that nobody can call them wrongly."""
     (tmp_path / "train.svm").write_text("1 1:1\n0 2:1\n")

@@ -68,6 +68,7 @@ def here(tmp_path, monkeypatch):
 # From files, by the command.
 
 
+@pytest.mark.slow
 def test_the_command_from_training_to_predictions(here, command):
     code, said = command(
         "run linear train.svm --test test.svm --loss squared --l2 0.5 --fit-intercept --tol 1e-9 "
@@ -134,6 +135,7 @@ def test_classes_cannot_be_named(here, command, data):
 # From memory.
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_arrays(sparse):
     x = sp.csr_array(X) if sparse else X
@@ -146,6 +148,7 @@ def test_arrays(sparse):
     assert run.predict(x[TEST]) == pytest.approx(X[TEST] @ found[0] + found[1], abs=1e-5)
 
 
+@pytest.mark.slow(after=1)
 def test_huber_beside_scipy():
     run = run_linear((X, Y), loss="huber")
     data = Data(X, Y.astype("f4").astype("f8"), np.ones(len(X)))
@@ -166,6 +169,7 @@ def test_a_dataframe():
     assert error.value.where.endswith("row 7")
 
 
+@pytest.mark.slow(after=1)
 def test_what_scikit_learn_holds():
     run = run_linear((X, Y))
     given = run.export("sklearn")
@@ -221,7 +225,7 @@ def test_a_folder_of_two_classes_has_their_numbers(here, command):
         load(tux.Linear(loss="squared", negative="2", positive="5.5"), "x")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_workers(here, command):
     assert command("partition train.svm --parts 2 --method bicut --numeric --out parts")[0] == 0
     w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)

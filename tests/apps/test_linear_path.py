@@ -18,6 +18,7 @@ def ends(team):
     return list(dict(zip(penalties, objectives, strict=True)).items())
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_each_penalty_ends_at_its_optimum(k, intercept):
@@ -91,7 +92,7 @@ def metrics(folder):
     return {name: last[name] for name in ("epoch", "objective", "penalty_l2", "norm_w")}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_path_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main("generate clicks --samples 300 --features 60 --out a.svm".split()) == 0

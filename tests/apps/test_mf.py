@@ -236,6 +236,7 @@ def plain_run():
     return worker, visited
 
 
+@pytest.mark.slow(after=1)
 def test_three_epochs_against_numpy(plain_run):
     _, visited = plain_run
     worker = complete(MF(**PROGRAM), EDGES, 0, test=HELD)
@@ -311,6 +312,7 @@ def test_objective_is_that_of_the_model_before_each_step():
     )
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("batch", [0, 60])
 def test_norms_kept_by_each_step_are_the_true_ones(batch):
     worker = complete(MF(batch_size=batch, **PROGRAM), EDGES, 3)
@@ -327,6 +329,7 @@ def train_mf(epochs, edges, held, **options):
     return list(Training(worker).epochs(epochs)), worker
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("batch", [0, 3000], ids=["one batch", "batches"])
 def test_a_planted_model_is_recovered(batch):
     edges, held, floor = make_ratings(1000, 300, 60_000, noise=0.3)

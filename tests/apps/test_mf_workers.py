@@ -64,6 +64,7 @@ def marks(case):
     return [] if case in QUICK else [pytest.mark.slow if case in SLOW else pytest.mark.long]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "by", "k", "slack"),
     [
@@ -77,6 +78,7 @@ def test_workers_reach_what_one_reaches(shape, by, k, slack):
     assert best(shape, k, by, slack) < NEAR * best(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("users", "items", "slack"), [(3, 2000, 0), (2000, 3, 2)])
 def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     train, _ = synthetic_ratings.ratings(users, items, 5000, rank=2, test_share=0.1).split()
@@ -86,11 +88,12 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "partitioner",
     [
         "bicut",
-        pytest.param("auto", marks=pytest.mark.slow),
+        pytest.param("auto", marks=pytest.mark.long),
         pytest.param("random", marks=pytest.mark.long),
     ],
 )
@@ -135,7 +138,7 @@ def test_real_ratings(files, workers, real_data, tmp_path):
     assert best[1] < NEAR * best[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_movielens_1m(workers, real_data):
     train, test = (

@@ -41,6 +41,7 @@ def samplers(kind, program, k):
     return team.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "program"), [(Sampling, LDA(**SMALL)), (WarpTeam, WarpLDA(**SMALL))]
 )
@@ -208,7 +209,7 @@ def test_counts_of_topics_are_exact(program, slack, tmp_path):
                 Counting(job, trained(job._replace(k=n), states=states).workers).check()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_counts_of_a_shuffled_program_are_exact_within_epochs_too(tmp_path):
     """Its clocks, and its walks, are the same on any number of workers."""
     program = find(str(write_shown_program("Visits", tmp_path))).program(length=4)

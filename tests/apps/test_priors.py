@@ -87,6 +87,7 @@ def test_digamma_rises_as_it_should(x):
 # A step, and its likelihood.
 
 
+@pytest.mark.long
 @either
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("asymmetric", [True, False])
@@ -116,6 +117,7 @@ def test_steps_are_those_of_the_formula(kind, k, asymmetric):
     assert (len(set(found)) == 4) == asymmetric and beta != 0.2
 
 
+@pytest.mark.slow
 def test_plain_python_does_the_same():
     program = WarpLDA(topics=3, parts=2, optimise=1, asymmetric=True)
     teams = [WarpTeam(program, draw_documents(), k=2, jit=jit) for jit in (True, False)]
@@ -126,6 +128,7 @@ def test_plain_python_does_the_same():
     assert one.beta == pytest.approx(other.beta, rel=1e-6)
 
 
+@pytest.mark.slow
 @either
 def test_a_topic_without_words_keeps_a_prior(kind):
     program = kind(topics=40, optimise=1, asymmetric=True)
@@ -142,6 +145,7 @@ def test_without_documents_there_is_no_step():
     assert nothing.beta == 0.1
 
 
+@pytest.mark.slow
 def test_priors_stay_as_given_otherwise():
     """Nothing is added to an epoch."""
     for kind, stages in ((LDA, 1), (WarpLDA, 3)):
@@ -209,6 +213,7 @@ def test_draw_leaves_out_the_occurrence_itself(u):
     assert at == 1 and (k, to) == ((2, 0) if u < 0.7 / 1.5 else (0, 2))
 
 
+@pytest.mark.slow
 def test_a_document_proposes_and_accepts_by_its_alphas():
     """Topic 1 waits for an occurrence of topic 0; what is proposed next and what is accepted now
     are independent.
@@ -252,6 +257,7 @@ def test_the_very_ends_of_random_numbers():
     )
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("udf", "right"),
     [pytest.param(lda.sample_by_alpha, True, marks=pytest.mark.slow), (lda.sample, False)],
@@ -304,7 +310,7 @@ def corpus():
     return draw_uneven_documents()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "workers"),
     [
@@ -342,6 +348,7 @@ def test_priors_are_recovered_and_make_topics_likelier(corpus, kind, workers):
     assert 0.1 < tau.beta < 0.5
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("sampler", ["sparse", "warp"])
 @pytest.mark.slow
 def test_a_model_keeps_its_priors(tmp_path, monkeypatch, sampler):

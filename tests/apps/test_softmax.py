@@ -122,6 +122,7 @@ def test_the_first_intercepts():
 # The optimum.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "intercept"), [(3, False), (5, True)])
 def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
     data, new = draw_samples(classes), draw_samples(classes, n=60, seed=1)
@@ -140,6 +141,7 @@ def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
     assert "test_auc" not in team.records[0][-1]
 
 
+@pytest.mark.slow
 def test_two_classes_are_logistic_regression():
     """Softmax of half the penalty is logistic regression, as both of its weights are half."""
     data = draw_samples(2)
@@ -153,6 +155,7 @@ def test_two_classes_are_logistic_regression():
         assert team.history(name)[-1] == pytest.approx(other.history(name)[-1], rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (4, 2)])
 def test_lbfgs_on_several_workers(k, slack):
     data = draw_samples(3)
@@ -165,6 +168,7 @@ def test_lbfgs_on_several_workers(k, slack):
 SLOW = [pytest.param(solver, marks=pytest.mark.long) for solver in ("adagrad", "rmsprop")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("solver", ["adam", *SLOW])
 def test_a_stochastic_solver_comes_near(solver):
     data = draw_samples(3)
@@ -175,7 +179,7 @@ def test_a_stochastic_solver_comes_near(solver):
     assert said <= sklearn_optimum(data, 0.5, intercept=True)[1] * 1.001
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_penalty_on_sums():
     data = draw_samples(3)
     how = {"solver": "adagrad", "penalty": "elastic", "l1": 1.0, "batch_size": 0.1, "tol": 1e-5}

@@ -64,6 +64,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_the_command_from_training_to_exports(here, command):
     code, said = command(f"run linear train.svm --test test.svm {FLAGS} --out run")
     assert code == 0 and "test_logloss" in said and "test_accuracy" in said, said
@@ -98,6 +99,7 @@ def test_the_command_from_training_to_exports(here, command):
     assert softmax(margins, axis=1) == pytest.approx(p, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_words(here, command):
     run = f"run linear train.csv --label kind --test test.csv {FLAGS} --out run"
     code, said = command(run)
@@ -116,6 +118,7 @@ def test_words(here, command):
     assert told["class"].to_pylist() == best
 
 
+@pytest.mark.long
 def test_a_class_that_training_has_not_seen(here, command):
     (here / "new.svm").write_text(libsvm(X[TEST][:2], [8, 10]))
     code, said = command(f"run linear train.svm --test new.svm {FLAGS}")
@@ -128,6 +131,7 @@ def test_a_class_that_training_has_not_seen(here, command):
     assert code == 0, said
 
 
+@pytest.mark.slow
 def test_a_label_that_is_missing_is_a_bad_row(here, command):
     lines = (here / "train.csv").read_text().splitlines()
     (here / "bad.csv").write_text("\n".join([*lines[:20], "1,2,3,4,5,6,", *lines[20:]]))
@@ -219,7 +223,7 @@ def test_partitioned_folders(here, command):
     assert "--multiclass" in command("partition train.svm --parts 2 --method bicut --out graph")[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_workers(here, command):
     assert command("partition train.svm --parts 2 --method bicut --multiclass --out parts")[0] == 0
     one = run_softmax("train.svm", "test.svm", epochs=100)
@@ -282,6 +286,7 @@ def test_weights_that_train_nothing():
         run_softmax((X, Y, np.zeros(len(X))), epochs=1)
 
 
+@pytest.mark.long
 def test_what_a_run_says_of_its_classes(here, command):
     assert "3 classes: 7, 8, 9\n" in command(f"run linear train.svm {FLAGS} --epochs 1")[1]
     (here / "numbers.svm").write_text(libsvm(X, np.arange(len(X)) / 8))

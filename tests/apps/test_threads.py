@@ -19,6 +19,7 @@ APPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "app",
     [

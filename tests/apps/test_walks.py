@@ -100,6 +100,7 @@ def test_steps_of_the_first_order(directed, weighted):
         assert not fits_shares(counts, (a > 0) / np.maximum((a > 0).sum(axis=1, keepdims=True), 1))
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("p", "q"), [(0.25, 4.0), (4.0, 0.25), (0.5, 0.3), (3.0, 2.0)])
@@ -209,6 +210,8 @@ def collect_walks(jit=True, **parameters):
     return program.kept
 
 
+@pytest.mark.slow
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("parameters", [{}, {"p": 0.5, "q": 2.0}])
 def test_the_same_walks_on_any_number_of_workers(parameters):
     alone = collect_walks(**parameters)

@@ -74,6 +74,7 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     ]
 
 
+@pytest.mark.slow(after=1)
 def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
     for seed in (0, 1):
         run(Walks(), graph, options=RunOptions(out=tmp_path / f"out{seed}", seed=seed, jit=False))
@@ -81,7 +82,7 @@ def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
     assert sorted(map(len, lines(tmp_path / "out0"))) == sorted(map(len, lines(tmp_path / "out1")))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     graph = write_random_edges(tmp_path / "edges.txt")
     monkeypatch.setattr(app, "AT_ONCE", 400)  # several blocks
@@ -165,6 +166,7 @@ def test_lists_of_other_machines_come_home(tmp_path):
     ).read_bytes()
 
 
+@pytest.mark.slow(after=1)
 def test_p_and_weights_are_heeded(tmp_path):
     graph = tmp_path / "ring.txt"
     graph.write_text("".join(f"{v} {(v + 1) % 8} {100 if v % 2 else 1}\n" for v in range(8)))
@@ -215,7 +217,7 @@ def test_nothing_half_written(graph, tmp_path, monkeypatch):
     assert read_run(tmp_path / "out").results is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_folder_walks_are_only_counted(graph, capsys):
     for workers in ("1", "2"):
         assert (
@@ -246,6 +248,7 @@ def test_lines():
     assert len(Lines(ids).of(lists[:0])) == 0
 
 
+@pytest.mark.slow(after=1)
 def test_gensim_reads_them(graph, tmp_path, home):
     word2vec = pytest.importorskip("gensim.models.word2vec")
     run(Walks(num_walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))
@@ -254,7 +257,7 @@ def test_gensim_reads_them(graph, tmp_path, home):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_real_graph(tmp_path, real_data):
     graph = real_data / "graphs" / "wiki-Vote.txt.gz"
     run(

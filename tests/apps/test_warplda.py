@@ -58,6 +58,7 @@ def topic_frequencies(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
     return got, proposed
 
 
+@pytest.mark.slow(after=1)
 def test_a_proposal_is_accepted_as_the_rule_says():
     """And what is proposed next is a topic of one of the occurrences, or any."""
     n, totals, prior, smooth = [3, 1, 0, 2], [9, 8, 2, 5], 0.5, 2.0
@@ -68,6 +69,7 @@ def test_a_proposal_is_accepted_as_the_rule_says():
     np.testing.assert_allclose(proposed, np.array([3.5, 1.5, 0.5, 2.5]) / 8, atol=12 / FINE)
 
 
+@pytest.mark.slow(after=1)
 def test_a_better_topic_is_always_accepted_and_the_same_changes_nothing():
     assert topic_frequencies([(1, 0), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx(
         [1, 0]
@@ -166,6 +168,7 @@ def forgets_itself(edges, bag, n, prior, tau, p, rng):
     warplda.walk(edges, bag, n, prior, tau, p, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("walk", "right"), [(warplda.walk, True), (forgets_itself, False)])
 def test_states_are_visited_as_the_posterior_says(walk, right):
     rng = np.random.default_rng(0)
@@ -206,6 +209,7 @@ def test_counts_are_true_after_every_epoch(k, slack):
     assert not np.array_equal(counts(team.workers)[1], before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_plain_python_does_the_same(k):
     teams = [
@@ -223,6 +227,8 @@ def test_plain_python_does_the_same(k):
     assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
+@pytest.mark.long(after=5)
 @pytest.mark.parametrize("name", CORNERS)
 @pytest.mark.parametrize(("k", "topics"), [(1, 300), (3, 2)])
 def test_corner_cases(name, k, topics):
@@ -235,7 +241,8 @@ def test_corner_cases(name, k, topics):
 KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
 
 
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_known_topics_are_found(k):
     """By one of six chains: one in four joins two topics for long."""
     edges = bags(KNOWN.documents, KNOWN.words)
@@ -303,6 +310,7 @@ def test_what_is_named_is_taken():
         WarpLDA(sampler="sparse")
 
 
+@pytest.mark.slow(after=1)
 def test_an_automatic_choice_is_told(monkeypatch):
     said = SaidLines()
     assert (
@@ -328,6 +336,7 @@ def test_an_automatic_choice_is_told(monkeypatch):
     ]
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize(
     ("workers", "sampler"),
     [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.long)],
@@ -352,6 +361,7 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     assert result.worker.tables["word"].arrays["n"].sum() == draw_documents().fields["count"].sum()
 
 
+@pytest.mark.slow
 def test_held_out_documents_are_judged():
     train = draw_documents(documents=40, words=8, mean=10)
     test = EdgeData.of(
@@ -361,7 +371,7 @@ def test_held_out_documents_are_judged():
     assert 1 < records[-1]["test_perplexity"] < 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_count_the_same():
     edges, program = draw_documents(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
     result, team = (

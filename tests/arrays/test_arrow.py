@@ -23,6 +23,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 def test_no_other_file_imports_pyarrow():
     for path in Path(arrow.__file__).parents[1].glob("*/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -105,6 +105,7 @@ def test_an_ordinary_file_is_not_copied(tmp_path):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input(tmp_path, name):
     command = [

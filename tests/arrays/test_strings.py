@@ -32,6 +32,7 @@ def test_distinct_values(order):
     assert ids.values.tolist() == found.tolist() and (ids.values[rows] == values).all()
 
 
+@pytest.mark.slow
 def test_files_of_such_ids(tmp_path):
     names = words(ORDERS["from the middle"]).tolist()
     path = tmp_path / "e.csv"

@@ -141,6 +141,7 @@ def folder(tmp_path):
 RUN = ["run", "mf", "train.csv", "--rank", "8", "--epochs", "1", "--no-jit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [["--out", "out"], ["--workers", "2"], ["--workers", "2", "--out", "out"]],
@@ -154,6 +155,7 @@ def test_a_disk_that_takes_no_more_of_a_run_is_told(folder, flags):
     assert os.listdir(folder / "temporary") == [] and not (folder / "out" / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_cache_that_takes_no_more_is_told(folder):
     code, err = run_on_full_disk(
         folder, [*RUN[:-1], "--out", "out"], 4000, TUX_CACHE_DIR=str(folder / "cache")

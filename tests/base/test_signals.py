@@ -76,6 +76,7 @@ with endless.ended_by_signals():
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("grace", "what"), [("0.3", "compiled"), ("60", "python")])
 def test_compiled_code_that_does_not_end_is_ended(grace, what):
     done = subprocess.run(

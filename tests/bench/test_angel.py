@@ -51,6 +51,7 @@ def test_the_target_is_what_all_reach(curves):
     assert curves.target_of(rising) == 4 and rising[0].until(4) == (1, 1.0)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("solver", ["adam", "sgd"])
 def test_waits_change_no_step_of_a_linear_model(late, solver):
     edges = samples_to_edges(clicks(60, 30, 6, 5).split()[0], Linear())
@@ -62,6 +63,7 @@ def test_waits_change_no_step_of_a_linear_model(late, solver):
     assert objectives(late.LateLinear(**given, length=1e-4)) == objectives(Linear(**given))
 
 
+@pytest.mark.slow(after=1)
 def test_waits_change_no_draw_of_lda(late):
     edges = bags([0, 3, 0, 3, 0], [2, 1, 2, 0, 1])
 
@@ -103,6 +105,7 @@ def made_up(angel, monkeypatch):
     monkeypatch.setattr(angel, "records", records)
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("name", [pytest.param("lda", marks=pytest.mark.long), "adam", "lbfgs"])
 def test_a_line_for_each_layout_and_a_picture(angel, made_up, capsys, tmp_path, name):
     pytest.importorskip("matplotlib")
@@ -134,7 +137,7 @@ def test_lbfgs_has_no_blocks_to_be_late_in(angel, made_up, capsys):
     assert len(told_by(angel, capsys, "--parts", "overlap", "--apps", "lbfgs")) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["lda", "adam", "lbfgs"])
 def test_two_workers(angel, capsys, name):
     told = told_by(angel, capsys, "--apps", name, "--late", "0.001")

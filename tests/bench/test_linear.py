@@ -13,6 +13,7 @@ def test_what_it_compares_is_told(capsys):
     assert "there is no 'turns'; there are: peers,optima,workers,large" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_many_features(capsys, monkeypatch):
     monkeypatch.setattr(linear, "write", sys.stdout.write)
     sizes = ["--samples", "300", "--features", "2000", "--entries", "3000", "--epochs", "2"]

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from bench.loading import main
 
 
+@pytest.mark.slow(after=1)
 def test_its_table(capsys, monkeypatch):
     monkeypatch.setattr("tux.base.parallel._chosen", [])
     main(["--ratings", "50000", "--repeats", "1"])

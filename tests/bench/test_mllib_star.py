@@ -17,6 +17,7 @@ def rows(told):
     return [row.split() for row in told.splitlines() if row.split()[:1] == ["avazu"]]
 
 
+@pytest.mark.slow
 def test_a_table_of_scripted_runs(star, monkeypatch, capsys, tmp_path):
     def script_records(problem, steps, goal, given):
         """Return records whose distances to the optimum of the mean loss fall only with the right

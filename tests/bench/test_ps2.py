@@ -46,6 +46,7 @@ def of_way(ways, name, edges, k):
     return team, team.tau.w if name == "OnDriver" else team.gather("feature", "w")
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("name", WAYS)
 def test_each_way_takes_the_steps_of_the_app(ways, name, k):
@@ -60,6 +61,7 @@ def test_each_way_takes_the_steps_of_the_app(ways, name, k):
     np.testing.assert_allclose(team.history("loss"), mean, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_ways_agree_where_gradients_add_up_to_0_and_the_masters_send_least(ways):
     """At w = 0, entries of 1 in two samples of either class do."""
     edges = make_samples("ones")
@@ -130,7 +132,7 @@ def test_other_losses_end_it(ps2):
         ps2.check(taken)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["update", pytest.param("link", marks=pytest.mark.long)])
 def test_three_ways_on_two_workers(ps2, capsys, part):
     if why := part == "link" and ps2.Link.missing():
@@ -142,7 +144,7 @@ def test_three_ways_on_two_workers(ps2, capsys, part):
     assert ("a link of 200 Mbit/s" in told) is (part == "link")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_with_more_features(ps2, capsys):
     ps2.main([*TINY, "--parts", "features", "--workers", "1", "--sizes", "40,3000"])
     told = capsys.readouterr().out

@@ -34,6 +34,7 @@ class SortingRecommender:
         return places, np.take_along_axis(scores, places, axis=1)
 
 
+@pytest.mark.slow
 def test_without_implicit(recommending, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "implicit.cpu.als", None)
     recommending.main(TINY)
@@ -42,6 +43,7 @@ def test_without_implicit(recommending, monkeypatch, capsys):
     assert out.count("\n      2 tux ") == 1
 
 
+@pytest.mark.slow
 def test_beside_a_stand_in(recommending, monkeypatch, capsys):
     pytest.importorskip("scipy", reason="scipy is not installed")
     library = ModuleType("implicit.cpu.als")

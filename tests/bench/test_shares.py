@@ -11,6 +11,7 @@ from bench.memory import Peaks
 from bench.shares import main, run
 
 
+@pytest.mark.slow(after=1)
 def test_what_a_command_takes_and_why_it_fails():
     taken = run([sys.executable, "-c", "pass"], 0)
     assert taken.error == "" and taken.seconds > 0
@@ -30,7 +31,7 @@ def test_what_a_process_holds():
         assert peaks.largest("no such word", "resident") == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_its_table(capsys):
     main(["--ratings", "30000", "--files", "3", "--repeats", "1"])
     title, head, *lines = capsys.readouterr().out.splitlines()

@@ -25,7 +25,8 @@ def walking(monkeypatch, home, tmp_path):
     return found
 
 
-@pytest.mark.parametrize("installed", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize("installed", [pytest.param(True, marks=pytest.mark.long), False])
 def test_a_table(walking, installed, capsys, monkeypatch, tmp_path):
     if not installed:
         monkeypatch.setitem(sys.modules, "gensim.models", None)

@@ -11,7 +11,7 @@ def test_there_must_be_pairs(capsys):
     assert "at least 1" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_pair(capsys, monkeypatch):
     monkeypatch.setattr(watching, "PERIOD", 0.01)
     watching.main(["--pairs", "1", "--epochs", "3", "--ratings", "20000", "--rank", "4"])

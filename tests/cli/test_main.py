@@ -151,6 +151,7 @@ def test_plain_lines(tux, ratings):
     assert "--out DIR keeps it" in lines[-1]
 
 
+@pytest.mark.slow(after=1)
 def test_flags_and_data_in_any_order(tux, ratings):
     outs = [
         tux("run", "mf", *order)[1]
@@ -159,6 +160,7 @@ def test_flags_and_data_in_any_order(tux, ratings):
     assert len({out.split("\n")[1] for out in outs}) == 1
 
 
+@pytest.mark.slow(after=1)
 def test_without_data_it_says_so(tux, here):
     code, out, _ = tux("run", "mf", "--epochs", "1")
     assert code == 0
@@ -231,6 +233,7 @@ def test_an_interrupt_that_python_drops_still_ends_the_run(capsys, monkeypatch, 
 # ---- the user's file
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
@@ -306,6 +309,7 @@ def test_doctor(tux):
     )
 
 
+@pytest.mark.slow
 def test_as_programs(here):
     run = lambda *argv: subprocess.run(  # noqa: E731
         [sys.executable, "-m", "tux", *argv], capture_output=True, text=True, timeout=SOON

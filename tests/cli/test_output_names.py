@@ -21,6 +21,7 @@ def home(here, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_tilde_in_names_of_the_command_line(tux, ratings, home, here):
     (here / ratings).rename(home / ratings)
     code, _, err = tux(

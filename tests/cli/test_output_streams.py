@@ -37,6 +37,7 @@ def shell(folder, argv, redirection):
     return ran.returncode, ran.stdout, err
 
 
+@pytest.mark.long
 @FULL
 @pytest.mark.parametrize("argv", [RUN, ["doctor"], ["--help"], ["info", "train.csv"]], ids=" ".join)
 def test_a_full_standard_output_is_told(folder, argv):
@@ -48,6 +49,7 @@ def test_a_full_standard_output_is_told(folder, argv):
     ]
 
 
+@pytest.mark.slow
 def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
     code, _, err = shell(folder, RUN, ">&-")
     assert (code, err) == (0, "") and sorted(os.listdir(folder / "out")) == [
@@ -59,15 +61,18 @@ def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
     ]
 
 
+@pytest.mark.slow(after=1)
 def test_a_closed_standard_error_leaves_the_exit_code(folder):
     assert shell(folder, ["run", "nothing"], "2>&-")[0] == 2
 
 
+@pytest.mark.slow(after=1)
 @FULL
 def test_a_full_standard_error_leaves_the_exit_code(folder):
     assert shell(folder, ["run", "nothing"], "2> /dev/full")[0] == 2
 
 
+@pytest.mark.long
 def test_what_an_encoding_lacks_is_escaped(folder, monkeypatch):
     (folder / "train.csv").write_text(
         "user,item,rating\n" + "".join(f"ç{i},{i % 3},3\n" for i in range(6)), encoding="utf-8"

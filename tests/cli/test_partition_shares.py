@@ -35,6 +35,7 @@ def tux(capsys):
     return run
 
 
+@pytest.mark.long
 def test_the_folder_is_that_of_one_process(tux, here):
     code, out, err = tux("ratings shares --workers 3 --parts 2")
     assert code == 0, err
@@ -44,6 +45,7 @@ def test_the_folder_is_that_of_one_process(tux, here):
     assert files(here / "shares") == files(here / "one")
 
 
+@pytest.mark.slow
 def test_parquet_in_shares(tux, here):
     columns = {
         name: np.array([row[at] for row in ROWS]) for at, name in enumerate(("a", "b", "weight"))

@@ -172,6 +172,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("app", SMALL)
 def test_other_commands_fit(runs, screen, app, tmp_path, monkeypatch):
     out, _, _ = runs(app)
@@ -223,7 +224,7 @@ def test_a_pipe_gets_plain_lines(runs, capsys, tux, ratings):
     assert max(map(len, (line for line in out.splitlines() if line[:5] == "epoch"))) <= 120
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "columns",
     [pytest.param(size, marks=[] if size == 120 else pytest.mark.long) for size in SIZES],

@@ -31,6 +31,7 @@ def test_help(tux):
     assert "watch" in tux("--help")[1]
 
 
+@pytest.mark.slow
 def test_it_serves_until_ctrl_c(here):
     write(here / "run1")
     command = [sys.executable, "-m", "tux", "watch", "run1", "--port", "0"]
@@ -42,6 +43,7 @@ def test_it_serves_until_ctrl_c(here):
         assert process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_elsewhere_the_address_has_a_secret(here):
     write(here / "run1")
     command = [sys.executable, "-m", "tux", "watch", "run1", "--host", "0.0.0.0", "--port", "0"]

@@ -49,11 +49,12 @@ class Degrees(Program):
 '''
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
         pytest.param(1, "tau.edges += 1 if", marks=pytest.mark.long),
-        pytest.param(2, "v.degree = ", marks=pytest.mark.slow),
+        pytest.param(2, "v.degree = ", marks=pytest.mark.long),
         pytest.param(3, "tau.objective = ", marks=pytest.mark.long),
         (4, "broken = "),
     ],
@@ -123,6 +124,7 @@ def check_end(running, code, seconds=SOON):
     return err
 
 
+@pytest.mark.slow
 def test_a_killed_worker_ends_the_job(start, files):
     running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
     workers = at_work(running)
@@ -145,6 +147,7 @@ def test_a_crash_of_a_worker_is_told_with_advice(start, files):
     assert f"(process {workers[1]}) was killed by signal 11 (SIGSEGV)\n" in err and "--check" in err
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_only_process_ends_with_advice(start, files):
     running = start("mf", files / "train.csv", *ENDLESS, "--out", "out")
     at_work(running)
@@ -153,11 +156,12 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
     assert err.endswith("try the same with --check\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flag", "line", "what", "plain"),
     [
         ("--first", 8, "dst.seen", False),
-        pytest.param("--second", 12, "v.seen", True, marks=pytest.mark.slow),
+        pytest.param("--second", 12, "v.seen", True, marks=pytest.mark.long),
         pytest.param("--second", 12, "v.seen", False, marks=pytest.mark.long),
         pytest.param("--first", 8, "dst.seen", True, marks=pytest.mark.long),
     ],
@@ -208,6 +212,7 @@ def test_an_interrupt_ends_the_job(start, files, number):
     check_epochs_whole(running, model=True)
 
 
+@pytest.mark.slow
 def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
     running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
     at_work(running)
@@ -216,6 +221,7 @@ def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
     check_epochs_whole(running)
 
 
+@pytest.mark.slow
 def test_a_launcher_killed_while_it_prepares_leaves_nothing(start, files):
     """From the moment its folder is there, before a worker is, and while workers start."""
     for sign in (lambda r: any(r.tmp.glob("tux-job-*")), lambda r: r.workers()):

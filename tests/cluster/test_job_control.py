@@ -56,6 +56,7 @@ def start(tmp_path):
 # ---- signals that ask to end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "workers"),
     [
@@ -170,7 +171,7 @@ def test_ctrl_c_while_workers_are_ended_to_be_started_again_is_heard(tmp_path):
 # ---- pauses
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_z_pauses_all_processes_and_fg_goes_on(start):
     """Longer than any silence that is put up with."""
     running = start("--workers", 2)

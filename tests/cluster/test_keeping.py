@@ -44,6 +44,7 @@ def probe(make, k, slack, seed):
     return head
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_each_effect_counts_once(make, slack):
@@ -65,6 +66,7 @@ def test_each_effect_counts_once_in_many_orders(make, slack, seeds):
         probe(make, 2 + seed % 3, slack, seed)
 
 
+@pytest.mark.slow
 def test_states_at_ends_of_epochs():
     expected = run(ExactMeetings, k=2, slack=1, seed=1)[0]
     for epochs, ends in ((1, [1, 2, 3]), (2, [2, 3])):
@@ -152,6 +154,7 @@ def takes_the_first_file_for_all(patch):
     patch.setattr(OneAtATime, "add_outcome", end_for_all)
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize(
     ("mutate", "make"),
     [

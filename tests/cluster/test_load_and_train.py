@@ -84,6 +84,7 @@ def loaded_together(running):
     return TOGETHER in "".join(running.output())
 
 
+@pytest.mark.long
 def test_two_machines_train_as_two_workers_of_one_do(start):
     machines = start(0, "--epochs", 3, "--out", Path.cwd() / "out"), start(1, "--epochs", 3)
     whole(epochs=3)
@@ -104,7 +105,7 @@ def goes_on(here, rank):
     (here / f"hold-{rank}").unlink()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_loader_has_both_machines_load_anew(start, here, rank):
     (here / f"hold-{rank}").touch()
@@ -163,7 +164,7 @@ def test_machines_that_have_their_own_rows_load_anew(start, here):
     assert len(read_run("out").incarnations) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loader_lost_without_restarts_ends_both_machines(start, here):
     (here / "hold-1").touch()
     machines = start(0, "--epochs", 3), start(1, "--epochs", 3)
@@ -238,7 +239,7 @@ def test_ctrl_c_while_machines_load_ends_all(start, here):
     assert not (here / "out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_difference_is_told_before_anything_is_read(start, here):
     machines = start(0, "--epochs", 3), start(1, "--epochs", 3, "--seed", 4)
     check_ends(*machines, code=7)

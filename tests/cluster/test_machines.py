@@ -79,6 +79,7 @@ def key_file(folder, name, byte):
     return folder / name
 
 
+@pytest.mark.slow
 def test_two_machines_train_as_two_local_workers_do(machines, start, tmp_path):
     (a, b), _ = machines
     key = key_file(tmp_path, "key", 1)

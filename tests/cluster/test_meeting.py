@@ -75,7 +75,7 @@ def check_end(running, code):
     return err[err.index("error: ") :]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_alone_waits_no_longer_than_it_may(start):
     assert check_end(start(1, "--nnodes", 2, "--timeout", 2), 5).startswith(
         "error: no answer from machine 0 at 127.0.0.1:"
@@ -87,6 +87,7 @@ def test_a_machine_alone_waits_no_longer_than_it_may(start):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "second", "texts"),
     [
@@ -123,7 +124,7 @@ def test_who_has_another_key_is_told_by_the_launcher(start):
     ), texts
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_machines_of_one_rank(start):
     running = [start(rank, "--nnodes", 3) for rank in (0, 1, 1)]
     assert "two processes say that they are worker 1" in check_end(running[0], 7)
@@ -146,7 +147,7 @@ def ends_soon(running):
         lambda r: (r.folder / "out" / "metrics.jsonl").exists(),
     ],
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_whose_folder_is_removed_ends(start, ready):
     running = start(
         None, "--workers", 2, "--epochs", 1_000_000, "--eval-every", 100, "--out", "out"
@@ -213,7 +214,7 @@ def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
     assert all(each.left() == [] for each in running)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_whose_command_was_killed_may_be_started_anew(start):
     running = two_that_train(start, "--out", "out", "--restarts", 1)
     for pid in [*running[1].workers().values(), running[1].process.pid]:

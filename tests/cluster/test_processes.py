@@ -102,6 +102,7 @@ def test_the_same_command_gives_the_same_bytes(mf):
     assert mine == other and len(mine) == 8
 
 
+@pytest.mark.slow
 def test_the_record_of_a_run(mf):
     first, second = (
         json.loads((mf("--workers", 2, again=n) / "run.json").read_text()) for n in (0, 1)
@@ -129,7 +130,7 @@ def test_the_record_of_a_run(mf):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
     for flags in (("--workers", 2), ("--workers", 2, "--slack", 2)):
         for number, (mine, other) in enumerate(
@@ -150,7 +151,7 @@ def test_records_have_the_names_of_one_worker_and_whole_numbers(mf):
     assert [record["max_staleness"] for record in read_metrics(mf("--workers", 2))] == [0] * 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pagerank_of_any_number_of_workers(start, files):
     """Two workers and three, by two partitioners, against one."""
     options = [(1, "bicut"), (2, "bicut"), (3, "random")]
@@ -234,7 +235,7 @@ def test_patience_keeps_the_best_model(start, files):
         assert all(np.array_equal(mine[f], other[f]) for f in ("id", "f"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_evaluation_of_every_third_epoch(mf):
     records = list(read_metrics(mf("--workers", 2, "--eval-every", 3)))
     assert [record["epoch"] for record in records if "test_rmse" in record] == [3, 6, 8]

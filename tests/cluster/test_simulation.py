@@ -23,6 +23,7 @@ from tux.graph.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slack",
     [
@@ -48,6 +49,7 @@ def test_one_worker_is_never_stale():
     )
 
 
+@pytest.mark.slow
 def test_scenarios_are_of_all_kinds():
     scenarios = [ProbeScenario.draw_scenario(seed) for seed in range(100)]
     for kind in ("one_type", "over", "segments", "plain", "sync", "order", "repeat"):
@@ -64,6 +66,7 @@ def test_scenarios_are_of_all_kinds():
     assert any(cut_types) and not all(cut_types)
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_its_events():
     one, two = (Simulation(ProbeScenario.draw_scenario(7)).run() for _ in range(2))
     assert one.log.reads.keys() == two.log.reads.keys()
@@ -86,6 +89,7 @@ def test_mutants_are_caught(name):
     assert catch_mutant(name, 20), f"20 seeds do not tell {name} from the real thing"
 
 
+@pytest.mark.slow
 def test_a_mutant_leaves_nothing_behind():
     scenario = ProbeScenario.draw_scenario(5)
     with MUTANTS["starts_one_clock_early"](), pytest.raises(CAUGHT):
@@ -158,6 +162,7 @@ def check_evaluation(cluster, degrees, epochs=4):
     assert not cluster.channels and not any(worker.inbox for worker in cluster.workers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slack", [0, 3])
 def test_evaluation_sees_the_masters_of_its_epoch(slack):
     """Items 0..3 with edges on all of three workers; a held-out edge of a user whose worker
@@ -175,6 +180,7 @@ def test_evaluation_sees_the_masters_of_its_epoch(slack):
         check_evaluation(cluster, np.bincount(data.dst))
 
 
+@pytest.mark.slow
 def test_evaluation_where_nothing_else_makes_workers_meet():
     """0-0 1-1 2-2: no vertex is cut, so workers meet in the evaluation alone, and one may be
     there an epoch before another.

@@ -9,6 +9,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slack", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(3, marks=pytest.mark.long)]
 )

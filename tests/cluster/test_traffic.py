@@ -50,6 +50,7 @@ def row(rank):
     return 4 * (rank + 2 + 2)
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.long), 4])
 @pytest.mark.parametrize("method", ["bicut", "aweto"])
 def test_bytes_of_programs_that_rotate(method, k):

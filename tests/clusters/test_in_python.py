@@ -71,6 +71,7 @@ def test_files_on_ray(ray, tmp_path):
     check_same_runs(tux.load(tmp_path / "kept"), here)
 
 
+@pytest.mark.long
 def test_ctrl_c_on_ray(ray, tmp_path):
     how = HOW | {"epochs": 100_000, "progress": Stops()}
     run = tux.run(tux.MF(rank=2), ratings(tmp_path), on="ray", machines=2, **how)

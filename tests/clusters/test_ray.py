@@ -13,7 +13,7 @@ from tux.runs.options import RunOptions
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
 
-@promises()
+@promises(in_ci=["nothing", "ctrl-c"])
 def test_it_keeps_its_promises(on_ray, plays, scenario):
     plays(f"on-ray-{scenario}")
 

@@ -67,6 +67,7 @@ def on_two(data, test, said, **options):
     return run(MF(rank=2), data, test, RunOptions(**options), on="ray", machines=2, **say)
 
 
+@pytest.mark.long
 def test_a_data_set_of_ray(data_set, monkeypatch):
     """Two loaders on each machine share its rows."""
     import ray
@@ -98,6 +99,7 @@ def test_a_data_set_of_ray(data_set, monkeypatch):
     assert read_run("ray").data.digest == read_run("here").data.digest
 
 
+@pytest.mark.long
 def test_a_lost_machine_of_ray(data_set, tmp_path):
     """All machines are given their rows again, and go on from the checkpoint."""
     data, _ = data_set

@@ -27,7 +27,7 @@ def wait_until_clean(on_spark):
     wait_until(lambda: not left(), lambda: f"left: {left()}")
 
 
-@promises()
+@promises(in_ci=["nothing", "wrong-program"])
 def test_it_keeps_its_promises(plays, scenario):
     plays(f"on-spark-{scenario}")
 
@@ -126,6 +126,7 @@ def model(out):
     return {path.name: path.read_bytes() for path in (out / "model").iterdir()}
 
 
+@pytest.mark.long
 def test_data_frames_give_the_bytes_of_their_file_and_errors_leave_the_session(on_spark, tmp_path):
     done = python(on_spark, tmp_path, FRAMES)
     assert done.returncode == 0, done.stdout + done.stderr

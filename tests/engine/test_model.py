@@ -248,6 +248,7 @@ def test_declarations_that_cannot_be():
         Edge("a", "b", x=mirror(kept=True))
 
 
+@pytest.mark.long
 def test_a_team_in_processes_brings_lists_home(tmp_path):
     (tmp_path / "bags.py").write_text(PROCESSES)
     from tux.program.sources import find

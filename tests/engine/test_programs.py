@@ -38,6 +38,7 @@ def test_pagerank_of_a_small_graph():
     )
 
 
+@pytest.mark.long
 @both
 def test_pagerank_with_dangling_pages(jit):
     edges = random_graph("page")
@@ -57,6 +58,7 @@ def test_degrees(jit):
     )
 
 
+@pytest.mark.slow
 @both
 def test_components(jit):
     edges = random_graph("node", m=60)

@@ -217,6 +217,7 @@ def train_team(make, edges, test, *, slack, k, states=None, at=-1):
     return [*map(bits, team.workers)], [*map(drop_times, team.records)], keeping
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "slack"), [pytest.param(2, 0, marks=pytest.mark.long), (3, 0), (2, 2)]
 )

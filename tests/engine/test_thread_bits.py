@@ -174,6 +174,7 @@ def train_worker(program, edges, test=None, *, threads, epochs=2, **options):
     return worker, drop_times(Training(worker).epochs(epochs))
 
 
+@pytest.mark.long
 def test_ratings_give_the_same_bits_for_any_number_of_threads(shares, many_ratings):
     worker, records = train_worker(ThreadRatings(), *many_ratings, threads=1)
     assert shares == [] and records[-1]["rmse"] > 0
@@ -196,6 +197,7 @@ def test_runs_of_tiles_give_the_same_bits_for_any_number_of_threads(
         assert shares and min(shares) > 1
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("slack", "by"), [(0, "bicut"), (2, "bicut"), (0, "random")])
 def test_two_workers_of_several_threads(shares, many_ratings, slack, by):
     teams = [
@@ -270,6 +272,7 @@ def pages(m=900, n=70):
     return from_arrays(src, dst, ends=("page", "page"), weight=weights)
 
 
+@pytest.mark.long
 def test_one_vertex_type_with_loops_and_copies_of_shared_fields(shares):
     edges = pages()
     worker, _ = train_worker(ThreadPages(), edges, threads=1)
@@ -325,6 +328,7 @@ class ThreadWalks(Program):
         return [MiniBatch(Generate(walk, pass_by, "page", path=5), vertices=200)]
 
 
+@pytest.mark.slow
 def test_lists_are_the_same_for_any_number_of_threads(shares):
     src, dst = random_pairs(400, 400, 1500, seed=5)
     edges = from_arrays(src, dst, ends=("page", "page"))
@@ -355,6 +359,7 @@ def describe(user, edges, out, rng):
         out[1] += edge.item.bias
 
 
+@pytest.mark.long
 def test_scores_are_the_same_for_any_number_of_threads(shares, many_ratings):
     train, test = many_ratings
     for stage in (Score(guess), Score(describe, over="user", width=2)):

@@ -53,6 +53,7 @@ def test_the_others_are_stopped_when_one_fails(broken):
     assert len(ended) == 7
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("when", ["its part", "waiting"])
 def test_after_ctrl_c_no_thread_goes_on(when):
     threads, stopped, main = Threads(3), threading.Event(), threading.get_ident()
@@ -275,6 +276,7 @@ def test_after_a_raise_no_item_begins(shares, monkeypatch):
     assert np.flatnonzero(rows != before).tolist() == [0]
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("wrong", [0, 150, 299])
 def test_rows_rest_after_ctrl_c(shares, wrong):
     worker, steps = make_ready(Exchange(None, enter=dwell), 3, spin=10**8, wrong=wrong)
@@ -295,6 +297,7 @@ def test_rows_rest_after_ctrl_c(shares, wrong):
     assert (rows > left).all()
 
 
+@pytest.mark.long
 def test_threads_that_take_their_time_at_random(shares):
     serial, plan = make_ready(Exchange(jostle), 1, spin=300)
     worker, steps = make_ready(Exchange(jostle), 8, spin=300)
@@ -315,6 +318,7 @@ def test_threads_that_take_their_time_at_random(shares):
 # ---- who may use them, and for how long
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fails", [False, True])
 def test_threads_end_with_their_worker(shares, monkeypatch, fails):
     before = {*threading.enumerate()}

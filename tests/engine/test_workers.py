@@ -51,6 +51,7 @@ def digraph(kind, m=120):
 RATINGS, HELD = ratings()
 
 
+@pytest.mark.long(after=5)
 @cuts
 @pytest.mark.parametrize("delivery", [0, 1])
 def test_pagerank(k, by, delivery):
@@ -180,6 +181,7 @@ def test_gradients_are_those_of_one_worker(k, by, team_of_one):
     assert team_of_one.history("loss")[-1] < 0.8 * team_of_one.history("loss")[0]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("program", [GradientMF, MF])
 def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     teams = [train_factors(2, program, k=3, delivery=delivery) for delivery in (0, 0, 1, 2)]
@@ -197,8 +199,14 @@ def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     assert {record["max_staleness"] for team in teams for record in team.records[0]} == {0}
 
 
+<<<<<<< HEAD
 def test_slack_2_converges_too(team_of_one):
     base, states = team_of_one.history("loss"), set()
+=======
+@pytest.mark.slow
+def test_slack_2_converges_too(alone):
+    base, states = alone.history("loss"), set()
+>>>>>>> suite
     for delivery in range(6):
         team = train_factors(size=1, k=3, slack=2, delivery=delivery)
         assert (
@@ -217,6 +225,7 @@ def test_one_worker_is_fresh_at_any_slack(team_of_one):
     assert state(train_factors(k=1, slack=4)) == state(team_of_one)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", ["random", "bicut"])
 def test_compiled_teams(by, team_of_one):
     team = train_factors(2, k=2, by=by, jit=True)

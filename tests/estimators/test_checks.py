@@ -34,6 +34,13 @@ OF_MATRICES = [
     BoostedTreesClassifier(max_iter=10, random_state=0),
     BoostedTreesRegressor(max_iter=10, random_state=0),
 ]
+ONE_OF_A_KIND = [
+    each
+    for each in OF_MATRICES
+    if isinstance(each, LogisticRegression | KMeans | BoostedTreesRegressor)
+]
+"""One classifier, one clusterer, one regressor."""
+
 REASON = "slopes are kept in 32 bits, so optima agree to 1e-5, where 1e-7 is asked for"
 ROUNDED = "slopes are rounded to 2^-29 of the largest, so splits of equal gains may differ"
 EXCEPTIONS = {
@@ -68,12 +75,23 @@ pytestmark = [
 ]
 
 
+def expected_failures(estimator):
+    """Return the checks that fail, and why."""
+    return EXCEPTIONS.get(type(estimator).__name__, {})
+
+
 @pytest.mark.slow
-@checks.parametrize_with_checks(
-    OF_MATRICES,
-    expected_failed_checks=lambda estimator: EXCEPTIONS.get(type(estimator).__name__, {}),
-)
+@checks.parametrize_with_checks(ONE_OF_A_KIND, expected_failed_checks=expected_failures)
 def test_a_check_of_scikit_learn_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@checks.parametrize_with_checks(
+    [each for each in OF_MATRICES if each not in ONE_OF_A_KIND],
+    expected_failed_checks=expected_failures,
+)
+def test_a_check_of_scikit_learn_holds_for_the_others(estimator, check):
     check(estimator)
 
 
@@ -94,6 +112,7 @@ def test_masked_samples_are_refused(estimator):
         clone(estimator).fit(HIDDEN, Y)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", [LogisticRegression, BoostedTreesClassifier])
 def test_masked_labels_weights_and_new_samples_are_refused(kind):
     hidden = np.ma.masked_equal(Y, 1)

@@ -12,6 +12,7 @@ import tux
 X, TRUTH = make_blobs(200, 6, centers=4, cluster_std=0.5, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_clusters_of_a_matrix(form):
     model = tux.KMeans(4, random_state=0).fit(form(X))
@@ -24,6 +25,7 @@ def test_clusters_of_a_matrix(form):
     assert len(np.unique(np.stack([TRUTH, model.labels_]), axis=1).T) == 4
 
 
+@pytest.mark.slow
 def test_what_cannot_be_fitted():
     with pytest.raises(ValueError, match="n_samples=3 should be >= n_clusters=4"):
         tux.KMeans(4).fit(X[:3])

@@ -27,6 +27,7 @@ def small_embedding(**given):
     return model.set_params(**given)
 
 
+@pytest.mark.slow
 def test_neighbours_are_near(model):
     assert model.node_ids_.tolist() == list(range(12)) and model.embedding_.shape == (12, 8)
     found = model.similar([2, 9], 4)
@@ -38,6 +39,7 @@ def test_neighbours_are_near(model):
         model.vectors(12)
 
 
+@pytest.mark.slow
 def test_graphs_in_any_form(model, cliques):
     edges = np.array(cliques.edges)
     matrix = sparse.triu(nx.to_scipy_sparse_array(cliques))
@@ -49,7 +51,7 @@ def test_graphs_in_any_form(model, cliques):
     assert np.array_equal(named.embedding_, model.embedding_)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_weights(cliques):
     edges = np.array(cliques.edges)
     weights = np.where(edges.sum(axis=1) == 11, 1e-6, 1.0)  # of the one edge between the two

@@ -38,6 +38,7 @@ def small_factorization(**given):
     return MatrixFactorization(4, reg=0.001, max_iter=40, random_state=3).set_params(**given)
 
 
+@pytest.mark.slow(after=1)
 def test_it_is_the_app(model, ratings):
     users, items, values = ratings
     edges = EdgeData.of(("user", "item"), users, items, {"value": values.astype("f4")})
@@ -150,6 +151,7 @@ def test_similar_items(model):
     np.testing.assert_allclose(found["cosine"], np.sort(cosine)[:-4:-1], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_search_over_pairs(ratings):
     users, items, values = ratings
     search = GridSearchCV(small_factorization(max_iter=5), {"reg": [0.001, 50.0]}, cv=2)
@@ -213,6 +215,7 @@ def test_tables_that_do_not_fit(ratings):
 # Alternating least squares.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [False, True])
 def test_least_squares_fit_ratings_of_low_rank(center):
     user, item = (each.ravel() for each in np.indices((30, 20)))
@@ -226,6 +229,7 @@ def test_least_squares_fit_ratings_of_low_rank(center):
     assert model.predict([(3, 2), (99, 0)])[1] == model.mean_ == pytest.approx(rating.mean())
 
 
+@pytest.mark.slow
 def test_implicit_feedback_prefers_what_others_like():
     user, item = np.nonzero((np.arange(40)[:, None] + np.arange(30)) % 2 == 0)
     seen = np.random.default_rng(0).random(len(user)) < 0.6

@@ -41,6 +41,7 @@ def is_optimal(model, x, sign, weight=1.0):
     assert abs(of_all) <= near * len(x)
 
 
+@pytest.mark.slow(after=1)
 def test_it_finds_the_optimum(clicks):
     x, y = clicks
     model = SparseLogisticRegression(l1=2.0, tol=1e-10).fit(x, y)
@@ -53,6 +54,7 @@ def test_it_finds_the_optimum(clicks):
     np.testing.assert_allclose(chances.sum(axis=1), 1)
 
 
+@pytest.mark.slow(after=1)
 def test_weights_of_samples_and_classes(clicks):
     x, y = clicks
     weight = np.where(np.arange(len(y)) % 3, 1.0, 2.5)
@@ -81,6 +83,7 @@ def test_three_classes_are_one_against_the_rest(clicks):
     np.testing.assert_allclose(model.predict_log_proba(x), np.log(model.predict_proba(x)))
 
 
+@pytest.mark.slow
 def test_a_search_in_a_pipeline(clicks):
     x, y = clicks
     steps = make_pipeline(MaxAbsScaler(), SparseLogisticRegression())
@@ -108,6 +111,7 @@ def test_what_cannot_be_fitted(clicks):
         SparseLogisticRegression().fit(x * 1e300, y)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):
@@ -126,6 +130,7 @@ def test_entries_that_stand_twice_are_added_up(clicks):
     assert np.allclose(model.coef_, small_regression().fit(x, y).coef_, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_dense_and_sparse_samples_give_the_same_model(clicks, dtype, monkeypatch):
     x, y = clicks[0].astype(dtype), clicks[1]

@@ -16,6 +16,7 @@ OF = (X @ RNG.normal(size=(6, 3)) + RNG.gumbel(size=(90, 3))).argmax(axis=1)
 WEIGHT = RNG.integers(1, 4, 90).astype("f8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [["b", "a", "c"], [True, False, False], [5, -1, 7]])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_optimum_is_that_of_scikit_learn(kinds, intercept):
@@ -34,6 +35,7 @@ def test_the_optimum_is_that_of_scikit_learn(kinds, intercept):
     assert len(model.history_["objective"]) == model.n_iter_[0]
 
 
+@pytest.mark.slow
 def test_samples_may_be_sparse():
     dense, thin = (
         LogisticRegression(random_state=0).fit(each, OF) for each in (X, sparse.csr_array(X))
@@ -52,11 +54,13 @@ def test_what_is_refused():
         LogisticRegression().fit(X, OF, sample_weight=OF == 1)
 
 
+@pytest.mark.long
 def test_a_grid_search():
     search = GridSearchCV(LogisticRegression(random_state=0), {"l2": [0.1, 10.0]}, cv=2)
     assert search.fit(X, OF).best_params_["l2"] in (0.1, 10.0)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_check_of_scikit_learn_holds(check):

@@ -14,6 +14,7 @@ KIND = np.array(["roach", "perch", "bream"])[np.digitize(X[:, 1] + X[:, 3], [-0.
 FEW = {"max_iter": 20, "max_depth": 3, "random_state": 0}
 
 
+@pytest.mark.long
 def test_numbers():
     model = tux.BoostedTreesRegressor(**FEW).fit(X, STEP)
     assert model.score(X, STEP) > 0.99
@@ -24,6 +25,7 @@ def test_numbers():
     assert np.array_equal(thin.predict(sparse.csr_array(X)), model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_classes(classes):
     there = np.isin(KIND, ["bream", "perch", "roach"][:classes])
@@ -46,6 +48,7 @@ def test_they_are_the_trees_of_xgboost():
     assert model.predict_proba(X) == pytest.approx(peer.predict_proba(X), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_weights_count():
     weight = np.append(1 + (STEP > 2), np.zeros(5))  # the last are left out
     x, y = np.concatenate([X, X[:5] * 3]), np.append(STEP, [9] * 5)
@@ -62,7 +65,7 @@ def test_what_is_refused():
         tux.BoostedTreesRegressor(max_depth=40).fit(X, STEP)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):
     check("BoostedTreesRegressor", tux.BoostedTreesRegressor(max_iter=5, random_state=0))

@@ -88,7 +88,7 @@ def test_als_solves_least_squares_on_any_number_of_workers(k, slack):
     agrees_with_least_squares(als(3, k=k, slack=slack, by="bicut"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_compiled_als_solves_the_same():
     agrees_with_least_squares(als(3, k=2, slack=2, by="bicut", jit=True))
 
@@ -174,6 +174,7 @@ def agrees_with_recursion(team, oracle):
     close(team.history("test_loss"), [test for _, test in oracle.losses])
 
 
+@pytest.mark.slow(after=4)
 @several
 @pytest.mark.parametrize("by", ["random", "bicut"])
 def test_trees_are_those_of_recursion_on_any_number_of_workers(oracle, k, slack, by):
@@ -215,6 +216,7 @@ def test_points_of_one_class_are_refused():
         train_team(TREES(**CHOSEN | {"positive": 2}), tux.points(x, label=label), 1, k=1)
 
 
+@pytest.mark.long
 def test_trees_from_the_command_line(tmp_path, capsys, oracle):
     x, label, held_out = points()
     rows = [

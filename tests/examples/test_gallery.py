@@ -67,6 +67,7 @@ def by_id(team, end, field):
     return dict(zip(ids, team.gather(end, field).tolist(), strict=True))
 
 
+@pytest.mark.slow(after=1)
 @WORKERS
 def test_personal_pagerank(k, slack, jit):
     program = example("personal_pagerank")(source=3)

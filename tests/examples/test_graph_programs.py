@@ -66,6 +66,7 @@ def by_id(team, end, field):
 # ---- components
 
 
+@pytest.mark.slow(after=9)
 @SETTINGS
 def test_components(k, slack, by, jit):
     edges = graph("node")
@@ -77,6 +78,7 @@ def test_components(k, slack, by, jit):
     assert {v: ids[c] for v, c in by_id(team, "node", "component").items()} == first
 
 
+@pytest.mark.long
 def test_components_from_the_command_line(tmp_path, capsys):
     (tmp_path / "edges.txt").write_text("b a\nc b\nx y\nz z\n")
     argv = ["run", "docs/examples/components.py", str(tmp_path / "edges.txt"), "--workers", "2"]
@@ -100,6 +102,7 @@ def roads(links=None):
     return graph("place", links, length=np.random.default_rng(6).uniform(0, 9, len(links)))
 
 
+@pytest.mark.slow(after=9)
 @SETTINGS
 def test_shortest_paths(k, slack, by, jit):
     edges, program = roads(), example("shortest_paths")(source=3)
@@ -141,6 +144,7 @@ def peel_cores(links):
     return core
 
 
+@pytest.mark.slow(after=8)
 @SETTINGS
 def test_core_numbers(k, slack, by, jit):
     edges, program = graph("node"), example("core_numbers")()
@@ -188,6 +192,7 @@ def winning_labels(edges, label):
         yield own if own in best else min(best)
 
 
+@pytest.mark.long(after=9)
 @SETTINGS
 def test_label_propagation(k, slack, by, jit):
     edges, program = both_ways(), example("label_propagation")(probability=1.0)
@@ -199,6 +204,7 @@ def test_label_propagation(k, slack, by, jit):
     assert team.gather("node", "label").tolist() == label
 
 
+@pytest.mark.slow(after=1)
 def test_labels_settle_alike_on_any_number_of_workers():
     edges, labels = both_ways(), []
     for k, slack in [(1, 0), (2, 0), (3, 2)]:
@@ -223,6 +229,7 @@ def test_a_vote(own, others, chosen):
 # ---- hubs and authorities
 
 
+@pytest.mark.long(after=3)
 @SETTINGS
 def test_hits(k, slack, by, jit):
     edges, program = graph("page"), example("hits")(tolerance=1e-12)
@@ -238,6 +245,7 @@ def test_hits(k, slack, by, jit):
 # ---- verification, as each program's user does it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "edges"),
     [

@@ -45,6 +45,7 @@ def gradient(w, x=DATA.x, y=DATA.y):
 # ---- L-BFGS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "by", "slack"), ANY)
 def test_lbfgs_finds_the_optimum(k, by, slack):
     program = LBFGS(memory=4, tolerance=1e-10)
@@ -81,6 +82,7 @@ def textbook(memory, epochs):
     return w, norms
 
 
+@pytest.mark.slow
 def test_lbfgs_takes_the_steps_of_the_textbook():
     w, norms = textbook(3, 8)
     team = train_team(LBFGS(memory=3), EDGES, 8, k=2, by="random")
@@ -88,7 +90,7 @@ def test_lbfgs_takes_the_steps_of_the_textbook():
     np.testing.assert_allclose(team.history("gradient"), norms, rtol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_lbfgs_from_the_command_line(tmp_path):
     """Compiled, in two processes: from a file of samples to margins of new ones."""
     rows = [
@@ -121,6 +123,7 @@ def adam(steps, l2, step, batch):
     return w
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize(("k", "by", "slack"), WHOLE)
 def test_adam_with_all_samples_in_a_batch_is_that_of_the_paper(k, by, slack):
     program = Adam(batch=60, l2=0.01, step=0.2)
@@ -131,6 +134,7 @@ def test_adam_with_all_samples_in_a_batch_is_that_of_the_paper(k, by, slack):
     assert team.history("train_logloss")[-1] == pytest.approx(loss, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_adam_on_mini_batches_is_the_same_on_any_number_of_workers():
     """And near the optimum; with slack only that, as its gradients are older."""
     program = Adam(batch=20, l2=1 / 60, step=0.3)
@@ -195,6 +199,7 @@ def test_models_are_averaged(k, by, slack):
     assert team.history("objective")[-1] == pytest.approx(objective(DATA, truth, 0, 0.5), rel=1e-9)
 
 
+@pytest.mark.long
 def test_averaged_models_approach_one_optimum():
     """On any number of workers: the weights are off by a multiple of the step size, so F by one of
     its square. The step size is 0.2 / 4.9 in epoch 40 and 0.2 / 16.9 in epoch 160.

@@ -32,6 +32,7 @@ def play_fault(name, whole, folder, number=0):
     return play(dataclasses.replace(KNOWN[name], limit=LIMIT), number, 0, whole, folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["lost", "twice", "overtaken", "late"])
 def test_messages(whole, tmp_path, fault):
     seen = [play_fault(f"message-{fault}", whole, tmp_path, number) for number in range(4)]
@@ -64,6 +65,7 @@ def test_a_run_that_waits_for_ever_is_wrong(whole, tmp_path):
     assert seen.wrong == ("hung: waited in vain for nothing",)
 
 
+@pytest.mark.slow(after=1)
 def test_what_is_left_is_wrong(whole, tmp_path, monkeypatch):
     monkeypatch.setattr("faults.room.GONE", 0.1)
 
@@ -90,6 +92,7 @@ def test_differences_are_seen(tmp_path):
     assert hidden_files(tmp_path) == [f"{tmp_path.name}: model/.x.part"]
 
 
+@pytest.mark.slow
 def test_a_moment_comes_once_and_to_whom_it_is_planned(tmp_path):
     """Of the program that is run; here in a process of its own."""
     plan = [{"name": "dies", "moment": "file", "path": "^open x$", "number": 2}]

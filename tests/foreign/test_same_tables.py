@@ -183,6 +183,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", CASES)
 def test_every_form_of_a_table_gives_the_same_data(kind, tmp_path_factory):
     program, drawn = CASES[kind]

@@ -71,7 +71,7 @@ def same_bytes(one, two):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("held_out", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     edges, held, _ = small_ratings("random")
@@ -101,7 +101,7 @@ def test_the_model_is_that_of_the_file(folder, held_out, tmp_path):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_types_and_fields_go_by_their_places(folder):
     edges, _, _ = small_ratings()
     stored = folder(ends=("source", "target"), name="stars")
@@ -111,7 +111,7 @@ def test_types_and_fields_go_by_their_places(folder):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_columns_that_no_program_reads_may_have_any_name():
     edges, _, _ = small_ratings()
     more = replace(
@@ -203,6 +203,7 @@ def test_a_folder_that_is_none(tmp_path):
         run(MF(), tmp_path)
 
 
+@pytest.mark.long
 def test_held_out_edges_from_a_file(folder, tmp_path):
     _, held, _ = small_ratings()
     users, items = held.ids["user"].decode(held.src), held.ids["item"].decode(held.dst)

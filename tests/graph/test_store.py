@@ -75,6 +75,7 @@ def load_error(folder, *, part=0, words="", where=""):
 # ---- there and back
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

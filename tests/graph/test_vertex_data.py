@@ -56,6 +56,7 @@ def truth():
     return bought * 1000 + GIVEN["item"]["price"] @ [10, 1]
 
 
+@pytest.mark.long
 def test_rows_and_masters_see_the_data_of_their_vertices():
     worker = start(Shop(), with_data(SMALL))
     (record,) = Training(worker).epochs(1)

@@ -95,6 +95,7 @@ def test_bad_lines(file, form, line, says, end):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from(["lda-c", "svm"]),

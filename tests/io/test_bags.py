@@ -127,6 +127,7 @@ COUNTS = st.lists(
 ).filter(any)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(COUNTS, st.integers(0, 3))
 def test_counts_come_back(file, bags, small):
@@ -163,6 +164,7 @@ WRITTEN = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.lists(WRITTEN, min_size=1, max_size=30))
 def test_values_are_rounded_as_python_does(file, numbers):
@@ -171,6 +173,7 @@ def test_values_are_rounded_as_python_does(file, numbers):
     assert values.tolist() == [float(number) for number in numbers]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -197,6 +200,7 @@ def test_text_is_cut_as_by_a_regular_expression(file, lines, stopped):
     assert entries(read) == expected and rows(read) == list(range(1, len(lines) + 1))
 
 
+@pytest.mark.slow(after=1)
 def test_many_words_and_blocks(file, monkeypatch):
     monkeypatch.setattr(io_text, "BLOCK", 5000)
     lines = [f"w{row}x common w{row % 7}y {'long' * (row % 300)} common" for row in range(3000)]

@@ -78,6 +78,7 @@ IDS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.integers(2, 3), st.sampled_from([" ", "\t", ",", "::"]), st.data())
 def test_no_table_of_two_or_three_columns_is(file, width, separator, data):

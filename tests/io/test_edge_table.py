@@ -190,6 +190,7 @@ CELL = st.text(alphabet="ab0179-+. ü\"x'", min_size=1, max_size=4).filter(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CELL, CELL), min_size=1), st.sampled_from([16, 1 << 20]))
 def test_whatever_the_ids_they_come_back(tmp_path_factory, cells, block):
     path = tmp_path_factory.mktemp("ids") / "edges.csv"

@@ -187,6 +187,7 @@ def test_separators_of_all_kinds(folder):
         check_same_edges(one, other)
 
 
+@pytest.mark.slow
 def test_many_small_files_are_parsed_in_large_blocks(folder, monkeypatch):
     """Whatever the size of blocks, and where files end in them."""
     rng = np.random.default_rng(0)

@@ -67,6 +67,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize("name", INPUTS)
 def test_shares_are_the_whole(folder, name):
     here = folder(INPUTS[name])
@@ -92,6 +93,7 @@ def test_shares_have_about_as_many_bytes(folder):
     assert max(sizes) - min(sizes) <= 2 * len(lines[0])
 
 
+@pytest.mark.slow
 def test_a_bad_row_of_a_share_has_its_file_and_line(folder):
     good = [f"{at},1,1" for at in range(60)]
     bad = {"a": 31, "b": 3, "c": 58}
@@ -141,6 +143,7 @@ def table(rows, size):
     return out.getvalue()
 
 
+@pytest.mark.slow(after=1)
 def test_shares_of_parquet_are_row_groups(folder):
     rows = [(at, f"i{at % 4}", at / 2) for at in range(50)]
     here = folder({"a": table(rows[:30], 4), "b": table(rows[30:31], 9), "c": table(rows[31:], 5)})

@@ -131,6 +131,7 @@ def test_the_format_of_a_text_is_that_of_the_whole(folder):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("files", [1, 3])
 def test_a_reader_that_is_given_up_waits_for_no_thread(folder, monkeypatch, files):
     """A generator is closed wherever garbage is collected, as in the start of another thread."""

@@ -94,6 +94,7 @@ def test_numbers_are_rounded_as_by_arrow(tmp_path, number, kind):
     assert same_bytes(found, read(path, fields, plain=False))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(1, 17))
 @example(1.0000001788139343, 17)
@@ -140,6 +141,7 @@ def test_whole_numbers(tmp_path, number, kind):
     assert same_bytes(read(path, fields, plain=True), expected)
 
 
+@pytest.mark.long(after=9)
 @pytest.mark.parametrize("block", [64, 1 << 20])
 @pytest.mark.parametrize(
     ("bad", "words"),
@@ -167,6 +169,7 @@ def test_quotes_in_columns_that_are_not_read(tmp_path):
     assert same_bytes(read_edges(path, ENDS, VALUE), read(path, plain=False))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("TUX_TEST_DATA"), reason="no real data")
 def test_real_ratings(real_data):
     path = real_data / "ratings" / "ml-1m" / "ml-1m.train.dat.gz"

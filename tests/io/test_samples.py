@@ -273,6 +273,7 @@ def test_what_does_not_go_together(file, how, says):
 # ---- all forms alike
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_one_set_of_samples_in_four_forms(tmp_path_factory, seed, chunked):

@@ -81,6 +81,7 @@ def test_comments_before_the_first_row_are_comments_in_blocks_of_any_size(file, 
     assert len(table.ids.codes) == 1 and table.notes[1].startswith("9 lines of comments")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", ["user,item,rating,", ""])
 def test_a_first_row_of_any_length(file, names):
     cells = ",".join(["x"] * 200_000)

@@ -40,6 +40,7 @@ def random_graph(rng, kinds):
     return src, dst, fields
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize("partitioner", IN_SHARES)
 @pytest.mark.parametrize("ends", [SAME, TWO])
 def test_the_files_are_those_of_one_process(tmp_path, partitioner, ends):
@@ -160,7 +161,7 @@ def test_each_partitioner_of_the_list_has_its_rule():
     assert set(IN_SHARES) == {*BY_ENDS, *IN_TURNS}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_ids_than_a_row_group_of_parquet(tmp_path):
     rng = np.random.default_rng(8)
     src, dst = rng.integers(0, 1 << 50, 1_200_000), rng.integers(0, 9, 1_200_000)

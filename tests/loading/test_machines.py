@@ -32,6 +32,7 @@ from tux.runs.loading_together import traits_of
 SILENT = [sys.executable, "-c", "import time; time.sleep(1000)"]
 
 
+@pytest.mark.long
 def test_machines_write_what_one_machine_writes(tmp_path, port):
     what = job(lines(tmp_path), 4)
     machines = [

@@ -28,6 +28,7 @@ def share(users, items, edges=EDGES):
     return InputShare(src, dst, {"value": value.stream_pieces()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitioner", ["aweto", "dbh"])
 def test_a_loader_holds_little_beside_its_share(tmp_path, partitioner):
     """Of 12 bytes an edge, it never holds more than half of these again; messages and fields lie

@@ -54,6 +54,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges", "one", "shares"]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     ("bad", "error", "words"),
     [

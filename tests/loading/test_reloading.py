@@ -187,7 +187,7 @@ def test_a_killed_loader_has_all_machines_load_anew(tmp_path, port, killed):
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_loaders_and_machines_are_lost(tmp_path, port):
     path = lines(tmp_path)
     for number in (1, 2, 5):
@@ -198,7 +198,7 @@ def test_more_loaders_and_machines_are_lost(tmp_path, port):
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("line", [300, pytest.param(1700, marks=pytest.mark.long)])
 def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
     """The machine that has lost its loader is told so when it asks to join again."""
@@ -211,7 +211,7 @@ def test_after_the_last_restart_all_machines_end(tmp_path, port, line):
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("stopped", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, monkeypatch):
     monkeypatch.setattr(local_loaders, "SILENCE", 1.0)
@@ -264,7 +264,7 @@ def machine(tmp_path, port, rank, path, restarts=1):
     return LineMachine(tmp_path / str(rank), places(port)[rank], job(path, 2), restarts=restarts)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, port, begin, killed):
     """As a scheduler does it, at once."""

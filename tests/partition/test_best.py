@@ -112,9 +112,10 @@ def slow_gain(pairs, parts, v, p, limit):
     return replicas(*pairs, parts) - replicas(*pairs, moved) if room else None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "limit",
-    [22, pytest.param(21, marks=pytest.mark.slow), pytest.param(24, marks=pytest.mark.slow)],
+    [22, pytest.param(21, marks=pytest.mark.long), pytest.param(24, marks=pytest.mark.long)],
 )
 def test_no_bundle_is_left_that_gains(limit):
     """After sweeps that take gains only, no vertex can leave a part with gain: by a recount of

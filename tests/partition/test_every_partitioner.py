@@ -38,6 +38,7 @@ def graphs(count):
         )
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize("method", PARTITIONERS)
 def test_odd_graphs(method):
     for number, (src, dst, k, bipartite) in enumerate(graphs(500)):

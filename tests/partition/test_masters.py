@@ -80,6 +80,7 @@ def test_vertices_without_edges_fill_up_the_least_loaded():
     ]
 
 
+@pytest.mark.long(after=7)
 @pytest.mark.parametrize("partitioner", [random, bicut])
 @pytest.mark.parametrize("k", [4, 32, 256])
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Epinions1", "email-Enron"])

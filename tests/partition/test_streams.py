@@ -63,6 +63,7 @@ def check_parts(method, src, dst, k, cap=None, seed=0, bipartite=False):
     return parts
 
 
+@pytest.mark.long(after=5)
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=60, deadline=None)
 @given(
@@ -76,6 +77,7 @@ def test_as_published(method, pairs, k, cap, seed, bipartite):
     check_parts(method, *pairs, k, cap, seed, bipartite)
 
 
+@pytest.mark.slow(after=12)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("k", "replicas"), [(65, 15), (1000, 60)])
 def test_vertices_in_many_parts(method, k, replicas):

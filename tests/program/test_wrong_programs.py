@@ -55,6 +55,7 @@ def check_error(program, err):
     return [line for line in rest if line not in where] != []
 
 
+@pytest.mark.slow
 def test_the_right_program_is_right(run):
     base = WrongProgram("none", "", BASE, "")
     code, out, _ = run(base, "--epochs", "2", "--no-jit")
@@ -63,6 +64,7 @@ def test_the_right_program_is_right(run):
     assert run(base, "--verify")[0] == 0
 
 
+@pytest.mark.slow(after=38)
 @each(TYPES, SEQUENCE, REPLICAS)
 def test_it_is_refused_before_training(run, program):
     code, out, err = run(program, "--epochs", "2")
@@ -75,12 +77,14 @@ def test_it_is_told_with_its_line(run, program):
     assert code == 2 and check_error(program, err) and program.line
 
 
+@pytest.mark.slow
 @each(CHECKED)
 def test_check_finds_it(run, program):
     code, _, err = run(program, "--epochs", "2", "--check")
     assert code in (2, 3) and check_error(program, err)
 
 
+@pytest.mark.long(after=1)
 @each(VERIFIED)
 def test_verify_finds_it(run, program):
     code, _, err = run(program, "--verify")

@@ -354,6 +354,7 @@ def only_refused(parts):
         assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @settings(relaxed, max_examples=300)
 @given(noise)
 def test_random_bytes_raise_nothing_but_refusals(parts):

@@ -80,6 +80,7 @@ class UserBlocks(Program):
         ]
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("slack", [0, 1, 2, 4])
 @pytest.mark.parametrize("by_user", [True, False], ids=["users whole", "users cut"])
 def test_each_block_is_given_what_it_gathered(slack, by_user):

@@ -17,6 +17,7 @@ def get_function(name, compiled):
     return numba.njit(f) if compiled else f
 
 
+@pytest.mark.long(after=2)
 @both
 @pytest.mark.parametrize(("n", "count"), [(1, 1), (5, 0), (5, 3), (5, 8), (7, 6)])
 def test_add(compiled, n, count):
@@ -28,6 +29,7 @@ def test_add(compiled, n, count):
     np.testing.assert_allclose(a, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.long(after=1)
 @both
 @pytest.mark.parametrize("n", [1, 2, 8])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -42,6 +44,7 @@ def test_solve(compiled, n, dtype):
     np.testing.assert_allclose(a, np.linalg.cholesky(full)[LOWER[n]], rtol=tolerance)
 
 
+@pytest.mark.slow(after=4)
 @both
 @pytest.mark.parametrize("full", [[[0.0]], [[1, 2], [2, 1]], [[1, 0], [0, -1]], [[np.nan]]])
 def test_a_matrix_that_is_not_positive_definite(compiled, full):

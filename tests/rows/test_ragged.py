@@ -63,6 +63,7 @@ def turn(bag):
         bag.weight[i] = -bag.weight[i]
 
 
+@pytest.mark.slow(after=1)
 @both
 def test_as_many_entries_as_edges(jit):
     worker = drive(start(RaggedBags(), BAGS, jit=jit), *RaggedBags().stages())

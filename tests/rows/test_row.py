@@ -103,6 +103,7 @@ def through_views(other, tau):
     tau.sum[1] += cube[:, 0, 1].sum()
 
 
+@pytest.mark.long
 @both
 def test_views_write_through(jit):
     worker = drive(start(AllFields(), EDGES, jit=jit), Apply("other", through_views))
@@ -114,6 +115,7 @@ def test_views_write_through(jit):
     assert worker.tau.sum.tolist() == [3 * 122, 3 * 102]
 
 
+@pytest.mark.slow
 def test_views_count_no_references():
     _nrt_python.memsys_enable_stats()
     worker = start(AllFields(), EDGES)
@@ -240,6 +242,7 @@ def per_vertex(thing, edges, tau, p):
         tau.sum += edge.other.y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("udf", [per_edge, per_vertex])
 def test_programs_whose_fields_have_the_same_names_but_other_types(udf):
     edges = {

@@ -63,6 +63,7 @@ def kill(out, monkeypatch, at):
     lock.write_text(f"{child} {host}\n")
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("at", ["load_for", "describe", "introduce", "lay_out", 1, 2])
 def test_a_run_that_was_killed_before_a_checkpoint_is_begun_again(here, monkeypatch, at):
     train("whole")

@@ -322,6 +322,7 @@ def outcomes(writer, two, seeds):
             return
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
 def test_a_writer_that_dies_leaves_the_old_or_the_new(two_checkpoints, writer):
     check_deaths(writer, two_checkpoints, 1)
@@ -349,6 +350,7 @@ def check_deaths(writer, two, seeds):
     assert set.union(*(epochs for epochs, _ in every)) >= {3, min(WRITERS[writer], key=str)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lasting", [False, True])
 def test_a_full_disk_leaves_what_was_there(two_checkpoints, lasting):
     """Whichever call it is that fails, alone or with all that follow."""
@@ -397,6 +399,7 @@ assert checkpoint(checkpoints, 3).manifest.number == 3
 """
 
 
+@pytest.mark.slow
 def test_a_small_disk_that_is_full(tmp_path):
     """A real one, mounted for one process alone."""
     mount = ["unshare", "--mount", "--map-root-user", "sh", "-ec"]

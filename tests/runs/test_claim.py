@@ -144,6 +144,7 @@ def test_a_lock_that_is_being_written_is_waited_for(tmp_path, monkeypatch):
         reclaim(tmp_path)
 
 
+@pytest.mark.slow
 def test_of_many_at_once_one_gets_the_folder(tmp_path):
     program = (
         "import sys; from pathlib import Path; from tux.runs.claim import claim; sys.stdin.read(); "

@@ -41,6 +41,7 @@ def file(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize(
     ("app", "text"),
     [
@@ -64,6 +65,7 @@ def test_partition_looks_once(text, file, heads):
     assert heads == {"data": 1}
 
 
+@pytest.mark.slow(after=1)
 def test_predict_looks_once(file, heads):
     path = file(SAMPLES)
     assert main(["run", "blockpg", path, "--epochs", "1", "--no-jit", "--out", "model"]) == 0

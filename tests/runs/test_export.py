@@ -112,6 +112,7 @@ def test_files(model, capsys):
     }
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("argv", "code", "words"),
     [
@@ -197,6 +198,7 @@ def test_the_five_arrays():
     assert found["vocab"].tolist() == ["ash", "bay", "elm"]
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_model_of_topics(here, workers):
     known = oracle.corpus(20, 15, vocabulary=12, topics=3, alpha=0.1, beta=0.1, seed=1)
@@ -272,6 +274,7 @@ def test_a_picture_of_vectors(vectors, capsys, monkeypatch):
     assert main("export out --format picture --out b.svg".split()) == 0 and drawn[1][1] is None
 
 
+@pytest.mark.slow(after=2)
 def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
     def assert_refused(flags, code, *words):
         assert main(f"export out --format picture {flags}".split()) == code

@@ -97,6 +97,7 @@ def test_predictions_are_those_of_then(golden_copy, tux, app):
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("app", APPS)
 def test_export(golden_copy, tux, app):
     for form in FORMATS[app]:

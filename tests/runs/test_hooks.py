@@ -42,6 +42,7 @@ def with_input(**methods):
     return type("TableReader", (TableReader,), {"input": type("Own", (Graph,), methods)()})()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 def test_a_transposed_table_is_read_as_it_looks(jit):
     result = run(with_input(), EDGES, options=RunOptions(jit=jit))
@@ -195,6 +196,7 @@ def keep(tau):
     tau.test_sum = tau.sum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [lambda r: r[:, 2], lambda r: r[::-1, 2]], ids=["step", "back"])
 def test_held_out_values_of_any_stride(column):
     ratings = np.arange(15, dtype=np.float32).reshape(5, 3)

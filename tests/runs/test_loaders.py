@@ -82,6 +82,7 @@ def is_the_same(out, whole):
     assert not loaders() and not [*Path(out).glob(".parts*")]
 
 
+@pytest.mark.long
 def test_a_killed_loader_is_started_again_and_the_model_is_the_same(here):
     watch = Striking(signal.SIGKILL)
     train("killed", watch, restarts=1)
@@ -91,6 +92,7 @@ def test_a_killed_loader_is_started_again_and_the_model_is_the_same(here):
     assert read_run("killed").incarnations == [Incarnation(0, 0, 0, why)]
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_loading_leaves_nothing(here):
     before = {*os.listdir(tempfile.gettempdir())}
     with pytest.raises(KeyboardInterrupt):
@@ -115,7 +117,7 @@ def test_after_the_last_restart_it_is_said_that_none_is_left(here):
     assert not Path("lost").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loader_that_is_stopped_is_lost(here, monkeypatch):
     monkeypatch.setattr(local_loaders, "SILENCE", 0.5)
     watch = Striking(signal.SIGSTOP)
@@ -140,7 +142,7 @@ def test_more_workers(here, monkeypatch, workers, partitioner):
     is_the_same(f"shares-{workers}", f"whole-{workers}")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_goes_on_however_its_data_are_loaded(here, monkeypatch):
     """In shares, whole, and in shares again."""
     train("part", epochs=1, checkpoint_every="1")

@@ -77,6 +77,7 @@ def series(texts):
     return pytest.importorskip("pandas").Series(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [list, tuple, np.array, series, pa.array, lambda t: np.array(t, STRING)]
 )

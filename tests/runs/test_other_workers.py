@@ -102,6 +102,7 @@ def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
     assert noted.options["threads"] == 1
 
 
+@pytest.mark.slow(after=1)
 def test_as_many_workers_are_no_others(here):
     train("whole", MF(rank=3), epochs=4)
     train("part", MF(rank=3), epochs=2)
@@ -205,7 +206,7 @@ def test_checkpoints_from_before_the_partitioner_was_chosen_can_be_used(here, mo
     assert read_run("part").options["partitioner"] == "aweto"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_else_the_end_of_an_epoch_is_gone_back_to(here):
     stop_within("part", RotatedMeetings(), 2, 3)
     told = RecordingSilent()
@@ -244,7 +245,7 @@ def test_without_one_it_is_refused_and_nothing_is_lost(here):
     assert column(result, "item", "met").sum() == 3 * 70
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_partitioned_folder_is_for_as_many_workers_as_it_has_parts(here):
     assert main(["partition", "ratings.csv", "--parts", "2", "--out", "cut", "--bipartite"]) == 0
     train("part", UserMeetings(), epochs=1, data="cut")

@@ -45,6 +45,7 @@ def describe_figure(figure):
     )
 
 
+@pytest.mark.slow
 def test_legend():
     vectors, labels = groups()
     assert describe_figure(plots.draw_vectors(vectors, labels)) == (

@@ -229,6 +229,7 @@ def blobs():
     return (centers + rng.normal(0, 1, (4, 20, 3))).reshape(80, 3).astype("f4")
 
 
+@pytest.mark.slow(after=1)
 def test_kmeans_is_that_of_scikit_learn_on_any_number_of_workers():
     from sklearn.cluster import KMeans as Sklearn
 
@@ -248,6 +249,7 @@ def test_kmeans_is_that_of_scikit_learn_on_any_number_of_workers():
         assert team.history("inertia")[-1] == pytest.approx(truth.inertia_)
 
 
+@pytest.mark.long
 def test_kmeans_from_the_command_line(tmp_path, capsys):
     np.savetxt(tmp_path / "points.csv", blobs(), delimiter=",")
     argv = ["run", "docs/examples/kmeans.py", str(tmp_path / "points.csv"), "--clusters", "4"]

@@ -95,6 +95,7 @@ def is_as_if_never_lost(out, result):
     assert not workers()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_what_came_after_the_checkpoint(here):
     """One is killed before there are checkpoints, and one between two."""
     watch = Killing("part", STARTING, CHECKPOINT)
@@ -121,7 +122,7 @@ def test_without_checkpoints_a_run_starts_from_its_beginning(here):
     assert read_run("anew").incarnations[0].why.endswith("(SIGKILL)")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_whoever_has_no_restart_left_is_told_how_to_go_on(here):
     watch = Killing("up", CHECKPOINT, STARTING)
     with pytest.raises(PeerLost) as caught:
@@ -162,7 +163,7 @@ class Impatient(Killing):
             signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_during_a_restart_ends_the_run(here):
     with pytest.raises(Interrupted) as caught:
         train("ctrl", Impatient("ctrl", CHECKPOINT), checkpoint_every="10")
@@ -173,6 +174,7 @@ def test_ctrl_c_during_a_restart_ends_the_run(here):
     is_as_if_never_lost("ctrl", resume("ctrl"))
 
 
+@pytest.mark.slow
 def test_one_worker_cannot_be_started_again(here):
     with pytest.raises(UsageError, match="--restarts with one worker") as caught:
         train("one", workers=1, restarts=1)

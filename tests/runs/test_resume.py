@@ -59,6 +59,7 @@ def stop(out, after, **options):
         train(out, watch=StopsInEpoch(after), **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [3, 4, 5])
 def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
     whole = train("whole")
@@ -78,6 +79,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
     assert f"goes on from checkpoint {begun // 2}, the end of epoch {begun}" in told.lines
 
 
+@pytest.mark.slow(after=1)
 def test_the_newest_two_checkpoints_stay(here):
     train("out", every="1")
     kept = sorted(path.name for path in Path("out", "checkpoints").iterdir())
@@ -86,6 +88,7 @@ def test_the_newest_two_checkpoints_stay(here):
     assert len([*Path("more", "checkpoints").iterdir()]) == 3
 
 
+@pytest.mark.slow
 def test_a_run_of_more_epochs_goes_on_from_the_end_of_one(here):
     train("six")
     train("four", epochs=4)
@@ -119,6 +122,7 @@ def measure(tau):
     tau.far = abs(tau.seen / 4 - 3.0)  # four links, each of a page of its own
 
 
+@pytest.mark.slow(after=1)
 def test_more_epochs_go_on_from_the_best_model_also_if_that_is_the_last(here):
     Path("links.csv").write_text(
         "source,target\n" + "".join(f"{i},{(i + 1) % 4}\n" for i in range(4))
@@ -162,6 +166,7 @@ def test_of_two_that_take_over_a_lock_one_gets_it(here, monkeypatch):
     assert (folder / claim.LOCK).read_text().split()[0] == str(os.getpid())
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_left_out_and_told(here):
     train("whole", epochs=5)
     stop("part", 5, epochs=5)
@@ -189,6 +194,7 @@ def test_another_program_or_other_data_are_refused(here):
         resume("part")
 
 
+@pytest.mark.slow(after=1)
 def test_what_has_no_checkpoint_to_go_on_from(here):
     train("over", every=None)
     with pytest.raises(DataError, match="the run of over has a model and no checkpoint"):
@@ -211,6 +217,7 @@ def test_records_that_are_missing_are_told(here):
     assert len(records.read_bytes()) == 100
 
 
+@pytest.mark.slow(after=1)
 def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
     for after, advice in (
         (1, "look"),
@@ -253,6 +260,7 @@ def test_data_of_standard_input_are_refused(here, monkeypatch):
         resume("part", epochs=2)
 
 
+@pytest.mark.slow(after=1)
 def test_only_one_run_writes_to_a_folder(here):
     stop("part", 3)
     lock = Path("part/.lock")
@@ -279,6 +287,7 @@ def test_checkpoints_need_a_folder():
             RunOptions(checkpoint_every=wrong, out="out")
 
 
+@pytest.mark.slow
 def test_a_model_that_the_disk_did_not_take_is_written_later(here, monkeypatch):
     def raise_disk_error(self, *given):
         raise DiskError("no space", do="free it")
@@ -315,6 +324,7 @@ def test_a_run_that_was_killed_behind_its_model_still_gets_its_results(here, mon
         resume("part")
 
 
+@pytest.mark.slow(after=1)
 def test_what_a_killed_run_was_writing_is_removed(here):
     stop("part", 3)
     Path("part/.model.0123abcd.part").mkdir()
@@ -340,6 +350,7 @@ class Interrupting(RecordingSilent):
             signal.raise_signal(self.number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_the_model_of_the_last_epoch(here, number):
     before = signal.getsignal(number)

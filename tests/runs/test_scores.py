@@ -318,6 +318,7 @@ def test_an_embedding_judged():
     assert score_embedding(good, None, (src[:0], dst[:0]), edges) == {}
 
 
+@pytest.mark.slow
 def test_real_labels_by_neighbours(real_data):
     """Rows of PPI's adjacency, at random made short, know more of the labels than chance, and
     the same as liblinear makes of them.

@@ -69,6 +69,7 @@ def small_ratings():
     )
 
 
+@pytest.mark.slow
 def test_what_is_told_in_which_order():
     told = RecordingSilent()
     result = run(MonitoredDegrees(), options=RunOptions(jit=False), watch=told)
@@ -108,6 +109,7 @@ def test_data_in_memory(small_ratings, tmp_path):
     }
 
 
+@pytest.mark.slow(after=1)
 def test_patience_stops_and_keeps_the_best(tmp_path):
     result = run(
         MonitoredDegrees(),
@@ -121,6 +123,7 @@ def test_patience_stops_and_keeps_the_best(tmp_path):
         )
 
 
+@pytest.mark.long
 def test_with_held_out_edges_the_model_is_that_of_the_best_epoch(tmp_path, capsys):
     """Both on one worker and on two, and every line about it says the same."""
     flags = "--rank 64 --reg 0 --learning-rate 0.2 --epochs 6 --seed 1".split()
@@ -177,6 +180,7 @@ def test_numbers_that_mean_nothing(wrong):
         run(MonitoredDegrees(), options=RunOptions(**wrong))
 
 
+@pytest.mark.slow(after=1)
 def test_an_interrupt_tells_how_far_it_came(monkeypatch):
     class Impatient(RecordingSilent):
         def epoch(self, record, most):
@@ -189,6 +193,7 @@ def test_an_interrupt_tells_how_far_it_came(monkeypatch):
     assert caught.value.exit_code == 130
 
 
+@pytest.mark.slow
 def test_run_json_repeats_the_run(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = "run mf --rank 6 --epochs 3 --seed 7 --batch-size 20000 --reg 0.04 --out one".split()
@@ -323,7 +328,7 @@ def test_metrics_of_a_record():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     watch = RecordingSilent()
     run(
@@ -342,7 +347,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tux.cluster.prepare.cores", lambda: 2)
     for workers in (2, 3):
@@ -366,7 +371,7 @@ def test_an_unknown_partitioner():
         run(MF(), options=RunOptions(partitioner="bicuts"))
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_no_epochs_write_the_initial_state(tmp_path, workers):
     options = RunOptions(epochs=0, workers=workers, jit=False, out=tmp_path / "out")
     result = run(MonitoredDegrees(), options=options)

@@ -86,6 +86,7 @@ def test_tensorboard_reads_the_same_curves(ratings, tmp_path):
     assert began.hparams["results.state"].string_value == "FINISHED"
 
 
+@pytest.mark.slow(after=1)
 def test_a_run_that_goes_on_adds_to_the_curves(ratings, tmp_path):
     out = tmp_path / "out"
     train_briefly(ratings, out, log="tensorboard", checkpoint_every="1")
@@ -128,6 +129,7 @@ def logged_runs(tracking, name="tux"):
     return client.search_runs([experiment.experiment_id]), client
 
 
+@pytest.mark.slow
 def test_mlflow_has_the_same_curves(ratings, tmp_path, tracking):
     out = tmp_path / "out"
     assert not train_briefly(ratings, out, log="mlflow", checkpoint_every="1").warnings
@@ -148,6 +150,7 @@ def test_mlflow_has_the_same_curves(ratings, tmp_path, tracking):
     assert [each.step for each in kept] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_one_that_failed(ratings, tmp_path, tracking, monkeypatch):
     def fail(*_):
         raise TuxError("broken")

@@ -85,6 +85,7 @@ def test_info_tells_the_state_of_a_run_and_how_it_goes_on(here):
     assert info("out")["state"] == (f"interrupted after 3 epochs, no model written; {goes_on}")
 
 
+@pytest.mark.slow(after=1)
 def test_info_tells_each_time_that_a_run_went_on(here):
     train("out")
     resume("out", epochs=4)
@@ -131,6 +132,7 @@ def test_an_option_of_another_type_is_told(here, changed, what):
     assert caught.value.where == "out/run.json" and "put a whole copy" in caught.value.do
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize(
     ("part", "name", "value"),
     [
@@ -156,6 +158,7 @@ def test_a_value_that_was_changed_by_hand_is_refused_by_name(here, part, name, v
     resume("out", epochs=2)
 
 
+@pytest.mark.slow(after=1)
 def test_the_timeout_is_recorded_and_may_be_another(here):
     train("out", epochs=1, deadline=70)
     for epochs, told, kept in ((2, None, 70), (3, 80, 80), (4, None, 80)):
@@ -208,6 +211,7 @@ def test_a_run_without_its_record_is_still_told_as_a_run(here):
         info("out")
 
 
+@pytest.mark.slow
 def test_to_tell_it_nothing_is_loaded_that_only_runs_need():
     told = (
         "import sys, tux.cli.info; print([name for name in sys.modules if 'tux.cluster' in name])"

@@ -53,6 +53,7 @@ def thread_lines(**options):
     return [line for line in watch.lines if "thread" in line]
 
 
+@pytest.mark.slow
 def test_stages_on_one_thread_are_told_once():
     place = f"test_threads.py:{pull.__code__.co_firstlineno + 1}"
     assert thread_lines(threads=2) == [
@@ -63,7 +64,7 @@ def test_stages_on_one_thread_are_told_once():
     assert thread_lines(threads=1) == thread_lines(threads=2, jit=False) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_the_model_does_not_depend_on_threads(tmp_path, workers):
     rng = np.random.default_rng(3)

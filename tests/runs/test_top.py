@@ -114,6 +114,7 @@ def check_best_items(found, expected, count, name="score"):
     assert at == len(user)
 
 
+@pytest.mark.slow(after=1)
 def test_scores_are_those_of_pairs(folder):
     users, items = [f"u{u}" for u in range(12)], range(40, 60)
     expected = by_pairs("mf", users, items)
@@ -142,6 +143,7 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
     ]
 
 
+@pytest.mark.slow(after=1)
 def test_biases_and_another_name(folder):
     Path("biased.py").write_text(BIASED)
     write_table("sales.csv", TRAIN, "buyer,thing,value")
@@ -154,6 +156,7 @@ def test_biases_and_another_name(folder):
     check_best_items(found, expected, 7, "likes")
 
 
+@pytest.mark.slow(after=1)
 def test_the_example_of_least_squares(folder):
     als = find(str(ROOT / "docs/examples/als.py")).program(rank=2)
     run(als, "train.csv", options=RunOptions(out="als", epochs=2, jit=False))
@@ -294,6 +297,7 @@ def test_a_run_is_judged_by_ranks(folder, capsys):
     assert 0 < results["recall@4"] < 1
 
 
+@pytest.mark.long
 def test_ranks_of_two_workers_leave_training_items_out(folder, capsys):
     """Items of training are the best by far, so that finding them again would show."""
     write_table("held.csv", [(f"u{u}", 40 + (2 - u) % 3, 5) for u in range(12)])

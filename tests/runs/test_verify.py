@@ -89,6 +89,7 @@ class HalvesInPlace(Program):
         return [Exchange(halve), Apply("page")]
 
 
+@pytest.mark.long
 def test_what_is_right_is_the_same_but_for_rounding():
     found = verify(PageSums(), EDGES, options=SEED)
     assert found.fields == ["page.x", "tau.shown"] and not found.in_place and not found.refused
@@ -96,12 +97,14 @@ def test_what_is_right_is_the_same_but_for_rounding():
     assert [each for each in found.differences if not each.is_rounding] == []
 
 
+@pytest.mark.long
 def test_what_is_not_kept_is_no_result():
     found = verify(LeavesRest(), EDGES, options=SEED)
     assert found.fields == ["page.x", "tau.shown"] and found.several
     assert [each for each in found.differences if not each.is_rounding] == []
 
 
+@pytest.mark.slow
 def test_what_depends_on_the_number_of_workers_is_named():
     found = verify(OwnWorkers(), EDGES, options=SEED)
     assert found.of(0, jit=False) == []
@@ -113,6 +116,7 @@ def test_what_depends_on_the_number_of_workers_is_named():
     assert np.isclose(worst.here - 1, 2 * (worst.on_one - 1), rtol=0.5)
 
 
+@pytest.mark.slow
 def test_fields_changed_in_place_are_named():
     assert verify(HalvesInPlace(), EDGES, options=SEED).in_place == ["page.x"]
 
@@ -137,6 +141,7 @@ class Count(Program):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "code"), [(9, 0), (3, 2)])
 def test_the_command(tmp_path, monkeypatch, capsys, workers, code):
     monkeypatch.chdir(tmp_path)
@@ -157,6 +162,7 @@ def test_it_keeps_nothing_and_cuts_the_data_itself(tmp_path, capsys):
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.slow
 def test_a_partitioned_folder_is_refused(tmp_path):
     links = tmp_path / "links.txt"
     links.write_text("".join(f"{i} {i * 7 % 11}\n" for i in range(11)))
@@ -206,6 +212,7 @@ def count(tau):
     tau.shown[at] = tau.sum
 
 
+@pytest.mark.slow
 def test_no_more_epochs_are_trained_than_a_program_has():
     found = verify(Once(), EDGES, options=SEED)
     assert found.epochs == 1 and not found.failed and found.several
@@ -235,6 +242,7 @@ def test_agree_is_one_of_two_words():
         type("Other", (PageSums,), {"agree": "end"})
 
 
+@pytest.mark.long
 def test_cuts_that_a_program_cannot_use_are_one_line(capsys):
     assert print_verification(SharedVisits(), PAIRS, None, SEED) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -264,6 +272,7 @@ class BeginsAtSource(Program):
         return [Exchange(reach), Apply("page", begin)]
 
 
+@pytest.mark.long
 def test_a_vertex_that_a_parameter_names_is_in_the_sample():
     left = np.random.default_rng(0).integers(0, 3000, BIG)
     edges = from_arrays(left, (left * 7 + 1) % 3000, ends=("page", "page"))
@@ -313,6 +322,7 @@ class CrownsUsers(SharedVisits):
 PAIRS = from_arrays(*random_pairs(20, 20, 150, seed=1), ends=("user", "item"))
 
 
+@pytest.mark.slow
 def test_a_function_is_right_in_shares():
     found = verify(SharedVisits(), PAIRS, options=SEED)
     assert SHARES in found.compared and not found.failed
@@ -320,6 +330,7 @@ def test_a_function_is_right_in_shares():
     assert SHARES not in verify(PageSums(), EDGES, options=SEED).compared
 
 
+@pytest.mark.slow
 def test_a_function_that_is_not_right_in_shares_is_found(monkeypatch, capsys):
     found = verify(CrownsUsers(), PAIRS, options=SEED)
     assert found.of(0) == [] and {each.field for each in found.of(0, shares=True)} == {

@@ -57,12 +57,14 @@ def reach(tmp_path, monkeypatch):
     return find("reach.py").program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit", [True, False])
 def test_udfs_see_the_number(reach, jit):
     worker = complete(reach(source="c"), TEXT, 4, jit=jit)
     assert column(worker, "place", "reached").tolist() == [1, 1, 1, 1, 0]  # a, b, c, d, x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "jit"), [(2, True), (3, False)])
 def test_ids_may_be_integers(reach, k, jit):
     team = train_team(reach(source=40), NUMBERS, 4, k=k, jit=jit)
@@ -76,7 +78,7 @@ def test_the_flag_takes_an_id_and_run_json_keeps_it(reach, capsys):
     assert "source d" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_several_processes_and_a_partitioned_folder(reach):
     assert main(["partition", "roads.csv", "--parts", "2", "--one-type", "--out", "parts"]) == 0
     result = run(reach(source="d"), "parts", options=RunOptions(jit=False))
@@ -165,6 +167,7 @@ class StepFromSource(Program):
         return [MiniBatch(Generate(go, mark, "place", path=1), vertices=2)]
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 def test_make_sees_the_number_that_start_has(k):
     if k == 1:

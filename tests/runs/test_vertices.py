@@ -266,7 +266,7 @@ def test_vertices_that_only_held_out_edges_have(here, shop):
 # ---- partitioned folders
 
 
-@pytest.mark.parametrize("flags", [[], pytest.param(["--workers", "2"], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flags", [[], pytest.param(["--workers", "2"], marks=pytest.mark.long)])
 def test_a_partitioned_folder_holds_the_tables(here, capsys, flags):
     argv = ["partition", "links.csv", "--parts", str(1 + bool(flags)), "--bipartite"]
     argv += ["--method", "source", "--out", "parts", "--vertices", "source=users.csv"]

@@ -94,6 +94,7 @@ def by_v(v, tau):
     tau.n += 1
 
 
+@pytest.mark.long
 @both
 def test_the_vertex_is_also_v(jit):
     worker = drive(start(KindsOfFields(), EDGES, jit=jit), Apply("item", by_v))
@@ -248,6 +249,7 @@ class DecidesOnMasters(Program):
         ]
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("k", "jit"), [(1, True), (1, False), (2, False), (3, False)])
 def test_masters_may_decide_without_asking_their_mirrors(k, jit):
     edges = from_arrays([0, 1, 2, 3, 3], [7, 7, 7, 7, 8], ends=("user", "item"))

@@ -63,6 +63,7 @@ def sums(edges):
     return np.bincount(edges.dst, edges.fields["value"], minlength=len(edges.ids["item"]))
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("blocks", [0, 4])
 @pytest.mark.parametrize("jit", [False, True])

@@ -85,6 +85,7 @@ def stale_places(events):
     return wrong
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize("slack", [0, 1, 3, 9])
 @pytest.mark.parametrize("k", [2, 3])
 def test_all_before_and_nothing_beside(k, slack):

@@ -173,6 +173,7 @@ def check_error(error, udf, what):
     assert error.where == f"{__file__}:{line}" and error.do
 
 
+@pytest.mark.long(after=9)
 @both
 @pytest.mark.parametrize("udf", EXCHANGES, ids=lambda udf: udf.__name__)
 def test_exchange(udf, jit):
@@ -254,6 +255,7 @@ class CheckedWalk(Program):
 LINKS = from_arrays([0, 1, 2], [1, 2, 0], ends=("page", "page"))
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("most", "at", "udfs", "what"),
     [
@@ -349,6 +351,7 @@ def by_item(item, edges, tau, p):
     gymnastics(item, edges, tau, p)
 
 
+@pytest.mark.long
 @both
 def test_right_functions_compute_the_same(jit):
     results = []
@@ -369,9 +372,14 @@ def test_right_functions_compute_the_same(jit):
         np.testing.assert_array_equal(array, results[1][name], err_msg=name)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("program", "field"), [(NodeDegrees, "indegree"), (ConnectedComponents, "label")]
 )
+=======
+@pytest.mark.slow(after=1)
+@pytest.mark.parametrize(("program", "field"), [(Degrees, "indegree"), (Components, "label")])
+>>>>>>> suite
 def test_right_programs_give_the_same_bits(program, field):
     edges = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("node", "node"))
     found = [

@@ -66,6 +66,7 @@ BAD = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 @pytest.mark.parametrize(("udf", "message"), BAD, ids=[udf.__name__ for udf, _ in BAD])
 def test_what_a_field_cannot_hold_is_told(udf, message, jit):
@@ -95,6 +96,7 @@ def arrays(item, rating):
     item.real = np.ones(2)[np.array([True, False])].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
 def test_arrays_that_go_together_are_changed(jit):
     items = walk(arrays, jit).tables["item"].arrays

@@ -119,6 +119,7 @@ def counts(folder):
     return [int(word) for word in done.stdout.split()]
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     assert counts(tmp_path) == [2, 0, 2, 0, 1, 2]
     assert counts(tmp_path) == [2, 2, 0, 0, 1, 2]
@@ -133,6 +134,7 @@ def test_kernels_lie_in_the_cache_folder_with_their_stage(tmp_path, monkeypatch)
     assert not list(tmp_path.glob("*.tmp"))
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", ["py", "nbi", "nbc"])
 def test_a_damaged_kernel_is_compiled_anew(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("TUX_CACHE_DIR", str(tmp_path))

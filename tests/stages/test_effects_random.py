@@ -116,6 +116,7 @@ def check_alone(udf, start, kinds, left):
             assert (combine(np.array(before[at]), now) == now).all(), f"{at}: {kind}"
 
 
+@pytest.mark.slow
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
 @settings(relaxed, derandomize=True, max_examples=100)
 def test_nothing_happens_that_was_not_found(random, start):

@@ -339,6 +339,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.slow(after=5)
 @pytest.mark.parametrize(("make", "message"), ERRORS)
 @both
 def test_errors_say_what_a_udf_may_ask_for(make, message, jit):

@@ -103,6 +103,7 @@ def state(program, jit=True, epochs=3):
     )
 
 
+@pytest.mark.long
 @both
 @pytest.mark.parametrize("size", [1, 5])
 def test_fused_is_block_after_block(monkeypatch, jit, size):
@@ -161,6 +162,7 @@ class Touching(FusedSteps):
         return [batch, *super().stages()[1:]]
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("size", [1, 7])
 def test_an_apply_on_the_other_end_visits_what_the_block_touches(monkeypatch, jit, size):
@@ -216,6 +218,7 @@ def step_awake(column, tau, p):
         column.awake = column.steps < 3 and column.g > 0
 
 
+@pytest.mark.long
 @both
 @pytest.mark.parametrize("size", [1, 5])
 def test_blocks_without_vertices_that_are_awake_are_left_out(monkeypatch, jit, size):

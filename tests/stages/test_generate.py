@@ -155,6 +155,7 @@ def test_places_are_those_of_the_first_list(jit):
     assert pages["last"][:, 1].tolist() == [0] * 4 + [N] + [0] * (N - 5)
 
 
+@pytest.mark.slow(after=5)
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("delivery", [0, 1])
@@ -276,7 +277,7 @@ class Walks(Visits):
 '''
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_and_stored_graphs_give_the_same(tmp_path):
     file, graph = tmp_path / "walks.py", tmp_path / "edges.txt"
     file.write_text(PROGRAM.format(tests=str(Path(__file__).parent)))
@@ -344,6 +345,7 @@ class WithoutMeasure(WalkVisits):
         return [MiniBatch(walks), GlobalSync(lambda tau: None)]
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize(
     ("program", "k", "words"),
     [

@@ -57,6 +57,7 @@ BEHIND = {
 }
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("behind", BEHIND)
 @pytest.mark.parametrize("slack", [0, 2, 4])
 def test_all_blocks_are_seen(behind, slack):

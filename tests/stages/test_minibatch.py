@@ -99,6 +99,7 @@ def test_blocks_cover_everything_exactly_once(size, udf):
     assert worker.clock == len(batch.cuts) - 1
 
 
+@pytest.mark.slow(after=1)
 @both
 @pytest.mark.parametrize("udf", [visit, visit_from])
 def test_compiled_blocks(jit, udf):

@@ -355,6 +355,7 @@ class Components(Program):
 '''
 
 
+@pytest.mark.long
 def test_real_processes(tmp_path):
     ids = LINKS.ids["node"].values
     (tmp_path / "components.py").write_text(PROGRAM)

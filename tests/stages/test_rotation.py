@@ -58,6 +58,7 @@ def batches(edges, k, by, slack, udf=touch, **options):
     return made
 
 
+@pytest.mark.long(after=30)
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("by", ["bicut", "source", "target", "random", "ne"])

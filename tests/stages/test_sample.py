@@ -97,6 +97,7 @@ def test_the_look_changes_no_bit(monkeypatch):
     assert looked["user", "list"].any() and looked["rating", "seen"].all()
 
 
+@pytest.mark.slow
 def test_a_program_of_many_kernels_is_the_same(monkeypatch):
     links = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("page", "page"))
     looked = column(complete(DanglingPageRank(), links, 3), "page", "rank")

@@ -69,6 +69,7 @@ def run(worker, steps, i):
     worker.run(steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
 def test_each_call_is_checked(entries, stage):
     steps = entries.prepare([stage])
@@ -112,6 +113,7 @@ def several(node, tau):
     node.w = node.q[tau.at].sum()
 
 
+@pytest.mark.slow
 def test_an_array_of_indices_is_checked(entries):
     steps, at = entries.prepare([Apply("node", several)]), entries.tables["tau"].arrays["at"]
     at[:] = [0, 1, -2, 1]

@@ -47,6 +47,7 @@ def expected_sums(epochs):
     return sums.tolist()
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize("kept", [0, 4])
 @pytest.mark.parametrize("slack", [0, 2])
 @pytest.mark.parametrize("order", ["shuffled", "rotated", "pipelined"])
@@ -95,6 +96,7 @@ class Rates(Program):
         return [batch, GlobalSync(next_rate)]
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("slack", [1, 8])
 def test_an_apply_does_not_read_what_a_later_globalsync_sets(slack):
     for delivery in range(12):  # in some, a contribution comes later than the GlobalSync's answer

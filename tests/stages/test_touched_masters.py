@@ -1,6 +1,7 @@
 """The masters that a clock is about, found in ascending lists."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.machines.team import relaxed
@@ -34,6 +35,7 @@ def test_places_of_those_rows_that_a_route_has(route, rows):
     assert route[at].tolist() == rows[which].tolist() == common.tolist()
 
 
+@pytest.mark.long
 @relaxed
 @given(st.lists(LISTS, min_size=1, max_size=5))
 def test_a_number_of_several_lists_is_in_their_union_once(lists):

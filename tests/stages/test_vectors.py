@@ -176,6 +176,7 @@ SOME = [
 ]
 
 
+@pytest.mark.slow
 def test_compiled_operators_are_those_of_plain_python():
     compiled, plain = (
         drive(start(VectorsWithoutWidth(), EDGES, jit=jit), *SOME) for jit in (True, False)

@@ -18,6 +18,7 @@ def shapes(draw):
     return users, items, draw(st.integers(users, users * items))
 
 
+@pytest.mark.slow(after=1)
 @settings(max_examples=60, deadline=None)
 @given(shapes(), st.integers(-(2**70), 2**70), st.integers(1, 500))
 def test_counts_are_exact_and_pairs_differ(shape, seed, chunk):
@@ -90,6 +91,7 @@ def test_both_ways_to_draw_agree():
     assert share[0].max() > 5 * share[0].min()
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(("noise", "step"), [(0.5, 0.5), (0.3, 1.0), (0.0, 0.5), (1.0, 0.0)])
 def test_the_truth_has_the_stated_error(noise, step):
     data = ratings.ratings(3_000, 800, 400_000, noise=noise, step=step)
@@ -109,6 +111,7 @@ def test_stars():
     assert 3.2 < half.mean() < 3.8 and 0.7 < half.std() < 1.1
 
 
+@pytest.mark.slow
 def test_the_planted_matrix_has_its_rank_and_is_found_again():
     users, items, rank = 300, 200, 3
     data = ratings.ratings(users, items, 45_000, rank=rank, noise=0.2, step=0)

@@ -1,17 +1,20 @@
-"""The promises of every back-end, on real machines of its engine: the bytes of two local workers,
-recovery from what happens to a machine, and that nothing is left. They are tested by
+"""What every back-end promises, on real machines of its engine: the bytes of two local workers,
+recovery from what happens to a machine, and that nothing is left. It is played by
 `faults/engines.py`; each fault alone, and often, is `make test-clusters-long`.
 """
 
+from collections.abc import Sequence
+
 import pytest
 
-SHORT = ("nothing", "in-turn", "ctrl-c", "wrong-program")
-LONG = ("driver-killed", "without-restarts")
+PROMISES = ("nothing", "in-turn", "ctrl-c", "wrong-program", "driver-killed", "without-restarts")
+"""Scenarios, by the ends of their names."""
 
 
-def promises(*, has_all=False):
-    """Return a mark: the scenarios of an engine. What the driver does alike on all engines is asked
-    of one in CI, which `has_all`.
+def promises(in_ci: Sequence[str] = PROMISES) -> pytest.MarkDecorator:
+    """Return a mark with the scenarios of an engine. What the driver does alike on all engines is
+    asked of one `in_ci`; all is asked of all by `make test-clusters-long`.
     """
-    rest = LONG if has_all else [pytest.param(each, marks=pytest.mark.long) for each in LONG]
-    return pytest.mark.parametrize("scenario", [*SHORT, *rest])
+    marked = [() if each in in_ci else pytest.mark.long for each in PROMISES]
+    cases = [pytest.param(each, marks=mark) for each, mark in zip(PROMISES, marked, strict=True)]
+    return pytest.mark.parametrize("scenario", cases)
