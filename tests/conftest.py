@@ -29,15 +29,11 @@ LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-<<<<<<< HEAD
-    """Put the longest files first, so that no process is alone with one of them at the end."""
-=======
     """Apply `after=N` of markers, and put the longest files first, so that no process is alone
     with one of them at the end.
     """
     for name in ("slow", "long"):
         unmark_first_cases(items, name)
->>>>>>> suite
     items.sort(key=lambda item: [not item.nodeid.startswith(begin) for begin in LONGEST])
 
 

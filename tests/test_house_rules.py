@@ -305,7 +305,6 @@ def test_text_files_have_an_encoding(name):
         assert any(given.arg == "encoding" for given in call.keywords), f"{name}:{call.lineno}"
 
 
-@pytest.mark.slow(after=1)
 @of_each(FILES)
 def test_nothing_printed_or_swallowed(name):
     assert name in COMMAND_LINE or name not in ENGINE or "print" not in called_names(name)
@@ -318,7 +317,6 @@ def test_nothing_printed_or_swallowed(name):
             )
 
 
-@pytest.mark.slow(after=1)
 @of_each(FILES)
 def test_sizes(name):
     most = 150 if name.startswith("apps/") else 400

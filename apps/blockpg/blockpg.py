@@ -13,17 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.apps.blockpg import logistic
 from tux.apps.blockpg.context import SPANNED
 from tux.apps.blockpg.coordinate import gather, sweep
-from tux.apps.blockpg.logistic import (
-    attempt,
-    follow_weights,
-    keep_margin,
-    measure,
-    pass_on,
-    wake,
-    weigh_sample,
-)
 from tux.apps.blockpg.passes import accepting, close_pass, decide, settle_weight
 from tux.apps.blockpg.penalties import lower_penalty
 from tux.apps.blockpg.quality import JUDGED, probability, quality_stages
@@ -118,14 +110,14 @@ class BlockPG(Program):
     def setup(self, cluster):
         blocks = self._together(cluster)
         stages = [
-            Exchange(None, enter=weigh_sample),
+            Exchange(None, enter=logistic.weigh_sample),
             GlobalSync(beginning(crowding(blocks, cluster.slack))),
-            Exchange(None, enter=follow_weights),
-            Exchange(None, enter=keep_margin),
+            Exchange(None, enter=logistic.follow_weights),
+            Exchange(None, enter=logistic.keep_margin),
         ]
         if blocks or self.path > 1:
-            wakes = Apply("feature", wake)
-            stages += [Exchange(gather, split=True), wakes, Exchange(pass_on, split=True)]
+            wakes = Apply("feature", logistic.wake)
+            stages += [Exchange(gather, split=True), wakes, Exchange(logistic.pass_on, split=True)]
         return [*stages, GlobalSync(start_path)]
 
     def stages(self, cluster):
@@ -133,15 +125,15 @@ class BlockPG(Program):
             *([GlobalSync(lower_penalty)] if self.path > 1 else []),
             *sweep(self._blocks(cluster), groups=bool(self.groups)),
             Barrier(),
-            Exchange(None, enter=measure),
+            Exchange(None, enter=logistic.measure),
             GlobalSync(decide, aggregate=add_displacement),
             GlobalSync(choose, aggregate=add_trial_penalties),
-            Exchange(None, enter=attempt),
+            Exchange(None, enter=logistic.attempt),
             GlobalSync(accepting(crowding(self._together(cluster), cluster.slack))),
             Apply("feature", settle_weight, gather=False),
-            Exchange(None, enter=follow_weights),
-            Exchange(pass_on, split=True),
-            Exchange(None, enter=keep_margin),
+            Exchange(None, enter=logistic.follow_weights),
+            Exchange(logistic.pass_on, split=True),
+            Exchange(None, enter=logistic.keep_margin),
             GlobalSync(close_pass),
         ]
 

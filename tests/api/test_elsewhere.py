@@ -41,7 +41,6 @@ class ScriptedEngine:
         return self.code
 
 
-@pytest.mark.slow(after=1)
 def test_the_folder_of_machine_0_is_the_run(tmp_path, ratings, monkeypatch):
     engine, watch = ScriptedEngine(), RecordingSilent()
     monkeypatch.setattr(backend, "run", engine.run)

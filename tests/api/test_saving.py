@@ -45,7 +45,6 @@ def test_saved_and_loaded(run, tmp_path):
     ]
 
 
-@pytest.mark.slow(after=1)
 def test_the_command_line_takes_it(run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run.save("run1")

@@ -143,7 +143,6 @@ def test_intercept(k):
     assert b < -1 and result_of(team)[2] == pytest.approx(b, abs=1e-3)
 
 
-@pytest.mark.slow(after=1)
 def test_an_intercept_alone():
     """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced_samples()
@@ -181,7 +180,6 @@ def test_a_weight_of_two_is_the_sample_twice():
     np.testing.assert_allclose(result_of(one)[1], result_of(other)[1], atol=1e-4)
 
 
-@pytest.mark.slow(after=1)
 def test_a_large_penalty_leaves_no_weight():
     edge = oracle.steepest(MADE)
     said, w, _ = result_of(fit(MADE, l1=edge * 1.001))
@@ -323,7 +321,6 @@ def test_duality_gap(case):
     assert (gaps >= objective - best - 1e-9 * best).all() and gaps[0] > 0.01 * best > 1e4 * gaps[-1]
 
 
-@pytest.mark.slow(after=1)
 def test_no_gap_without_a_penalty():
     assert "duality_gap" not in fit(MADE, l1=0.0, epochs=3, every=1).records[0][-1]
 
@@ -391,7 +388,6 @@ def test_slopes_go_up_and_weights_down():
     )
 
 
-@pytest.mark.slow(after=1)
 def test_a_partition_that_cuts_samples_is_refused():
     with pytest.raises(ProgramError, match="sample is cut"):
         fit(MADE, k=2, by="random")

@@ -133,7 +133,6 @@ def test_bad_input_is_told_with_its_line(tmp_path, capsys, text, words):
     )
 
 
-@pytest.mark.slow(after=1)
 def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
     assert (

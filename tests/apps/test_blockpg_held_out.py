@@ -57,7 +57,6 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
             assert last["test_auc"] == pytest.approx(oracle.area(margins, mixed.y), abs=1e-3)
 
 
-@pytest.mark.slow(after=1)
 def test_features_that_training_has_not_seen_count_nothing():
     test = draw_samples(n=30, p=60, seed=4)
     team = fit(MADE, test, every=1, epochs=3)
@@ -67,7 +66,6 @@ def test_features_that_training_has_not_seen_count_nothing():
     )
 
 
-@pytest.mark.slow(after=1)
 def test_one_class_has_no_area():
     test = draw_samples(n=20, seed=4)._replace(y=np.ones(20))
     last = fit(MADE, test, every=1, epochs=2).records[0][-1]

@@ -124,7 +124,6 @@ def test_exports_of_numbers_and_of_named_features(tmp_path):
     assert columns(np.array([3, 0, 7]))[1] == 8
 
 
-@pytest.mark.slow(after=1)
 def test_patience_ends_a_run():
     options = RunOptions(epochs=100, patience=2)
     edges, held = edges_of(X, Y), None

@@ -133,7 +133,6 @@ def test_workers_agree(kind, parameters):
     assert centers_of(three) == pytest.approx(centers_of(one), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_ends_where_nothing_moves(kind):
     team = train(kind, make_points(), 100)
@@ -144,7 +143,6 @@ def test_training_ends_where_nothing_moves(kind):
     assert len(early.records[0]) == 1
 
 
-@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_centers_are_samples(kind):
     """Each of them another one: as many clusters as different samples have no inertia."""
@@ -186,7 +184,6 @@ def test_mini_batches(kind):
     assert np.asarray(team.tau.size).sum() == 4 * len(x) + 4
 
 
-@pytest.mark.slow(after=1)
 def test_held_out_samples_and_predictions():
     x, new = make_points(), make_points(n=9, seed=5)
     run = tux.run(

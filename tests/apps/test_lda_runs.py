@@ -30,7 +30,6 @@ def test_counts_are_true_after_every_epoch(k, slack):
     assert not np.array_equal(counts(team.workers)[1], before)
 
 
-@pytest.mark.slow(after=1)
 def test_counts_in_plain_python():
     team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=2, slack=1, jit=False)
     for _ in range(2):

@@ -135,7 +135,6 @@ def test_classes_cannot_be_named(here, command, data):
 # From memory.
 
 
-@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_arrays(sparse):
     x = sp.csr_array(X) if sparse else X
@@ -148,7 +147,6 @@ def test_arrays(sparse):
     assert run.predict(x[TEST]) == pytest.approx(X[TEST] @ found[0] + found[1], abs=1e-5)
 
 
-@pytest.mark.slow(after=1)
 def test_huber_beside_scipy():
     run = run_linear((X, Y), loss="huber")
     data = Data(X, Y.astype("f4").astype("f8"), np.ones(len(X)))
@@ -169,7 +167,6 @@ def test_a_dataframe():
     assert error.value.where.endswith("row 7")
 
 
-@pytest.mark.slow(after=1)
 def test_what_scikit_learn_holds():
     run = run_linear((X, Y))
     given = run.export("sklearn")

@@ -236,7 +236,6 @@ def plain_run():
     return worker, visited
 
 
-@pytest.mark.slow(after=1)
 def test_three_epochs_against_numpy(plain_run):
     _, visited = plain_run
     worker = complete(MF(**PROGRAM), EDGES, 0, test=HELD)

@@ -74,7 +74,6 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     ]
 
 
-@pytest.mark.slow(after=1)
 def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
     for seed in (0, 1):
         run(Walks(), graph, options=RunOptions(out=tmp_path / f"out{seed}", seed=seed, jit=False))
@@ -166,7 +165,6 @@ def test_lists_of_other_machines_come_home(tmp_path):
     ).read_bytes()
 
 
-@pytest.mark.slow(after=1)
 def test_p_and_weights_are_heeded(tmp_path):
     graph = tmp_path / "ring.txt"
     graph.write_text("".join(f"{v} {(v + 1) % 8} {100 if v % 2 else 1}\n" for v in range(8)))
@@ -248,7 +246,6 @@ def test_lines():
     assert len(Lines(ids).of(lists[:0])) == 0
 
 
-@pytest.mark.slow(after=1)
 def test_gensim_reads_them(graph, tmp_path, home):
     word2vec = pytest.importorskip("gensim.models.word2vec")
     run(Walks(num_walks=3), graph, options=RunOptions(out=tmp_path / "out", jit=False))

@@ -58,7 +58,6 @@ def topic_frequencies(topics, n, totals, bag=(), prior=0.5, smooth=2.0):
     return got, proposed
 
 
-@pytest.mark.slow(after=1)
 def test_a_proposal_is_accepted_as_the_rule_says():
     """And what is proposed next is a topic of one of the occurrences, or any."""
     n, totals, prior, smooth = [3, 1, 0, 2], [9, 8, 2, 5], 0.5, 2.0
@@ -69,7 +68,6 @@ def test_a_proposal_is_accepted_as_the_rule_says():
     np.testing.assert_allclose(proposed, np.array([3.5, 1.5, 0.5, 2.5]) / 8, atol=12 / FINE)
 
 
-@pytest.mark.slow(after=1)
 def test_a_better_topic_is_always_accepted_and_the_same_changes_nothing():
     assert topic_frequencies([(1, 0), (0, 0), (0, 0)], [2, 1], [5, 5])[0].tolist() == pytest.approx(
         [1, 0]
@@ -310,7 +308,6 @@ def test_what_is_named_is_taken():
         WarpLDA(sampler="sparse")
 
 
-@pytest.mark.slow(after=1)
 def test_an_automatic_choice_is_told(monkeypatch):
     said = SaidLines()
     assert (

@@ -31,7 +31,6 @@ def test_indices_follow_ascending_ids():
     assert codes.tolist() == [2, 0, 1, 0] and codes.dtype == np.int32
 
 
-@pytest.mark.slow(after=1)
 @given(COLUMNS)
 def test_every_id_comes_back(column):
     ids, codes = Ids.of(column)
@@ -40,7 +39,6 @@ def test_every_id_comes_back(column):
     assert ids.encode(column).tolist() == codes.tolist()
 
 
-@pytest.mark.slow(after=1)
 @given(COLUMNS, COLUMNS)
 def test_extend_keeps_indices_and_appends_the_unknown(first, second):
     ids, codes = Ids.of(first)

@@ -309,7 +309,6 @@ def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, rec
     assert command.stays == stays, "only who asks for news renews the lease of a command"
 
 
-@pytest.mark.slow(after=1)
 def test_a_machine_stays_while_the_driver_asks_another(calls, machine, recorder, monkeypatch):
     """As when a large model is copied from machine 0."""
     for rank in (0, 1):

@@ -24,7 +24,6 @@ print(before - own())
 """
 
 
-@pytest.mark.slow(after=1)
 @pytest.mark.skipif(
     not (sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt")),
     reason="the C library has no mallopt",

@@ -63,7 +63,6 @@ def test_waits_change_no_step_of_a_linear_model(late, solver):
     assert objectives(late.LateLinear(**given, length=1e-4)) == objectives(Linear(**given))
 
 
-@pytest.mark.slow(after=1)
 def test_waits_change_no_draw_of_lda(late):
     edges = bags([0, 3, 0, 3, 0], [2, 1, 2, 0, 1])
 

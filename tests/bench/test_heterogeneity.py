@@ -13,12 +13,8 @@ from tux.runs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("name", ["AlikeBlockPG", "UntrackedBlockPG", "CompactBlockPG"])
-=======
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Alike", "Untracked", "Compact"])
->>>>>>> suite
+@pytest.mark.parametrize("name", ["AlikeBlockPG", "UntrackedBlockPG", "CompactBlockPG"])
 def test_all_take_the_steps_of_the_app(name, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     heterogeneity = importlib.import_module("bench.heterogeneity")

@@ -7,7 +7,6 @@ import pytest
 from bench.loading import main
 
 
-@pytest.mark.slow(after=1)
 def test_its_table(capsys, monkeypatch):
     monkeypatch.setattr("tux.base.parallel._chosen", [])
     main(["--ratings", "50000", "--repeats", "1"])

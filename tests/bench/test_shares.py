@@ -11,7 +11,6 @@ from bench.memory import Peaks
 from bench.shares import main, run
 
 
-@pytest.mark.slow(after=1)
 def test_what_a_command_takes_and_why_it_fails():
     taken = run([sys.executable, "-c", "pass"], 0)
     assert taken.error == "" and taken.seconds > 0

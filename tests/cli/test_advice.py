@@ -59,14 +59,9 @@ def test_held_out_edges_mean_nothing_to_walks(tmp_path, run_command):
     )
 
 
-<<<<<<< HEAD
+@pytest.mark.slow
 def test_info_tells_the_scores(tmp_path, run_command):
     links = write_file(
-=======
-@pytest.mark.slow
-def test_info_tells_the_scores(tmp_path, told):
-    links = made(
->>>>>>> suite
         tmp_path / "links.txt",
         "".join(f"{a} {(a * 7 + 3) % 20}\n{a} {(a + 1) % 20}\n" for a in range(20)),
     )
@@ -81,14 +76,9 @@ def test_info_tells_the_scores(tmp_path, told):
     assert code == 0 and "micro_f1_50 0." in out and "macro_f1_90" in out
 
 
-<<<<<<< HEAD
+@pytest.mark.slow
 def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, run_command):
     code, out = run_command("run", "blockpg", "--fit-intercept", "--path", "20", "--epochs", "4")
-=======
-@pytest.mark.slow
-def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, told):
-    code, out = told("run", "blockpg", "--intercept", "--path", "20", "--epochs", "4")
->>>>>>> suite
     assert code == 0 and "(intercept)" in out and "inf" not in out.split()
     assert "the path has ended at l1" in out and "--epochs" in out
     code, out = run_command("run", "blockpg", "--epochs", "4")

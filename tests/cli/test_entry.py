@@ -46,7 +46,6 @@ def test_a_signal_while_modules_are_imported(start, number, module):
     assert done.stderr == "error: interrupted\n"
 
 
-@pytest.mark.slow(after=1)
 def test_a_signal_that_is_ignored_stays_ignored():
     start = f"signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{STARTS['python -m tux']}"
     program = SENDING.format(module="numpy", number="SIGHUP", start=start)

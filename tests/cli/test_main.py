@@ -151,7 +151,6 @@ def test_plain_lines(tux, ratings):
     assert "--out DIR keeps it" in lines[-1]
 
 
-@pytest.mark.slow(after=1)
 def test_flags_and_data_in_any_order(tux, ratings):
     outs = [
         tux("run", "mf", *order)[1]
@@ -160,7 +159,6 @@ def test_flags_and_data_in_any_order(tux, ratings):
     assert len({out.split("\n")[1] for out in outs}) == 1
 
 
-@pytest.mark.slow(after=1)
 def test_without_data_it_says_so(tux, here):
     code, out, _ = tux("run", "mf", "--epochs", "1")
     assert code == 0

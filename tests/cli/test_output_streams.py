@@ -61,12 +61,10 @@ def test_a_closed_standard_output_does_not_keep_a_run_from_its_end(folder):
     ]
 
 
-@pytest.mark.slow(after=1)
 def test_a_closed_standard_error_leaves_the_exit_code(folder):
     assert shell(folder, ["run", "nothing"], "2>&-")[0] == 2
 
 
-@pytest.mark.slow(after=1)
 @FULL
 def test_a_full_standard_error_leaves_the_exit_code(folder):
     assert shell(folder, ["run", "nothing"], "2> /dev/full")[0] == 2

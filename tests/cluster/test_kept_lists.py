@@ -78,7 +78,6 @@ def test_from_any_mark_the_lists_are_the_same(tmp_path, files, k, slack):
         assert folder.lists() == whole
 
 
-@pytest.mark.slow(after=1)
 def test_a_run_goes_on_often(tmp_path, files):
     """Each start goes on from the second state that the one before it has kept."""
     folder, states = Folder(tmp_path / "lists", files), None

@@ -40,7 +40,6 @@ def test_messages_of_each_sender_keep_their_order(join, ipc):
     assert all(member.inbox.empty() and not member.reactor.refused for member in members)
 
 
-@pytest.mark.slow(after=1)
 def test_more_messages_than_any_queue_holds(join, ipc):
     """While a handler is busy thousands may wait to be sent; the thread that sends them neither
     waits nor fails.

@@ -199,14 +199,9 @@ def test_slack_0_is_deterministic_whatever_the_order_of_delivery(program):
     assert {record["max_staleness"] for team in teams for record in team.records[0]} == {0}
 
 
-<<<<<<< HEAD
+@pytest.mark.slow
 def test_slack_2_converges_too(team_of_one):
     base, states = team_of_one.history("loss"), set()
-=======
-@pytest.mark.slow
-def test_slack_2_converges_too(alone):
-    base, states = alone.history("loss"), set()
->>>>>>> suite
     for delivery in range(6):
         team = train_factors(size=1, k=3, slack=2, delivery=delivery)
         assert (

@@ -38,7 +38,6 @@ def small_factorization(**given):
     return MatrixFactorization(4, reg=0.001, max_iter=40, random_state=3).set_params(**given)
 
 
-@pytest.mark.slow(after=1)
 def test_it_is_the_app(model, ratings):
     users, items, values = ratings
     edges = EdgeData.of(("user", "item"), users, items, {"value": values.astype("f4")})

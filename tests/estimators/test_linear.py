@@ -41,7 +41,6 @@ def is_optimal(model, x, sign, weight=1.0):
     assert abs(of_all) <= near * len(x)
 
 
-@pytest.mark.slow(after=1)
 def test_it_finds_the_optimum(clicks):
     x, y = clicks
     model = SparseLogisticRegression(l1=2.0, tol=1e-10).fit(x, y)
@@ -54,7 +53,6 @@ def test_it_finds_the_optimum(clicks):
     np.testing.assert_allclose(chances.sum(axis=1), 1)
 
 
-@pytest.mark.slow(after=1)
 def test_weights_of_samples_and_classes(clicks):
     x, y = clicks
     weight = np.where(np.arange(len(y)) % 3, 1.0, 2.5)

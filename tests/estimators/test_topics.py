@@ -87,13 +87,11 @@ def test_matrices_of_any_kind(model, corpus):
     assert model.transform(corpus.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.slow(after=1)
 def test_one_topic(corpus):
     model = LatentDirichletAllocation(n_components=1, max_iter=2).fit(corpus)
     np.testing.assert_allclose(model.transform(corpus), 1)
 
 
-@pytest.mark.slow(after=1)
 def test_texts_in_a_pipeline():
     texts = ["cat dog cat", "dog cat", "sun moon", "moon sun sun"] * 5
     topics = LatentDirichletAllocation(n_components=2, max_iter=30, random_state=1)

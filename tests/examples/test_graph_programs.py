@@ -204,7 +204,6 @@ def test_label_propagation(k, slack, by, jit):
     assert team.gather("node", "label").tolist() == label
 
 
-@pytest.mark.slow(after=1)
 def test_labels_settle_alike_on_any_number_of_workers():
     edges, labels = both_ways(), []
     for k, slack in [(1, 0), (2, 0), (3, 2)]:

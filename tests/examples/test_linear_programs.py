@@ -123,7 +123,6 @@ def adam(steps, l2, step, batch):
     return w
 
 
-@pytest.mark.slow(after=4)
 @pytest.mark.parametrize(("k", "by", "slack"), WHOLE)
 def test_adam_with_all_samples_in_a_batch_is_that_of_the_paper(k, by, slack):
     program = Adam(batch=60, l2=0.01, step=0.2)

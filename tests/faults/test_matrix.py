@@ -65,7 +65,6 @@ def test_a_run_that_waits_for_ever_is_wrong(whole, tmp_path):
     assert seen.wrong == ("hung: waited in vain for nothing",)
 
 
-@pytest.mark.slow(after=1)
 def test_what_is_left_is_wrong(whole, tmp_path, monkeypatch):
     monkeypatch.setattr("faults.room.GONE", 0.1)
 

@@ -58,7 +58,6 @@ def test_errors_must_be_told_in_words():
     assert fault_in_words(error) == "a line of over 2,000 characters (do)"
 
 
-@pytest.mark.slow(after=1)
 def test_inputs_after_an_exception_are_read():
     finds = watch.finds("text", 0, COUNT, os.environ | {}, registry=FAULTY)
     bad = [n for n in range(COUNT) if fault_of(text, parsers(None)["text"].input("text", 0, n))]

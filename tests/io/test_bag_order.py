@@ -40,7 +40,6 @@ def test_columns_in_any_order_are_sorted_and_repeated_ones_added_up(file, form, 
     assert read_bags(file(f"{head}3:1 2:1 1:1\n"), form=form).edges.notes == ()
 
 
-@pytest.mark.slow(after=1)
 @settings(max_examples=50, deadline=None)
 @given(
     st.lists(

@@ -200,7 +200,6 @@ def test_text_is_cut_as_by_a_regular_expression(file, lines, stopped):
     assert entries(read) == expected and rows(read) == list(range(1, len(lines) + 1))
 
 
-@pytest.mark.slow(after=1)
 def test_many_words_and_blocks(file, monkeypatch):
     monkeypatch.setattr(io_text, "BLOCK", 5000)
     lines = [f"w{row}x common w{row % 7}y {'long' * (row % 300)} common" for row in range(3000)]

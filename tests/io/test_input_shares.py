@@ -143,7 +143,6 @@ def table(rows, size):
     return out.getvalue()
 
 
-@pytest.mark.slow(after=1)
 def test_shares_of_parquet_are_row_groups(folder):
     rows = [(at, f"i{at % 4}", at / 2) for at in range(50)]
     here = folder({"a": table(rows[:30], 4), "b": table(rows[30:31], 9), "c": table(rows[31:], 5)})

@@ -209,12 +209,7 @@ def test_a_type_or_a_name_that_does_not_fit(file):
         read_mat_edges(file(sparse("network", **GRAPH)), ENDS, fields={"a": "f4", "b": "f4"})
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("pack", [bytes, compress_element])
-=======
-@pytest.mark.slow(after=2)
-@pytest.mark.parametrize("pack", [bytes, packed])
->>>>>>> suite
 def test_damage_is_told(file, pack):
     """Cut anywhere, or with any byte changed, a file is read or it is a DataError; and a packed
     one that is changed is never read.

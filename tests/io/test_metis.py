@@ -93,7 +93,6 @@ def test_names_and_packing(tmp_path):
     )
 
 
-@pytest.mark.slow(after=1)
 @settings(deadline=None)
 @given(
     st.integers(2, 9),

@@ -29,7 +29,6 @@ def tux(capsys):
     return run
 
 
-@pytest.mark.slow(after=1)
 def test_many_bad_rows_are_told_at_the_end(tux, here):
     rows = [f"{at % 9},{at % 7},{at % 5}" for at in range(300)]
     for bad, end in (
@@ -116,7 +115,6 @@ def run_walks(tux, text, name="g.txt"):
     )
 
 
-@pytest.mark.slow(after=1)
 def test_users_and_items_are_not_merged_silently(tux, here):
     pairs = "".join(f"{user} {item}\n" for user, item in PAIRS)
     code, _, err = run_walks(tux, "user item\n" + pairs)
@@ -194,7 +192,6 @@ TABLE = "age,city,clicked,w\n" + "".join(
 )
 
 
-@pytest.mark.slow(after=1)
 def test_plain_text_needs_to_be_said_once(tux, here):
     (here / "d.txt").write_text("\n".join(LINES) + "\n")
     (here / "stop.txt").write_text("cat\n")
@@ -210,7 +207,6 @@ def test_plain_text_needs_to_be_said_once(tux, here):
     assert not err  # the stop word is none that the model does not know
 
 
-@pytest.mark.slow(after=1)
 def test_words_of_numbers_need_to_be_named_once(tux, here):
     (here / "vocab.txt").write_text("red\ngreen\nblue\n")
     (here / "d.ldac").write_text("2 0:1 2:1\n1 1:1\n" * 4)

@@ -170,7 +170,6 @@ def test_entries_that_stand_twice(tmp_path):
     )
 
 
-@pytest.mark.slow(after=1)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["csr", "csc", "coo"]))
 def test_matrices_are_what_scipy_reads(tmp_path_factory, seed, form):

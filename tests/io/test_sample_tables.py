@@ -203,12 +203,8 @@ def test_parquet(tmp_path):
         ([False, True, True, False], ("false", "true")),
     ):
         for column in (pa.array(labels), pa.array(labels).dictionary_encode()):
-            assert labels_and_classes(
-                read_samples(parquet(tmp_path / "s.parquet", a=[1] * 4, y=column))
-            ) == (
-                [-1, 1, 1, -1],
-                classes,
-            )
+            path = parquet(tmp_path / "s.parquet", a=[1] * 4, y=column)
+            assert labels_and_classes(read_samples(path)) == ([-1, 1, 1, -1], classes)
 
 
 @pytest.mark.parametrize("index", ["int8", "uint8", "uint32", "uint64"])
@@ -252,12 +248,8 @@ def test_bad_rows_of_parquet(tmp_path, monkeypatch):
     )
     fails("a is 'nan', not finite", path, "row 3", weight="w")
     samples = read_samples(path, weight="w", on_bad_row="skip")
-    assert entries(samples) == {(1, "a", 1), (2, "a", 2), (6, "a", 6)} and labels_and_classes(
-        samples
-    ) == (
-        [-1, 1, 1],
-        ("a", "b"),
-    )
+    assert entries(samples) == {(1, "a", 1), (2, "a", 2), (6, "a", 6)}
+    assert labels_and_classes(samples) == ([-1, 1, 1], ("a", "b"))
     assert (
         samples.edges.skipped == 3
         and samples.edges.first_skipped == f"{path}:row 3: a is 'nan', not finite"

@@ -22,9 +22,8 @@ CHANNEL = (0, 0)
 
 def table(count, /, **fields):
     """Return a table whose fields all start at 0, or at their identities."""
-    new = RowTable.allocate(
-        "item", {name: field.resolve({}) for name, field in fields.items()}, count
-    )
+    sized = {name: field.resolve({}) for name, field in fields.items()}
+    new = RowTable.allocate("item", sized, count)
     for name, field in new.declared.items():
         new.arrays[name][...] = field.identity if field.kind == "delta" else 0
     return new
@@ -144,9 +143,8 @@ class ReplicaModel:
             self.home.table.arrays["seen"][touched] = self.served // 2 * 10 + touched
         self.home.table.clear_deltas(touched)
         for answers in self.answers:
-            answers.append(
-                (self.served, touched, self.home.pack_values(touched), self.truth.copy())
-            )
+            down = self.home.pack_values(touched)
+            answers.append((self.served, touched, down, self.truth.copy()))
         self.home.clear_dirty()
         self.served += 1
 
@@ -233,17 +231,14 @@ def test_own_changes_after_the_send_stay_on_top_of_the_answer():
     x += 10
     second = mirrors.pack(rows(0), CHANNEL)
     x += 100
-    assert [unpack_message(up, [x], rows(0))[0][0].tolist() for up in (first, second)] == [
-        [1],
-        [10],
-    ]
+    sent = [unpack_message(up, [x], rows(0))[0][0].tolist() for up in (first, second)]
+    assert sent == [[1], [10]]
     # the master: 1000 of others and the first change
     install(mirrors, rows(0), all_dirty([1001.0]))
     assert x.tolist() == [1111]
     install(mirrors, rows(0), all_dirty([2011.0]))
-    assert x.tolist() == [2111] and unpack_message(mirrors.pack(rows(0), CHANNEL), [x], rows(0))[0][
-        0
-    ].tolist() == [100]
+    third = mirrors.pack(rows(0), CHANNEL)
+    assert x.tolist() == [2111] and unpack_message(third, [x], rows(0))[0][0].tolist() == [100]
 
 
 @pytest.mark.parametrize("changed", [(), (1,), (0, 1, 2)], ids=str)
@@ -321,9 +316,8 @@ def test_reset_takes_what_is_shown_for_the_masters():
     mirrors = Mirrors(shown)
     shown.arrays["x"][:] = [1, 2]
     mirrors.reset()
-    assert not unpack_message(mirrors.pack(rows(0, 1), CHANNEL), [shown.arrays["x"]], rows(0, 1))[
-        0
-    ][1].any()
+    up = mirrors.pack(rows(0, 1), CHANNEL)
+    assert not unpack_message(up, [shown.arrays["x"]], rows(0, 1))[0][1].any()
 
 
 @relaxed

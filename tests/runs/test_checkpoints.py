@@ -1,12 +1,11 @@
-"""The checkpoints of a run: whatever happens to the process or to the disk, the newest whole one
-is found, and all of it.
-"""
+"""The newest whole checkpoint is found, and all of it, whatever happens to process or disk."""
 
 import os
 import random
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -44,6 +43,10 @@ def state(epoch, rank):
     return {"x": np.full(3, 10.0 * epoch + rank), "y": np.array([epoch % 2 == 0])}
 
 
+def open_checkpoints(out):
+    return Checkpoints(out, find_newest_checkpoint(out))
+
+
 def checkpoint(checkpoints, epoch):
     """Write the checkpoint of an epoch."""
     return write_draft(checkpoints.begin(), epoch)
@@ -59,9 +62,7 @@ def write_draft(draft, epoch):
 
 
 def newest_epoch(out):
-    """Return the epoch of the newest checkpoint, None if there is none. Assert that all of it is of
-    that epoch.
-    """
+    """Return the epoch of the newest checkpoint, all of which must be of it, or None."""
     newer, _ = find_newest_checkpoint(out)
     if newer is None:
         return None
@@ -81,17 +82,14 @@ def names(out):
 def two_checkpoints(tmp_path):
     """Return the folder of a run with the checkpoints 1 and 2, of epochs 1 and 2."""
     for epoch in (1, 2):
-        checkpoint(Checkpoints(tmp_path / "out", find_newest_checkpoint(tmp_path / "out")), epoch)
+        checkpoint(open_checkpoints(tmp_path / "out"), epoch)
     return tmp_path / "out"
 
 
 def test_a_run_without_checkpoints_has_none(tmp_path):
-    assert (
-        find_newest_checkpoint(tmp_path)
-        == find_newest_checkpoint(tmp_path / "none")
-        == CheckpointSearch(None, [])
-    )
-    Checkpoints(tmp_path, find_newest_checkpoint(tmp_path))
+    for folder in (tmp_path, tmp_path / "none"):
+        assert find_newest_checkpoint(folder) == CheckpointSearch(None, [])
+    open_checkpoints(tmp_path)
     assert os.listdir(tmp_path) == []
 
 
@@ -100,10 +98,8 @@ def test_the_newest_are_kept(tmp_path, keep):
     checkpoints = Checkpoints(tmp_path, find_newest_checkpoint(tmp_path), keep)
     for epoch in range(1, 6):
         last = checkpoint(checkpoints, epoch)
-        assert (
-            find_newest_checkpoint(tmp_path) == CheckpointSearch(last, [])
-            and newest_epoch(tmp_path) == epoch
-        )
+        assert find_newest_checkpoint(tmp_path) == CheckpointSearch(last, [])
+        assert newest_epoch(tmp_path) == epoch
     kept = max(1, keep)
     assert names(tmp_path) == [f"{number:06d}" for number in range(6 - kept, 6)]
     files = ["checkpoint.json", "worker-0000.shard", "worker-0001.shard"]
@@ -118,13 +114,8 @@ def test_a_manifest_is_read_as_it_was_written(two_checkpoints):
 
 
 def test_numbers_grow_over_resumes(two_checkpoints):
-    assert (
-        checkpoint(
-            Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)), 3
-        ).manifest.number
-        == 3
-    )
-    checkpoints = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
+    assert checkpoint(open_checkpoints(two_checkpoints), 3).manifest.number == 3
+    checkpoints = open_checkpoints(two_checkpoints)
     checkpoints.begin().abandon()
     assert checkpoint(checkpoints, 4).manifest.number == 5
     assert names(two_checkpoints) == ["000003", "000005"]
@@ -132,24 +123,24 @@ def test_numbers_grow_over_resumes(two_checkpoints):
 
 def test_what_was_refused_is_removed_when_the_run_goes_on(two_checkpoints):
     flip(shard(two_checkpoints, 2))
-    checkpoints = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
+    checkpoints = open_checkpoints(two_checkpoints)
     assert names(two_checkpoints) == ["000001"] and newest_epoch(two_checkpoints) == 1
     assert checkpoint(checkpoints, 9).manifest.number == 3
     assert names(two_checkpoints) == ["000001", "000003"] and newest_epoch(two_checkpoints) == 9
 
 
 def test_what_killed_writers_have_left_is_removed_by_the_next_writer(two_checkpoints):
-    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
+    draft = open_checkpoints(two_checkpoints).begin()
     write(draft.shard_path(0), {}, {})
     (two_checkpoints / "checkpoints" / "notes").mkdir()
     left = [draft.path.name, "000001", "000002", "notes"]
     assert newest_epoch(two_checkpoints) == 2 and names(two_checkpoints) == left
-    Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints))
+    open_checkpoints(two_checkpoints)
     assert newest_epoch(two_checkpoints) == 2 and names(two_checkpoints) == left[1:]
 
 
 def test_an_abandoned_draft_leaves_nothing(two_checkpoints):
-    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
+    draft = open_checkpoints(two_checkpoints).begin()
     write(draft.shard_path(0), {}, {})
     draft.abandon()
     draft.abandon()
@@ -158,7 +149,7 @@ def test_an_abandoned_draft_leaves_nothing(two_checkpoints):
 
 @pytest.mark.parametrize("there", [False, True])
 def test_a_checkpoint_without_a_workers_file_is_not_finished(two_checkpoints, there):
-    draft = Checkpoints(two_checkpoints, find_newest_checkpoint(two_checkpoints)).begin()
+    draft = open_checkpoints(two_checkpoints).begin()
     if there:
         write(draft.shard_path(0), {}, {})
     with pytest.raises(DiskError, match=r"worker-0000\.shard has .* its worker has written 999"):
@@ -219,20 +210,17 @@ def test_of_a_damaged_checkpoint_nothing_is_used(two_checkpoints, damage):
     before = sorted(two_checkpoints.rglob("*"))
     assert newest_epoch(two_checkpoints) == 1
     ((path, why),) = find_newest_checkpoint(two_checkpoints).left_out
-    assert (
-        path == two_checkpoints / "checkpoints" / "000002" and "of a checkpoint is damaged: " in why
-    )
+    assert path == two_checkpoints / "checkpoints" / "000002"
+    assert "of a checkpoint is damaged: " in why
     assert str(two_checkpoints) not in why and sorted(two_checkpoints.rglob("*")) == before
 
 
 def test_all_may_be_damaged(two_checkpoints):
     for number in (1, 2):
         flip(shard(two_checkpoints, number))
-    assert [path.name for path, _ in find_newest_checkpoint(two_checkpoints).left_out] == [
-        "000002",
-        "000001",
-    ]
-    assert find_newest_checkpoint(two_checkpoints).checkpoint is None
+    found = find_newest_checkpoint(two_checkpoints)
+    assert [path.name for path, _ in found.left_out] == ["000002", "000001"]
+    assert found.checkpoint is None
 
 
 def test_a_folder_that_cannot_be_read_is_told(tmp_path):
@@ -240,12 +228,12 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(DataError, match="checkpoints cannot be read: Not a directory"):
         find_newest_checkpoint(tmp_path)
     with pytest.raises(DataError):
-        Checkpoints(tmp_path, find_newest_checkpoint(tmp_path))
+        open_checkpoints(tmp_path)
 
 
 def test_every_flipped_bit_of_a_manifest_is_found(tmp_path):
     """Or it changes nothing."""
-    draft = Checkpoints(tmp_path, find_newest_checkpoint(tmp_path)).begin()
+    draft = open_checkpoints(tmp_path).begin()
     only = draft.finish(msgspec.structs.replace(SETTINGS, workers=0), [])
     content, found = manifest(tmp_path, 1).read_bytes(), set()
     assert find_newest_checkpoint(tmp_path).checkpoint == only
@@ -262,7 +250,7 @@ def test_every_flipped_bit_of_a_manifest_is_found(tmp_path):
 
 
 def from_none(out):
-    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
+    checkpoint(open_checkpoints(out), 3)
 
 
 def one_kept(out):
@@ -270,11 +258,11 @@ def one_kept(out):
 
 
 def two_kept(out):
-    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
+    checkpoint(open_checkpoints(out), 3)
 
 
 def back_to_the_first(out):
-    checkpoint(Checkpoints(out, find_newest_checkpoint(out)), 3)
+    checkpoint(open_checkpoints(out), 3)
 
 
 WRITERS = {from_none: {None}, one_kept: {2}, two_kept: {2}, back_to_the_first: {1}}
@@ -302,12 +290,9 @@ def outcomes(writer, two, seeds):
         else:
             shutil.copytree(two, out)
         ended = False
-        with CrashingDisk(out, folder / f"graves{number}", die_at=number) as disk:
-            try:
-                writer(out)
-                ended = True
-            except Crash:
-                pass
+        with CrashingDisk(out, folder / f"graves{number}", die_at=number) as disk, suppress(Crash):
+            writer(out)
+            ended = True
         epochs = {newest_epoch(out)}
         none_in_part(out)
         for rng in (None, *map(random.Random, range(seeds))):
@@ -316,7 +301,7 @@ def outcomes(writer, two, seeds):
             none_in_part(copy)
         yield epochs, ended
         if ended or number % 10 == 0:  # the next writer goes on from whatever is left
-            checkpoint(Checkpoints(copy, find_newest_checkpoint(copy)), 4)
+            checkpoint(open_checkpoints(copy), 4)
             assert newest_epoch(copy) == 4 and all(name.isdigit() for name in names(copy))
         if ended:
             return
@@ -328,16 +313,11 @@ def test_a_writer_that_dies_leaves_the_old_or_the_new(two_checkpoints, writer):
     check_deaths(writer, two_checkpoints, 1)
 
 
+LONG = [pytest.param(each, marks=pytest.mark.long) for each in (one_kept, back_to_the_first)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "writer",
-    [
-        from_none,
-        two_kept,
-        *(pytest.param(each, marks=pytest.mark.long) for each in (one_kept, back_to_the_first)),
-    ],
-    ids=lambda writer: writer.__name__,
-)
+@pytest.mark.parametrize("writer", [from_none, two_kept, *LONG], ids=lambda writer: writer.__name__)
 def test_a_power_failure_leaves_the_old_or_the_new(two_checkpoints, writer):
     check_deaths(writer, two_checkpoints, 20)
 
@@ -359,13 +339,12 @@ def test_a_full_disk_leaves_what_was_there(two_checkpoints, lasting):
         out = folder / f"work{number}"
         shutil.copytree(two_checkpoints, out)
         full = range(number, number + 1000 if lasting else number + 1)
-        checkpoints = Checkpoints(out, find_newest_checkpoint(out))
+        checkpoints = open_checkpoints(out)
         with CrashingDisk(out, folder / f"graves{number}", full=full) as disk:
-            draft = None
+            draft = error = None
             try:
                 draft = checkpoints.begin()
                 write_draft(draft, 3)
-                error = None
             except DiskError as full_disk:
                 error = full_disk
         assert error is None or error.do == "free space there, or write to another disk"
@@ -374,7 +353,7 @@ def test_a_full_disk_leaves_what_was_there(two_checkpoints, lasting):
             draft.abandon()
         checkpoint(checkpoints, 4)  # there is space again
         assert newest_epoch(out) == 4
-        Checkpoints(out, find_newest_checkpoint(out))
+        open_checkpoints(out)
         assert len(names(out)) == 2 and all(name.isdigit() for name in names(out))
         told, number = told + (error is not None), number + 1
         if disk.calls < number:
@@ -386,7 +365,7 @@ FILL = """
 import sys
 from test_checkpoints import *
 out = Path(sys.argv[1])
-checkpoints = Checkpoints(out, newest(out))
+checkpoints = open_checkpoints(out)
 checkpoint(checkpoints, 1)
 draft = checkpoints.begin()
 try:
@@ -394,7 +373,7 @@ try:
 except DiskError as error:
     print(error.do)
 draft.abandon()
-assert found(out) == 1 and names(out) == ["000001"]
+assert newest_epoch(out) == 1 and names(out) == ["000001"]
 assert checkpoint(checkpoints, 3).manifest.number == 3
 """
 
@@ -416,8 +395,5 @@ def test_a_small_disk_that_is_full(tmp_path):
         text=True,
         timeout=120,
     )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (
-        0,
-        "free space there, or write to another disk\n",
-        "",
-    )
+    advice = "free space there, or write to another disk\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, advice, "")

@@ -65,7 +65,6 @@ def test_partition_looks_once(text, file, heads):
     assert heads == {"data": 1}
 
 
-@pytest.mark.slow(after=1)
 def test_predict_looks_once(file, heads):
     path = file(SAMPLES)
     assert main(["run", "blockpg", path, "--epochs", "1", "--no-jit", "--out", "model"]) == 0

@@ -44,7 +44,6 @@ def test_the_state_is_kept_also_where_the_program_ends_the_run(every):
     assert model("over") == before and read_metrics("over") == records
 
 
-@pytest.mark.slow(after=1)
 def test_an_interrupt_while_the_model_is_written_does_not_lose_it(monkeypatch):
     write = RunFolder.write_model
 

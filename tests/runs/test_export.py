@@ -274,7 +274,6 @@ def test_a_picture_of_vectors(vectors, capsys, monkeypatch):
     assert main("export out --format picture --out b.svg".split()) == 0 and drawn[1][1] is None
 
 
-@pytest.mark.slow(after=2)
 def test_pictures_that_cannot_be_drawn(vectors, capsys, monkeypatch):
     def assert_refused(flags, code, *words):
         assert main(f"export out --format picture {flags}".split()) == code

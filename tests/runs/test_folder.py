@@ -141,12 +141,7 @@ def test_prediction_with_kernels_is_the_same(tmp_path):
             assert score == pytest.approx(float(p[rows[0]] @ q[rows[1]]), rel=1e-5, abs=1e-6)
 
 
-<<<<<<< HEAD
 def test_predictions_on_the_command_line(train_small_model, tmp_path, capsys):
-=======
-@pytest.mark.slow(after=1)
-def test_predictions_on_the_command_line(trained, tmp_path, capsys):
->>>>>>> suite
     from tux.cli.main import main
 
     folder, _ = train_small_model

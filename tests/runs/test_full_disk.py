@@ -51,7 +51,6 @@ def train(out, watch=None):
     return run(MF(rank=3), "ratings.csv", None, RunOptions(out=out, epochs=3, jit=False), watch)
 
 
-@pytest.mark.slow(after=1)
 def test_it_is_tried_again_until_there_is_room(here, monkeypatch):
     train("whole")
     fill_disk(monkeypatch, full_disk.TRIES)

@@ -56,7 +56,6 @@ def test_parts_of_two_types(here, workers, partitioner, test):
         assert found.record.sizes["test"]["unseen"] == {"user": 2, "item": 2}
 
 
-@pytest.mark.slow(after=1)
 def test_held_out_edges_between_known_vertices(here):
     (here / "held.csv").write_text(HEADER + "u1,3,2\nu1,5,2\n")
     load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3), "held.csv")
@@ -86,7 +85,6 @@ def test_one_type_that_seems_to_be_two_is_told(here):
     assert any("sides count their ids" in text for text in found.warnings)
 
 
-@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(
     ("first", "last"), [("5,7,1\n", "x,007,1\n"), ("007,1,1\n", "7,2,1\n"), ("-4,1,1\n", "é,1,1\n")]
 )
@@ -95,7 +93,6 @@ def test_ids_of_several_kinds(here, first, last):
     load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
 
 
-@pytest.mark.slow(after=1)
 def test_a_folder_with_an_empty_file_and_fewer_files_than_workers(here):
     folder = here / "ratings"
     folder.mkdir()
@@ -123,14 +120,12 @@ def test_bytes_tell_how_much_is_read_only_where_no_file_is_packed(here):
     assert loading_job(plan, *what).size == 0
 
 
-@pytest.mark.slow(after=1)
 def test_a_file_that_ends_within_a_line(here):
     text = HEADER + lines(ROWS)
     (here / "ratings.csv").write_text(text[:-1])
     load_both_ways(here, MF(rank=2), "ratings.csv", RunOptions(workers=3))
 
 
-@pytest.mark.slow(after=1)
 def test_parquet_and_lists_of_files(here):
     for at, rows in enumerate((ROWS[:150], ROWS[150:])):
         columns = np.array(rows).T
@@ -148,7 +143,6 @@ def test_columns_that_are_named(here):
     load_both_ways(here, MF(rank=2), "wide.csv", options)
 
 
-@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("workers", [2, 5])
 def test_bad_rows_are_skipped_and_counted(here, workers):
     rows = [*lines(ROWS).splitlines(), "u1,2", "u2,3,x", ",1,2"]

@@ -102,7 +102,6 @@ def test_from_any_mark_a_run_ends_with_the_same_file(here, links):
         assert len(after) == len(named) + (sum(each.size for each in named) < total)
 
 
-@pytest.mark.slow(after=1)
 def test_more_epochs_write_more_lists(here, links):
     train(links, "whole", epochs=3)
     train(links, "part", every="1")

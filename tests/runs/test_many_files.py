@@ -52,7 +52,6 @@ def train_mf(data, out, test="held.csv", **options):
     return run(MF(rank=3), data, test, options)
 
 
-@pytest.mark.slow(after=1)
 def test_a_run_is_that_of_one_file(here):
     train_mf("ratings.csv", "one")
     one = read_run("one")
@@ -83,7 +82,6 @@ def test_what_is_recorded_can_be_found_again(here):
         assert origin(data) == recorded
 
 
-@pytest.mark.slow(after=1)
 def test_a_run_goes_on_if_the_files_are_the_same(here):
     train_mf([Path("ratings/part-0"), "ratings/part-[12]"], "list", "held/*")
     train_mf("ratings/part-*", "pattern")
@@ -148,7 +146,6 @@ def test_pairs_of_many_files_are_scored_in_their_order():
     }
 
 
-@pytest.mark.slow(after=1)
 def test_rows_of_many_files_are_predicted_in_their_order(capsys):
     Path("svm").mkdir()
     Path("svm", "1").write_text("+1 1:1 2:1 3:1\n-1 2:1 4:1\n")

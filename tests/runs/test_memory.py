@@ -16,7 +16,6 @@ def _ones(n):
     return np.ones(n).sum()
 
 
-@pytest.mark.slow(after=1)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux sets the mark back")
 def test_arrays_of_compiled_code_count_and_those_of_before_do_not():
     _ones(1)

@@ -65,7 +65,6 @@ def test_a_run_that_has_not_noted_each_file_names_that_of_the_program(stopped_fo
         resume("part")
 
 
-@pytest.mark.slow(after=1)
 def test_the_file_of_the_program_may_have_moved(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ratings.csv").write_text(RATINGS)

@@ -55,7 +55,6 @@ def model(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.slow(after=1)
 def test_of_a_model(model):
     found = nearest_of("mf", "1", 3)  # users 0..5, items 4..8
     assert (
@@ -97,7 +96,6 @@ def test_a_field_tells_two_types_apart(model):
         assert list(found) == [kind, "cosine"] and 5 not in found[kind].tolist()
 
 
-@pytest.mark.slow(after=1)
 def test_command(model, capsys):
     assert main("predict mf --nearest 8 --count 2".split()) == 0
     head, *lines = capsys.readouterr().out.splitlines()

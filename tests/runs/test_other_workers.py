@@ -102,7 +102,6 @@ def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
     assert noted.options["threads"] == 1
 
 
-@pytest.mark.slow(after=1)
 def test_as_many_workers_are_no_others(here):
     train("whole", MF(rank=3), epochs=4)
     train("part", MF(rank=3), epochs=2)

@@ -229,7 +229,6 @@ def blobs():
     return (centers + rng.normal(0, 1, (4, 20, 3))).reshape(80, 3).astype("f4")
 
 
-@pytest.mark.slow(after=1)
 def test_kmeans_is_that_of_scikit_learn_on_any_number_of_workers():
     from sklearn.cluster import KMeans as Sklearn
 

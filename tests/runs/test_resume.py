@@ -79,7 +79,6 @@ def test_a_run_that_stopped_goes_on_to_the_same_model_and_records(here, after):
     assert f"goes on from checkpoint {begun // 2}, the end of epoch {begun}" in told.lines
 
 
-@pytest.mark.slow(after=1)
 def test_the_newest_two_checkpoints_stay(here):
     train("out", every="1")
     kept = sorted(path.name for path in Path("out", "checkpoints").iterdir())
@@ -122,7 +121,6 @@ def measure(tau):
     tau.far = abs(tau.seen / 4 - 3.0)  # four links, each of a page of its own
 
 
-@pytest.mark.slow(after=1)
 def test_more_epochs_go_on_from_the_best_model_also_if_that_is_the_last(here):
     Path("links.csv").write_text(
         "source,target\n" + "".join(f"{i},{(i + 1) % 4}\n" for i in range(4))
@@ -194,7 +192,6 @@ def test_another_program_or_other_data_are_refused(here):
         resume("part")
 
 
-@pytest.mark.slow(after=1)
 def test_what_has_no_checkpoint_to_go_on_from(here):
     train("over", every=None)
     with pytest.raises(DataError, match="the run of over has a model and no checkpoint"):
@@ -217,7 +214,6 @@ def test_records_that_are_missing_are_told(here):
     assert len(records.read_bytes()) == 100
 
 
-@pytest.mark.slow(after=1)
 def test_whoever_loses_a_worker_is_told_how_to_go_on(here):
     for after, advice in (
         (1, "look"),
@@ -260,7 +256,6 @@ def test_data_of_standard_input_are_refused(here, monkeypatch):
         resume("part", epochs=2)
 
 
-@pytest.mark.slow(after=1)
 def test_only_one_run_writes_to_a_folder(here):
     stop("part", 3)
     lock = Path("part/.lock")
@@ -324,7 +319,6 @@ def test_a_run_that_was_killed_behind_its_model_still_gets_its_results(here, mon
         resume("part")
 
 
-@pytest.mark.slow(after=1)
 def test_what_a_killed_run_was_writing_is_removed(here):
     stop("part", 3)
     Path("part/.model.0123abcd.part").mkdir()

@@ -109,7 +109,6 @@ def test_data_in_memory(small_ratings, tmp_path):
     }
 
 
-@pytest.mark.slow(after=1)
 def test_patience_stops_and_keeps_the_best(tmp_path):
     result = run(
         MonitoredDegrees(),
@@ -180,7 +179,6 @@ def test_numbers_that_mean_nothing(wrong):
         run(MonitoredDegrees(), options=RunOptions(**wrong))
 
 
-@pytest.mark.slow(after=1)
 def test_an_interrupt_tells_how_far_it_came(monkeypatch):
     class Impatient(RecordingSilent):
         def epoch(self, record, most):

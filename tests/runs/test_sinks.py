@@ -86,7 +86,6 @@ def test_tensorboard_reads_the_same_curves(ratings, tmp_path):
     assert began.hparams["results.state"].string_value == "FINISHED"
 
 
-@pytest.mark.slow(after=1)
 def test_a_run_that_goes_on_adds_to_the_curves(ratings, tmp_path):
     out = tmp_path / "out"
     train_briefly(ratings, out, log="tensorboard", checkpoint_every="1")

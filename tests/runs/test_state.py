@@ -85,7 +85,6 @@ def test_info_tells_the_state_of_a_run_and_how_it_goes_on(here):
     assert info("out")["state"] == (f"interrupted after 3 epochs, no model written; {goes_on}")
 
 
-@pytest.mark.slow(after=1)
 def test_info_tells_each_time_that_a_run_went_on(here):
     train("out")
     resume("out", epochs=4)
@@ -158,7 +157,6 @@ def test_a_value_that_was_changed_by_hand_is_refused_by_name(here, part, name, v
     resume("out", epochs=2)
 
 
-@pytest.mark.slow(after=1)
 def test_the_timeout_is_recorded_and_may_be_another(here):
     train("out", epochs=1, deadline=70)
     for epochs, told, kept in ((2, None, 70), (3, 80, 80), (4, None, 80)):

@@ -114,7 +114,6 @@ def check_best_items(found, expected, count, name="score"):
     assert at == len(user)
 
 
-@pytest.mark.slow(after=1)
 def test_scores_are_those_of_pairs(folder):
     users, items = [f"u{u}" for u in range(12)], range(40, 60)
     expected = by_pairs("mf", users, items)
@@ -143,7 +142,6 @@ def test_some_users_without_what_they_know(folder, monkeypatch):
     ]
 
 
-@pytest.mark.slow(after=1)
 def test_biases_and_another_name(folder):
     Path("biased.py").write_text(BIASED)
     write_table("sales.csv", TRAIN, "buyer,thing,value")
@@ -156,7 +154,6 @@ def test_biases_and_another_name(folder):
     check_best_items(found, expected, 7, "likes")
 
 
-@pytest.mark.slow(after=1)
 def test_the_example_of_least_squares(folder):
     als = find(str(ROOT / "docs/examples/als.py")).program(rank=2)
     run(als, "train.csv", options=RunOptions(out="als", epochs=2, jit=False))

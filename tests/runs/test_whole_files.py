@@ -56,7 +56,6 @@ def test_records_that_changed_after_the_run_are_told(folder):
         read_metrics(folder)
 
 
-@pytest.mark.slow(after=1)
 def test_a_damaged_model_gives_no_scores(folder, tmp_path):
     model = folder / "model" / "user.parquet"
     whole, content = read_parquet(model), model.read_bytes()

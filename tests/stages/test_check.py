@@ -75,7 +75,7 @@ def negative(item, p):
 
 
 def bump(array, k):
-    array[k] += 1  # here: called
+    array[k] += 1  # here: bump_far
 
 
 def bump_far(item, rating):
@@ -110,7 +110,7 @@ def neighbour(item, edges):
 
 
 def write_past_end(user, edges, p):
-    user.list[p.three] = len(edges)  # here: ragged
+    user.list[p.three] = len(edges)  # here: write_past_end
 
 
 def settle(v, p):
@@ -204,15 +204,9 @@ def test_masters(stage, udf, what, k):
     """On one worker, and on two, where a server runs the function on the masters of cut
     vertices.
     """
+    by = [0] * 5 if k == 1 else [0, 1, 1, 0, 0]
     with pytest.raises(ProgramError) as caught:
-        Team(
-            CheckedFields(),
-            EDGES,
-            k=k,
-            by=[0] * 5 if k == 1 else [0, 1, 1, 0, 0],
-            jit=True,
-            check=True,
-        ).drive(lambda _: stage)
+        Team(CheckedFields(), EDGES, k=k, by=by, jit=True, check=True).drive(lambda _: stage)
     check_error(caught.value, udf, what)
 
 
@@ -319,11 +313,8 @@ def test_nan_is_told_where_it_arises(udf, text):
 
 @both
 def test_a_written_nan_and_infinities_are_meant(jit):
-    drive(
-        start(CheckedFields(), EDGES, jit=jit, check=True),
-        Exchange(mean_it),
-        Exchange(make_infinite),
-    )
+    worker = start(CheckedFields(), EDGES, jit=jit, check=True)
+    drive(worker, Exchange(mean_it), Exchange(make_infinite))
 
 
 # ---- what is right stays as it is
@@ -372,14 +363,10 @@ def test_right_functions_compute_the_same(jit):
         np.testing.assert_array_equal(array, results[1][name], err_msg=name)
 
 
-<<<<<<< HEAD
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("program", "field"), [(NodeDegrees, "indegree"), (ConnectedComponents, "label")]
 )
-=======
-@pytest.mark.slow(after=1)
-@pytest.mark.parametrize(("program", "field"), [(Degrees, "indegree"), (Components, "label")])
->>>>>>> suite
 def test_right_programs_give_the_same_bits(program, field):
     edges = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("node", "node"))
     found = [

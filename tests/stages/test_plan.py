@@ -362,11 +362,8 @@ def test_masters():
     assert plan(Apply("user", settle), TwoTypesPlan()) == "vertices, totals in lanes"
     assert plan(Apply("item", settle_any), TwoTypesPlan()) == "vertices"
     assert plan(GlobalSync(None, aggregate=sum_up), TwoTypesPlan()) == "vertices, totals in lanes"
-    assert (
-        Apply("user").plans(TwoTypesPlan(), "")
-        == GlobalSync(settle).plans(TwoTypesPlan(), "")
-        == {}
-    )
+    assert Apply("user").plans(TwoTypesPlan(), "") == {}
+    assert GlobalSync(settle).plans(TwoTypesPlan(), "") == {}
 
 
 def test_lists():

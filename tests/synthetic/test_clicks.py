@@ -16,7 +16,6 @@ from tux.synthetic import clicks as synthetic_clicks
 from tux.synthetic.clicks import clicks, write_clicks
 
 
-@pytest.mark.slow(after=1)
 @settings(max_examples=50, deadline=None)
 @given(
     st.integers(1, 60),
@@ -57,7 +56,6 @@ def test_same_seed_same_samples():
     assert np.array_equal(one.feature, whole.feature) and np.array_equal(one.label, whole.label)
 
 
-@pytest.mark.slow(after=1)
 def test_labels_follow_the_model():
     made = clicks(40_000, 500, 20, 60)
     assert abs(made.margin.mean()) < 0.5 and made.margin.std() == pytest.approx(2, rel=0.15)

@@ -18,7 +18,6 @@ def shapes(draw):
     return users, items, draw(st.integers(users, users * items))
 
 
-@pytest.mark.slow(after=1)
 @settings(max_examples=60, deadline=None)
 @given(shapes(), st.integers(-(2**70), 2**70), st.integers(1, 500))
 def test_counts_are_exact_and_pairs_differ(shape, seed, chunk):

@@ -62,12 +62,10 @@ def read_memory_bags(
     names = None if vocab is None else read_vocabulary(vocab)
     if named:
         asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
-        if documents and not all(
-            isinstance(each, str) or is_absent_text(each) for each in documents
-        ):
-            entries = _lists(documents, asked, stop)
-        else:
+        if all(isinstance(each, str) or is_absent_text(each) for each in documents):
             entries = read_documents(asked, stop, documents)
+        else:
+            entries = _lists(documents, asked, stop)
     else:
         _, columns = check_matrix(documents, what)
         names = _names(words, columns, what) if words is not None else names

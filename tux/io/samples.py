@@ -50,8 +50,7 @@ Form = Literal["svm", "table", "npz"]
 RULES = {"svm": "Begin each line with one, or give a file of labels."}
 """Advice to the user about a file of some form without labels."""
 FORMS: tuple[Form, ...] = ("svm", "table", "npz")
-# the beginning of a line of a libsvm file that is a sample
-LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
+LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
 SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
 UNLABELLED = {
@@ -70,9 +69,7 @@ UNLABELLED = {
 
 
 class SampleData(NamedTuple):
-    """n samples. `label` and `weight` have the order of ``edges.ids[edges.ends[0]]``, which is that
-    of the file.
-    """
+    """n samples; `label` and `weight` in the order of ``edges.ids[edges.ends[0]]``, the file's."""
 
     edges: EdgeData  # from samples to features
     label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`, or numbers; or (0,)
@@ -101,8 +98,7 @@ def read_samples(
     format: Format | None = None,
 ) -> SampleData:
     """Read samples from a file, or from all that `path` stands for (`tux.io.input_files`), as edges
-    between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [value,
-    f4].
+    between types `ends`; `fields` maps the edge's one data field, if any, to a dtype [value, f4].
 
     `form` is found by the first bytes and lines of the file; `format` is the format of the file, if
     the caller has detected it already. Samples have as ids the numbers of the rows, from 1 on, bad
@@ -137,9 +133,8 @@ def read_samples(
     asked = BagSpec(bad.path, *ends, field, dtype, _first(format, form), None, bad, hash_bits)
     apart = None if labels is None else read_sample_labels(labels)
     known = (against or {}).get(ends[1])
-    heads = LabelOptions(
-        label, weight, apart is not None, require_labels, numeric, multiclass, known
-    )
+    given = apart is not None
+    heads = LabelOptions(label, weight, given, require_labels, numeric, multiclass, known)
     rows = _read_rows(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
     return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
@@ -269,8 +264,7 @@ def _read_rows(
         row = int(entries.rows[labels.first()[labels.texts.index(several)]])
         raise DataError(
             f"labels with a comma or a semicolon, such as {quote_word(several)}: several "
-            "labels, or a "
-            "decimal comma",
+            "labels, or a decimal comma",
             where=where(row),
             do="Write numbers with a point; of several labels write a file for each, in which it "
             "is 1 or 0.",
@@ -349,9 +343,7 @@ def _numbers(
 
 
 def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) -> SampleRows:
-    """Drop the bad rows at the places `lacking`, at least one, and note them. `why` is the fault of
-    the first of them.
-    """
+    """Drop and note the bad rows at places `lacking`, one at least; `why` is the first's fault."""
     place = rows.where(int(rows.entries.rows[lacking[0]]))
     if bad.stop:
         most = len(lacking) > len(rows.entries.rows) // 2
@@ -365,11 +357,10 @@ def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) ->
     kept[lacking] = False
     there = kept[np.searchsorted(entries.rows, entries.row)]
     column = entries.column
-    column = (
-        CodedColumn(column.codes[there], column.values)
-        if isinstance(column, CodedColumn)
-        else column[there]
-    )
+    if isinstance(column, CodedColumn):
+        column = CodedColumn(column.codes[there], column.values)
+    else:
+        column = column[there]
     left = Entries(
         entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes
     )
@@ -387,11 +378,9 @@ def _edges(
     """Make edges of entries. Returns them, and the number of entries that were left out as their
     features are unknown.
     """
-    entries, column, left_out = known_entries(
-        entries,
-        drop_unused_values(entries.column),
-        [*known.values()] if known and only_known else [],
-    )
+    used = drop_unused_values(entries.column)
+    only = [*known.values()] if known and only_known else []
+    entries, column, left_out = known_entries(entries, used, only)
     if not len(entries.value) and known is None:
         raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
     entries = entries._replace(notes=(*entries.notes, *coarse_columns(column, entries.value)))

@@ -93,20 +93,16 @@ def read_vertices(
     for each in read.picked.fields:
         values = found[each.name]
         if isinstance(values, CodedColumn):
-            words[each.name], codes = _number_words(values, keep, known.get(each.name))
-            fields[each.name] = codes
+            words[each.name], fields[each.name] = _number_words(values, keep, known.get(each.name))
             _check_categories(each, words[each.name], bad.path)
         else:
             fields[each.name] = values[keep]
     if not keep.any() and bad.count:
         raise DataError(f"no row of {bad.path} is usable; the first: {bad.first}")
     good = filter_column(ids, keep)
-    odd = (
-        odd_ids({kind: Ids(good.values)})
-        if points and path and isinstance(good, CodedColumn)
-        else []
-    )
-    notes = (*read.notes, *odd)
+    notes = read.notes
+    if points and path and isinstance(good, CodedColumn):
+        notes = (*notes, *odd_ids({kind: Ids(good.values)}))
     return VertexTable(bad.path, good, fields, words, bad.count, bad.first, read.taken, notes)
 
 

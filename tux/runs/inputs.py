@@ -173,9 +173,7 @@ def _load_train(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts | None]:
-    """Have loaders make the parts of files, and return the ids; or read all edges in this
-    process.
-    """
+    """Have loaders make the parts of files, and return the ids; or read all edges here."""
     if found := shares.file_facts(program, data, has_test=has_test):
         with suppress(MustReadWhole):
             return _load_parts(shares, program, data, found, reading, warn, has_test=has_test)
@@ -389,9 +387,7 @@ def uses_held_out(program: type[Program]) -> bool:
 
 
 def origin(data: Data | None) -> str | list[str]:
-    """Return the origin of edges, by which they can be found again. See
-    `tux.runs.folder.Origin`.
-    """
+    """Return the origin of edges, to find them again by. See `tux.runs.folder.Origin`."""
     if data is None:
         return "generated"
     if isinstance(data, EdgeData | MemoryData):

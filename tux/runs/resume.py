@@ -84,10 +84,8 @@ class StoppedRun:
         since it was taken.
         """
         kept, metrics = self.start_checkpoint.manifest, self.path / "metrics.jsonl"
-        if kept.metrics_sum and _records_of(metrics, kept.epoch) != (
-            kept.metrics_bytes,
-            kept.metrics_sum,
-        ):
+        noted = kept.metrics_bytes, kept.metrics_sum
+        if kept.metrics_sum and _records_of(metrics, kept.epoch) != noted:
             raise DataError(
                 f"metrics.jsonl is damaged: before checkpoint {kept.number} it was another",
                 where=str(metrics),
@@ -110,9 +108,8 @@ class StoppedRun:
             return
         kept = self.start_checkpoint.manifest
         if kept.program != record.app.digest:
-            raise changed_source_error(
-                self.run.app, record.app, Path(sources.source_of(program).path)
-            )
+            path = Path(sources.source_of(program).path)
+            raise changed_source_error(self.run.app, record.app, path)
         now = {
             "the data": (kept.data, record.data.digest, record.data.path_text),
             "the held-out data": (kept.test, test_digest, test_path),
