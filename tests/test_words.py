@@ -4,8 +4,7 @@ import ast
 from collections import defaultdict
 from functools import cache
 
-import pytest
-from test_house_rules import FILES, tree_of
+from test_house_rules import FILES, of_each, tree_of
 
 import tux
 from tux.program.hooks import OWNER
@@ -64,7 +63,7 @@ def docstrings(name):
     yield from (node for node, _ in definitions(name))
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_functions_are_verb_phrases_or_nouns(name):
     """`send_moves` and `logsumexp`, not `told`. A property reads as a field does (`closed`); the
     hooks of programs and kinds of fields (`shared`) are the users' language.
@@ -81,7 +80,7 @@ def test_functions_are_verb_phrases_or_nouns(name):
         assert is_verb, f"{name}:{node.lineno}: {node.name} names no action"
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_docstrings_begin_with_a_verb_or_a_subject(name):
     for node in docstrings(name):
         begin = first_words(node, 2)
@@ -100,7 +99,7 @@ def test_a_name_is_of_one_class():
     assert {each: at for each, at in places.items() if len(at) > 1} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("tests/")])
+@of_each([name for name in FILES if not name.startswith("tests/")])
 def test_constants_name_a_unit_or_an_object(name):
     """MAX_VERTICES and CLIENT_SECONDS say more than MOST and PATIENCE do."""
     for node in tree_of(name).body:

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from bench.loading import main
 
 

@@ -201,9 +201,7 @@ def test_exchange(udf, jit):
 )
 @pytest.mark.parametrize("k", [1, 2])
 def test_masters(stage, udf, what, k):
-    """On one worker, and on two, where a server runs the function on the masters of cut
-    vertices.
-    """
+    """On one worker, and on two, where a server runs the function on masters of cut vertices."""
     by = [0] * 5 if k == 1 else [0, 1, 1, 0, 0]
     with pytest.raises(ProgramError) as caught:
         Team(CheckedFields(), EDGES, k=k, by=by, jit=True, check=True).drive(lambda _: stage)

@@ -1,4 +1,4 @@
-"""What every back-end promises, on real machines of its engine: the bytes of two local workers,
+"""Promises of every back-end, on real machines of its engine: the bytes of two local workers,
 recovery from what happens to a machine, and that nothing is left. It is played by
 `faults/engines.py`; each fault alone, and often, is `make test-clusters-long`.
 """
