@@ -124,10 +124,10 @@ class Linear(Program):
         self.agree = "path" if self.solver == "lbfgs" else "optimum"
 
     def setup(self):
-        prepared = SOLVERS[self.solver].prepared(self, LOSSES[self.loss])
+        begun = SOLVERS[self.solver].start_stages(self, LOSSES[self.loss])
         of = LOSSES[self.loss].wide or start
         begin = GlobalSync(beginning(self)), Barrier(), Exchange(None, enter=of.centre)
-        return [Exchange(None, enter=of.weigh), *begin, *prepared]
+        return [Exchange(None, enter=of.weigh), *begin, *begun]
 
     def stages(self):
         return SOLVERS[self.solver].epoch(self, LOSSES[self.loss])

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tux.arrays.frame_columns import cast_numbers, gathered, unfit_reason
+from tux.arrays.frame_columns import cast_numbers, gather_columns, unfit_reason
 from tux.arrays.frames import frame_of
 
 KINDS = [None, None, np.dtype("f4")]
@@ -17,7 +17,7 @@ def columns(data):
         raise AssertionError(f"row {row}: {why}")
 
     frame = frame_of(data)
-    pieces, _ = gathered(frame, range(3), ["a", "b", "c"], KINDS, note)
+    pieces, _ = gather_columns(frame, range(3), ["a", "b", "c"], KINDS, note)
     return pieces.columns()
 
 

@@ -9,13 +9,13 @@ import pytest
 HOLES = """
 import numpy as np
 from pathlib import Path
-from tux.base.allocation import give_back_early
+from tux.base.allocation import free_memory_early
 
 def own():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
-give_back_early()
+free_memory_early()
 np.ones(1 << 22)  # 32 MiB: from such a block on, the C library would put smaller ones elsewhere
 arrays = [np.ones(1 << 18) for _ in range(40)]  # 2 MiB each
 before = own()

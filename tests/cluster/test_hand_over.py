@@ -81,7 +81,7 @@ def taking_turns(member, count):
         elif len(out) % 3 == 1:
             member._absence._expected = 1.0  # as if it had computed for long
             member.computes()
-            out += [value_of(message) for message in member.arrived()]
+            out += [value_of(message) for message in member.take_arrived()]
         if len(out) < count:
             out.append(value_of(member.serve(SOON, "the next")))
     return out

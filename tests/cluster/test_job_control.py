@@ -207,8 +207,8 @@ def test_where_no_shell_could_continue_it_nothing_is_stopped():
     """In a process group without a parent in its session, the system ignores what Ctrl-Z sends."""
     code = """if True:
         import os, signal
-        from tux.base.signals import pausing
-        with pausing(lambda: print("pause"), lambda: print("resume")):
+        from tux.base.signals import handle_pause
+        with handle_pause(lambda: print("pause"), lambda: print("resume")):
             os.kill(os.getpid(), signal.SIGTSTP)
         print("end")"""
     done = subprocess.run(

@@ -48,7 +48,7 @@ class Folder:
 
     def lists(self):
         """Return the lists of all workers, as the report gets them."""
-        return read([worker.spool.whole() for worker in self.workers], self.workers[0])
+        return read([worker.spool.open_all() for worker in self.workers], self.workers[0])
 
 
 def read(files, worker):

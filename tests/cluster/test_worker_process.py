@@ -42,7 +42,7 @@ def test_who_has_met_all_may_speak_before_we_have(peer):
     arrives(peer, pack(Go(["a", "b"]), 2, 0))
     arrives(peer, Message(Kind.ANSWER, 1, 0, 2))
     assert peer._meet() == ["a", "b"]
-    assert [(message.kind, message.clock) for message in peer.socket_thread.arrived()] == [
+    assert [(message.kind, message.clock) for message in peer.socket_thread.take_arrived()] == [
         (Kind.ANSWER, 0),
         (Kind.ANSWER, 1),
         (Kind.ANSWER, 2),
@@ -110,7 +110,7 @@ def test_lists_are_taken_by_the_launcher_only(peer, tmp_path):
     peer.files = WorkerFiles(peer.job, 0, peer.socket_thread.post)
     peer.job.list_file(0).write_bytes(b"abc")
     peer._early, peer.worker.all_clocks = None, 0
-    worker = types.SimpleNamespace(spool=types.SimpleNamespace(flushed=lambda: True))
+    worker = types.SimpleNamespace(spool=types.SimpleNamespace(flush=lambda: True))
     with pytest.raises(BadMessage, match="no piece of lists is on its way"):
         arrives(peer, Message(Kind.TAKEN, 2, 0))
     arrives(peer, Message(Kind.EVAL_ROWS, 1, 0))
@@ -122,7 +122,7 @@ def test_lists_are_taken_by_the_launcher_only(peer, tmp_path):
 
 def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):
     heard = []
-    peer.marks = types.SimpleNamespace(heard=lambda word: heard.append(word) or True)
+    peer.marks = types.SimpleNamespace(take_control=lambda word: heard.append(word) or True)
     peer._early, peer.worker.all_clocks = None, 0
     arrives(peer, pack(Pass(7, keep=True), 2, 0))
     arrives(peer, Message(Kind.ANSWER, 1, 0, 4))
@@ -141,11 +141,11 @@ def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
     life = peer.socket_thread.reactor.heartbeat
     life.heard[1] = 0.0
     arrives(peer, pack_beat(Beat(paused=True), 0, 2, 0))
-    assert peer._excused(1, 1.0) and peer._excused(2, 1.0) and life.heard[1] == 0.0
+    assert peer._is_excused(1, 1.0) and peer._is_excused(2, 1.0) and life.heard[1] == 0.0
     arrives(peer, pack_beat(Beat(), 0, 1, 0))
-    assert peer._excused(1, 1.0), "only the launcher says that it goes on"
+    assert peer._is_excused(1, 1.0), "only the launcher says that it goes on"
     arrives(peer, pack_beat(Beat(), 1, 2, 0))
-    assert not peer._excused(1, 1.0) and life.heard[1] > 0.0
+    assert not peer._is_excused(1, 1.0) and life.heard[1] > 0.0
 
 
 def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch):

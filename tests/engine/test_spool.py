@@ -152,7 +152,7 @@ def open_spool(folder, segments=(), start=b"1"):
 
 
 def content(spooled):
-    with spooled.whole() as file:
+    with spooled.open_all() as file:
         file.seek(0)
         return file.read()
 

@@ -81,7 +81,7 @@ class OfWorker:
 def train_alone(make, edges, test, epochs, *, state=None, marks=None, **options):
     worker = start(make(), edges, test, jit=False, **options)
     training = Training(worker)
-    training.marks = marks.of(0) if marks else None
+    training.marks = marks.marks_for(0) if marks else None
     if state is not None:
         training.resume(state)
     return worker, drop_times(training.epochs(epochs))

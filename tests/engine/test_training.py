@@ -253,7 +253,7 @@ def test_numbers_that_stop_being_finite_are_told(field, at, to, message):
 
 def test_a_smaller_step_is_advised_where_there_is_one():
     class Stepping(ScriptedLosses):
-        step: float = param(1.0)
+        learning_rate: float = param(1.0)
 
     with pytest.raises(DataError, match=r"became nan in epoch 2\n.*a smaller --learning-rate"):
         train_program(Stepping(*range(9), more=[spoil("x")]), 5)

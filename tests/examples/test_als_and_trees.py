@@ -94,7 +94,7 @@ def test_compiled_als_solves_the_same():
 
 
 def test_als_refuses_a_graph_in_which_users_are_cut():
-    with pytest.raises(ProgramError, match="user is cut, and ALS needs each user whole"):
+    with pytest.raises(ProgramError, match="user is cut, and RatingsALS needs each user whole"):
         als(1, k=2, by="random")
 
 

@@ -140,7 +140,7 @@ class Losing(LoadingLauncher):
 
     def __init__(self, closes):
         self.told, self.thread, self._over = [], self, None
-        self.closed = lambda seconds: closes
+        self.wait_until_closed = lambda seconds: closes
         self.naming_hosts = nullcontext
 
     def start(self):

@@ -72,10 +72,10 @@ def test_lists_of_neighbours_are_not_read_by_ids():
         ({"hold_out": lambda self, program, edges: edges}, "an object of type EdgeData"),
         ({"hold_out": lambda self, program, edges: (edges, 3)}, "an object of type int second"),
         ({"specialise": lambda self, program, edges: None}, "None"),
-        ({"specialise": lambda self, program, edges: TableReader}, "the class Pages"),
+        ({"specialise": lambda self, program, edges: TableReader}, "the class TableReader"),
         (
             {"specialise": lambda self, program, edges: HeldOutSum()},
-            "a Rated, whose edge type differs",
+            "a HeldOutSum, whose edge type differs",
         ),
     ],
 )

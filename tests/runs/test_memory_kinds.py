@@ -234,7 +234,7 @@ def test_what_is_wrong_with_samples():
     assert "for 4 samples" in wrong(LabelledSamples, (x, [0, 1, 1, 0], [1.0]))
     assert "no columns with names" in wrong(LabelledSamples, (x, [0, 1, 1, 0]), weight="w")
     assert "given twice" in wrong(LabelledSamples, (x, [0, 1, 1, 0]), labels="labels.txt")
-    assert "is nothing that Labelled reads" in wrong(LabelledSamples, np.ones(3))
+    assert "is nothing that LabelledSamples reads" in wrong(LabelledSamples, np.ones(3))
     assert "no column of labels" in wrong(LabelledSamples, {"a": [1.0, 2.0], "b": [1.0, 3.0]})
 
 
@@ -247,7 +247,7 @@ def test_points_of_an_array_are_numbered_from_0():
     assert train.vertex_fields["point"]["x"].tolist() == X[:, :2].tolist()
     assert load_data(PointsInPlane, X[:, :2].tolist())[0].train.digest() == train.digest()
     assert "x is nan" in wrong(PointsInPlane, np.array([[1.0, np.nan]]))
-    assert "is nothing that Placed reads" in wrong(PointsInPlane, sp.csr_array(X))
+    assert "is nothing that PointsInPlane reads" in wrong(PointsInPlane, sp.csr_array(X))
 
 
 def test_edges_stay_as_they_are():

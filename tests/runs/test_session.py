@@ -239,7 +239,7 @@ def test_what_cannot_be_generated():
         page = Vertex()
         link = Edge("page", "page", weight=data("f4"))
 
-    with pytest.raises(UsageError, match="Weighted needs DATA"):
+    with pytest.raises(UsageError, match="WeightedLinks needs DATA"):
         load(WeightedLinks(), None)
     with pytest.raises(UsageError, match="--columns without DATA"):
         load(MonitoredDegrees(), None, reading=Reading(columns="1,2"))

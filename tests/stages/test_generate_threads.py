@@ -163,5 +163,5 @@ def test_a_useless_flag_is_told():
     RunOptions(racing=True).plan_for(Racing())
     with pytest.raises(UsageError) as error:
         RunOptions(racing=True).plan_for(CountedWalks())
-    assert error.value.what == "Counted has no stage that may race, so --racing means nothing"
+    assert error.value.what == "CountedWalks has no stage that may race, so --racing means nothing"
     assert "leave it out" in error.value.do

@@ -103,7 +103,7 @@ def test_every_edge_is_walked_once_an_epoch(shape, by):
     for name, ends in (("user", edges.src), ("item", edges.dst)):
         degrees = np.bincount(ends)
         for worker, _ in made:
-            if worker.graph.vertices[name].cut:
+            if worker.graph.vertices[name].is_cut:
                 n = worker.server.tables[name].arrays["n"]
                 assert n.tolist() == degrees[worker.master_ids(name)].tolist()
 

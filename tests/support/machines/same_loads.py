@@ -58,10 +58,10 @@ def begin_run(folder, program, data, test, options, *, in_shares):
         Path(folder).mkdir()
         return Path(folder), Path(folder)
 
-    how = ShareLoading(options.of(program), folders, told) if in_shares else None
+    how = ShareLoading(options.plan_for(program), folders, told) if in_shares else None
     inputs, special = load_for(program, data, test, options, told, how)
     introduce(told, data, special, inputs)
-    plan = choose_partitioner(options.of(program), special, inputs, told)
+    plan = choose_partitioner(options.plan_for(program), special, inputs, told)
     record = describe(special, inputs, options, digests=True)
     workers = plan.all_workers
     cut = partition_inputs(special, inputs, plan.partitioner, workers, options.seed)

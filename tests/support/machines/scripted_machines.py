@@ -52,7 +52,7 @@ class ScriptedMachine(Machine):
     def ask(self, method, *arguments):
         backend = self.backend
         backend.asked.append((self.rank, method))
-        backend.called(self.rank, method)
+        backend.before_call(self.rank, method)
         match method:
             case "about":
                 backend.abouts += 1

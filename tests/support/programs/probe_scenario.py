@@ -152,7 +152,7 @@ class ProbeScenario:
 
         def enough(tau):
             assert log.blocks[watch.worker.rank][-1] == EVERYTHING, "8: the last clock has not run"
-            log.finished(watch.worker)
+            log.note_end(watch.worker)
             asked.append(tau)
             return len(asked) % self.epochs == 0
 

@@ -220,7 +220,7 @@ def fill_field(worker, name, f, declared, known, rng, *, unsent):
         table.arrays[f][:n] = rng.integers(-9, 9, table.arrays[f][:n].shape)
     elif declared.kind != "data":
         table.arrays[f][...] = known[rows]
-        if worker.graph.vertices[name].cut:
+        if worker.graph.vertices[name].is_cut:
             worker.server.tables[name].arrays[f][...] = known[worker.master_ids(name)]
         if several and declared.kind == "shared":
             worker.mirrors[name].base[f][...] = known[rows]
@@ -284,9 +284,9 @@ def of_vertices(workers, name, f, declared):
             elif declared.kind == "shared" and name in worker.mirrors:
                 base = worker.mirrors[name].base[f][row].astype("f8")
                 known[vertex] = known.get(vertex, 0) + shown - base
-            elif declared.kind in ("shared", "mirror") or not held.cut:
+            elif declared.kind in ("shared", "mirror") or not held.is_cut:
                 known[vertex] = shown
-        if held.cut and declared.kind not in ("delta", "mirror"):
+        if held.is_cut and declared.kind not in ("delta", "mirror"):
             masters = worker.server.tables[name].arrays[f]
             for row, vertex in enumerate(worker.master_ids(name)):
                 known[vertex] = known.get(vertex, 0) + masters[row].astype("f8")
