@@ -127,7 +127,7 @@ def test_a_word_about_marks_is_heard_at_once_and_only_ends_a_wait(peer):
     arrives(peer, pack(Pass(7, keep=True), 2, 0))
     arrives(peer, Message(Kind.ANSWER, 1, 0, 4))
     assert heard == [Pass(7, keep=True)]
-    assert [message.kind for message in peer.arrived()] == [Kind.ANSWER]
+    assert [message.kind for message in peer.take_arrived()] == [Kind.ANSWER]
     arrives(peer, pack(Keep(7, ""), 2, 0))
     assert peer.receive().kind is Kind.CONTROL and heard[1:] == [Keep(7, "")]
 

@@ -215,7 +215,7 @@ def line(udf, offset):
             count_links,
             0,
             "each worker sees only its share of the edges",
-            "write Exchange(seen, split=True)",
+            "write Exchange(count_links, split=True)",
         ),
         (
             [Exchange(give), Apply("page", keep), Exchange(None, enter=count), GlobalSync(finish)],
