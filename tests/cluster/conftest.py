@@ -108,7 +108,7 @@ def tux(start):
         code = each.wait(HARD)
         out, err = each.output()
         assert code is not None, f"hung: {out} {err}"
-        assert each.left() == []
+        assert each.leftovers() == []
         assert "Traceback" not in out + err
         return code, out, err
 

@@ -73,7 +73,7 @@ def test_a_fault_in_a_program_is_told_with_its_place(start, files, tmp_path, fau
     expected = rf"{raised}\n  at {re.escape(str(program))}:{line}\n"
     errors = [without_warnings(run.output()[1]) for run in runs]
     assert re.match(expected, errors[0]) and errors[0] == errors[1]
-    assert two.left() == []
+    assert two.leftovers() == []
 
 
 @pytest.mark.long
@@ -118,7 +118,7 @@ def check_end(running, code, seconds=SOON):
     it writes to standard error.
     """
     assert running.wait(seconds) == code, running.output()
-    assert running.until(lambda: not running.left(), SOON), running.left()
+    assert running.until(lambda: not running.leftovers(), SOON), running.leftovers()
     err = without_warnings(running.output()[1])
     assert err.count("error: ") == (code > 0 or code == -signal.SIGSEGV) and "Traceback" not in err
     return err

@@ -77,7 +77,7 @@ def test_a_signal_ends_a_run_as_an_interrupt_does(start, number, workers):
         and "Traceback" not in err
         and err.count("error") == 1
     )
-    assert running.until(lambda: not running.left()), running.left()
+    assert running.until(lambda: not running.leftovers()), running.leftovers()
 
 
 def test_what_was_ignored_before_stays_ignored():

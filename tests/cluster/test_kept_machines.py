@@ -61,7 +61,7 @@ def whole(machine, tmp_path_factory):
 def ends(running):
     code = running.wait(HARD)
     assert code is not None and "Traceback" not in "".join(running.output()), running.output()
-    assert running.until(lambda: not running.left()), running.left()
+    assert running.until(lambda: not running.leftovers()), running.leftovers()
     return code
 
 

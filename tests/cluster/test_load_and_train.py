@@ -63,7 +63,7 @@ def check_ends(*running, code=0):
     """Assert that all have ended with an exit code, and leave nothing."""
     for each in running:
         assert each.wait(HARD) == code, each.output()
-        assert each.until(lambda: not each.left()), each.left()  # noqa: B023
+        assert each.until(lambda: not each.leftovers()), each.leftovers()  # noqa: B023
 
 
 def whole(**options):

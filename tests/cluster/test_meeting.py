@@ -70,7 +70,7 @@ def check_end(running, code):
     """
     assert running.wait(HARD) == code, running.output()
     err = running.output()[1]
-    assert running.until(lambda: not running.left()), running.left()
+    assert running.until(lambda: not running.leftovers()), running.leftovers()
     assert "Traceback" not in err and err.count("error: ") == 1
     return err[err.index("error: ") :]
 
@@ -211,7 +211,7 @@ def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
     whole(running[0].folder / "out", re.escape(why))
     said = running[1].output()[1]
     assert f"{'' if lost else 'machine 0 starts all workers again: '}{why}; this machine j" in said
-    assert all(each.left() == [] for each in running)
+    assert all(each.leftovers() == [] for each in running)
 
 
 @pytest.mark.long

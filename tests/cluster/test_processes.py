@@ -202,7 +202,7 @@ def test_more_workers_than_edges_and_plain_python(start):
     assert columns(run.folder / "out", "user")["id"].tolist() == ["ann"] and columns(
         run.folder / "out", "item"
     )["id"].tolist() == ["tea"]
-    assert run.left() == []
+    assert run.leftovers() == []
 
 
 @pytest.mark.long

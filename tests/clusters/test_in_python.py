@@ -52,7 +52,7 @@ def ray(on_ray, monkeypatch):
     """Yield the engine of Ray, and wait until it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
-    wait_until(lambda: on_ray.is_free() and not on_ray.left(), lambda: f"left: {on_ray.left()}")
+    wait_until(lambda: on_ray.is_free() and not on_ray.leftovers(), lambda: f"left: {on_ray.leftovers()}")
 
 
 def test_files_on_ray(ray, tmp_path):
@@ -129,12 +129,12 @@ from pyspark.sql import SparkSession
 
 import tux
 from test_in_python import HOW, Stops, same
-from support.machines.watchers import Told
+from support.machines.watchers import RecordingSilent
 
 spark = SparkSession.builder.getOrCreate()
 frame = spark.read.csv("ratings.csv", header=True, inferSchema=True).persist()
 here = tux.run(tux.MF(rank=2), "ratings.csv", workers=2, progress=False, **HOW)
-watch = Told()
+watch = RecordingSilent()
 run = tux.run(tux.MF(rank=2), "ratings.csv", on="spark", machines=2, progress=watch, **HOW)
 same(run, here)
 assert watch.records == [(epoch, 4) for epoch in (1, 2, 3, 4)], watch.records
@@ -170,5 +170,5 @@ def test_a_driver_of_spark(on_spark, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "40 users ['bigint', 'array<float>']" in done.stdout, done.stdout
     assert "3 rows: the session goes on" in done.stdout
-    left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
+    left = lambda: [*on_spark.leftovers(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
     wait_until(lambda: not left(), lambda: f"left: {left()}")

@@ -135,7 +135,7 @@ import tux
 from tux import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
-from tux.backends.spark_rows import counted, cuts, placed
+from tux.backends.spark_rows import count_rows, cuts, place_rows
 from tux.runs import why_whole
 
 spark = SparkSession.builder.getOrCreate()
@@ -168,7 +168,7 @@ spark.conf.set(adaptive + "coalescePartitions.minPartitionSize", "1k")
 spark.conf.set(adaptive + "coalescePartitions.parallelismFirst", "false")
 notes = [(at % 31, at, random.randbytes(100).hex()) for at in range(301)]
 frame = spark.createDataFrame(notes, "user int, item int, note string").repartition("user")
-shares = placed(spark, 2, [frame], cuts(counted(frame), 2)).rdd
+shares = place_rows(spark, 2, [frame], cuts(count_rows(frame), 2)).rdd
 print("shares", shares.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect())
 print("count", first.count())
 spark.stop()

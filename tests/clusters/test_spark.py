@@ -23,7 +23,7 @@ LIMIT = 400.0  # seconds after which a program counts as hung
 def wait_until_clean(on_spark):
     """Wait after the test until nothing is left of its run."""
     yield
-    left = lambda: [*on_spark.left(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
+    left = lambda: [*on_spark.leftovers(), *([] if on_spark.is_free() else ["executors"])]  # noqa: E731
     wait_until(lambda: not left(), lambda: f"left: {left()}")
 
 

@@ -86,7 +86,7 @@ def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
 COUNTING = """
 import numpy as np
 import tux.stages.scope as scope
-from support.programs.programs import Degrees, column, complete
+from support.programs.programs import NodeDegrees, column, complete
 from tux.arrays.networks import from_arrays
 
 built, build = [], scope.build
@@ -96,7 +96,7 @@ def counted(*args, **options):
     return built[-1]
 
 scope.build = counted
-worker = complete(Degrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
+worker = complete(NodeDegrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
 kinds = ("cache_hits", "cache_misses")
 hits, misses = (sum(sum(getattr(k.stats, of).values()) for k in built) for of in kinds)
 print(len(built), hits, misses, *column(worker, "node", "indegree"))

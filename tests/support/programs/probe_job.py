@@ -72,7 +72,7 @@ class LeaveLook(Stage):
     def leave(self, worker, block):
         """Write the file."""
         log, rank = self.log, worker.rank
-        log.finished(worker)
+        log.note_end(worker)
         out = {
             "blocks": log.blocks[rank],
             "cuts": self.batch.cuts,

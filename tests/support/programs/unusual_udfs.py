@@ -30,10 +30,10 @@ class Unusual:
             lambda: f"(x := {array()})",
             lambda: f"(n > 2 and (y := {array()})[0] and y or x)",
             lambda: (
-                f"{array()}[{self.one('w', 'PART', 'None, :', '...', 'NEW, :', 'slice(0, 2)')}]"
+                f"{array()}[{self.choose('w', 'PART', 'None, :', '...', 'NEW, :', 'slice(0, 2)')}]"
             ),
-            lambda: f"{self.matrix()}[{self.one('w, 0', '*(PART, 0)', '(PART, 0)')}]",
-            lambda: f"{row()}.f[{self.one('NEW', 'None', 'w, NEW', 'NEW, PART')}][0]",
+            lambda: f"{self.matrix()}[{self.choose('w, 0', '*(PART, 0)', '(PART, 0)')}]",
+            lambda: f"{row()}.f[{self.choose('NEW', 'None', 'w, NEW', 'NEW, PART')}][0]",
             lambda: f"{row()}.g[{array()} % 2, 0]",
             lambda: f"{row()}.f[np.array([1, 0])]",
             lambda: f"{row()}.f[{row()}.f > 2]",
@@ -50,7 +50,7 @@ class Unusual:
             lambda: f"({array()}, {array()})[PART][{self.index()}]",
             lambda: f"[{array()} for i in range(2)][PART][0]",
             lambda: f"np.asarray({array()})",
-            lambda: f"{array()}.reshape({self.one('2', '-1')})",
+            lambda: f"{array()}.reshape({self.choose('2', '-1')})",
             lambda: f"{array()}.T",
             lambda: f"{array()}.real",
             lambda: f"[(((0, {array()}),),) for i in range(2)][0][0][0][1]",
@@ -95,10 +95,10 @@ class Unusual:
             lambda: f"(x := {array()})[0] += x[1]",
             lambda: f"n = (x := {array()}).sum() + x[1]",
             lambda: f"(y := {array()}).fill(y[1])",
-            lambda: f"q = {self.one('same', 'look', 'raised', 'again', 'bump')}",
-            lambda: f"q, n = ({self.one('same', 'look')} if {self.test()} else same), 1",
+            lambda: f"q = {self.choose('same', 'look', 'raised', 'again', 'bump')}",
+            lambda: f"q, n = ({self.choose('same', 'look')} if {self.test()} else same), 1",
             lambda: (
-                f"w = {self.one('PART', 'NEW', 'None', 'slice(0, 1)', '0', '(0,)', 'nothing()')}"
+                f"w = {self.choose('PART', 'NEW', 'None', 'slice(0, 1)', '0', '(0,)', 'nothing()')}"
             ),
             lambda: f"{array()}[w][0] = {number()}",
             lambda: f"a, *b = {array()}, {row()}, {array()}\nb[0].a = 1\na[0] = 2",
