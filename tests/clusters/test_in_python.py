@@ -128,7 +128,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import tux
-from test_in_python import HOW, Stops, same
+from test_in_python import HOW, Stops, check_same_runs
 from support.machines.watchers import RecordingSilent
 
 spark = SparkSession.builder.getOrCreate()
@@ -136,7 +136,7 @@ frame = spark.read.csv("ratings.csv", header=True, inferSchema=True).persist()
 here = tux.run(tux.MF(rank=2), "ratings.csv", workers=2, progress=False, **HOW)
 watch = RecordingSilent()
 run = tux.run(tux.MF(rank=2), "ratings.csv", on="spark", machines=2, progress=watch, **HOW)
-same(run, here)
+check_same_runs(run, here)
 assert watch.records == [(epoch, 4) for epoch in (1, 2, 3, 4)], watch.records
 users = spark.createDataFrame(pa.table(run.vertices["user"]))
 print(users.count(), "users", [each[1] for each in users.dtypes][:2])
