@@ -237,7 +237,6 @@ def test_no_circle_of_files():
     assert not circles and not list(nx.selfloop_edges(graph)), circles
 
 
-@pytest.mark.slow
 @of_each(ENGINE)
 def test_private_names_stay_in_their_files(name):
     modules = {
@@ -275,7 +274,6 @@ def test_heavy_libraries_have_one_door(library):
     assert len(doors) <= 1 or doors == SEVERAL_DOORS.get(library), doors
 
 
-@pytest.mark.slow
 @of_each(FILES)
 def test_nothing_unsafe(name):
     tops = {dotted.split(".")[0] for dotted in imports_of(name)}
