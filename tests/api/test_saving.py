@@ -1,6 +1,7 @@
 """A run that is saved is one that ``tux run --out`` has made; a folder that is loaded is a run."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -136,3 +137,12 @@ def test_a_run_goes_on(ratings, tmp_path):
     tux.run(tux.MF(rank=4), tmp_path / "ratings.csv", epochs=2, **options)
     run = tux.resume(out, epochs=3, progress=False)
     assert run.history["epoch"].tolist() == [1, 2, 3] and run.folder == out
+
+
+@pytest.mark.parametrize(
+    ("module", "former"),
+    [("tux.runs.folder", "Run"), ("tux.runs.folder", "Origin"), ("tux.api.table", "Named")],
+)
+def test_classes_have_the_names_that_pickled_runs_of_0_2_know(module, former):
+    known = pickle.loads(f"c{module}\n{former}\n.".encode())
+    assert pickle.loads(pickle.dumps(known)) is known and known.__name__ != former

@@ -40,6 +40,9 @@ class NamedItems(dict[str, Any]):
         return NamedItems, (dict(self), self._what)
 
 
+Named = NamedItems  # its name in pickled runs of version 0.2
+
+
 class Table:
     """Columns of equal length by name: ``table["score"]`` is an array (n,) or (n, k), or
     `tux.Lists`.

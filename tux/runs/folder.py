@@ -114,6 +114,10 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     results: dict[str, Any] | None = None
 
 
+# their names in pickled runs of version 0.2
+Run, Origin = RunRecord, DataOrigin
+
+
 class RunFolder:
     """The folder of a run that is going on, which no other run may use until it is over.
 
