@@ -70,7 +70,7 @@ def forever(n):
 
 forever(0)
 signals.handle_ending()
-with endless.ended_by_signals():
+with endless.end_by_signals():
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
     forever(1) if sys.argv[2] == "compiled" else threading.Event().wait()
 """

@@ -269,10 +269,10 @@ import sys
 
 sys.path.insert(0, {tests!r})
 
-from test_generate import Visits
+from test_generate import WalkVisits
 
 
-class Walks(Visits):
+class Walks(WalkVisits):
     """How often walks come by."""
 '''
 
