@@ -52,7 +52,9 @@ def ray(on_ray, monkeypatch):
     """Yield the engine of Ray, and wait until it has everything back after the test."""
     monkeypatch.setenv("RAY_ADDRESS", on_ray.cluster.address)
     yield on_ray
-    wait_until(lambda: on_ray.is_free() and not on_ray.leftovers(), lambda: f"left: {on_ray.leftovers()}")
+    wait_until(
+        lambda: on_ray.is_free() and not on_ray.leftovers(), lambda: f"left: {on_ray.leftovers()}"
+    )
 
 
 def test_files_on_ray(ray, tmp_path):
