@@ -28,6 +28,10 @@ PAGES = {
 }
 TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", "deploy", ".ci")
 
+APPS_WITH_PAGES = sorted(path.parent.name for path in ROOT.glob("apps/*/__init__.py"))
+STAGE_WITH_FUNCTION = r'\b(?:Exchange|GlobalSync|Score|Generate|Apply\((?:"\w+"|\w+), )\(?(\w+)'
+"""A stage as pages draw it, and the first function that it is given."""
+
 
 def prose(text):
     """Return a page without its blocks of code."""
@@ -94,13 +98,21 @@ def test_lines_are_short(page):
         )
 
 
-@pytest.mark.parametrize(
-    "app", sorted(path.parent.name for path in ROOT.glob("apps/*/__init__.py"))
-)
+@pytest.mark.parametrize("app", APPS_WITH_PAGES)
 def test_the_page_of_an_app_names_its_files(app):
     page = f"apps/{app}/README.md"
     files = {path.name for path in (ROOT / "apps" / app).glob("*.py")} - {"__init__.py"}
     assert {name for name in quoted_words(PAGES[page]) if re.fullmatch(r"\w+\.py", name)} == files
+
+
+@pytest.mark.parametrize("app", APPS_WITH_PAGES)
+def test_the_stages_of_a_page_name_functions_of_apps(app):
+    """A line such as `Exchange(weigh_sample)  GlobalSync(begin)`."""
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.glob("apps/*/*.py")]
+    defined = {name for text in sources for name in re.findall(r"\bdef (\w+)\(", text)}
+    drawn = re.findall(r"^    .*$", PAGES[f"apps/{app}/README.md"], re.MULTILINE)
+    named = set(re.findall(STAGE_WITH_FUNCTION, "\n".join(drawn))) - {"None"}
+    assert named and named <= defined, named - defined
 
 
 def test_each_dependency_has_a_reason():
