@@ -3,14 +3,14 @@ four workers.
 
 usage: python -m bench.heterogeneity [--entries N] [--passes N] [--runs N]
 
-    (a) Alike      one layout for all vertices; every field is synchronised, and samples are cut and
-                   brought together like features
-    (a') Alike     the same where no sample is cut: it is tracked all the same
-    (b) Untracked  the same layout; samples, which are whole, are not brought together: what is
-                   theirs never travels
-    (c) Compact    features hold nothing that is a sample's
-    (d) BlockPG    the app: masters hold what mirrors don't, mirrors what masters don't, and neither
-                   travels
+    (a) AlikeBlockPG      one layout for all vertices; every field is synchronised, and samples are
+                          cut and brought together like features
+    (a') AlikeBlockPG     the same where no sample is cut: it is tracked all the same
+    (b) UntrackedBlockPG  the same layout; samples, which are whole, are not brought together: what
+                          is theirs never travels
+    (c) CompactBlockPG    features hold nothing that is a sample's
+    (d) PlainBlockPG      the app: masters hold what mirrors don't, mirrors what masters don't, and
+                          neither travels
 
 All take the same steps. Seconds and bytes are those of a pass (of the messages between workers,
 which hold what has changed), the least and the mean of several runs in turn. `dense`: bytes of the

@@ -125,7 +125,8 @@ class KilledRun:
         self.given_up = 0  # commands that have ended though nobody has killed them
 
     def goes_on(self) -> bool:
-        """Start again what has ended; return whether the run is not over. Wrong if a command has
+        """Start again what has ended; return whether the run is not over. WrongOutcome if a command
+        has
         ended as it should not.
         """
         codes = [each.process.poll() for each in self.commands]

@@ -110,7 +110,7 @@ class ReferenceRuns:
         return self._ended[name]
 
     def _run_uninterrupted(self, folder: Path, flags: dict[str, object], limit: float) -> None:
-        """Run the command without a fault. Wrong if it does not end well."""
+        """Run the command without a fault. WrongOutcome if it does not end well."""
         folder.mkdir(exist_ok=True)
         with Running(folder, *self.argv("out", flags)) as running:
             if (code := running.wait(limit)) != 0:
@@ -194,7 +194,7 @@ class Room:
         return max(0.0, self.limit - time.monotonic())
 
     def until(self, true: Callable[[], object], what: str) -> float:
-        """Wait until something is true; return the time then. Hung."""
+        """Wait until something is true; return the time then. ScenarioTimeout."""
         while not true():
             if time.monotonic() > self.limit:
                 raise ScenarioTimeout(f"waited in vain for {what}{self.last_output()}")
@@ -202,13 +202,13 @@ class Room:
         return time.monotonic()
 
     def code(self, running: Running) -> int:
-        """Wait for the end of a command, and return its exit code. Hung."""
+        """Wait for the end of a command, and return its exit code. ScenarioTimeout."""
         self.until(lambda: running.process.poll() is not None, "a command to end")
         return int(running.process.returncode)
 
     def await_entry(self, name: str) -> Moment:
-        """Wait for the entry of the plan with this name, and return its moment. Hung; Wrong if all
-        commands have ended before.
+        """Wait for the entry of the plan with this name, and return its moment. ScenarioTimeout;
+        WrongOutcome if all commands have ended before.
         """
         path = self.plan_folder / name
 
@@ -249,7 +249,9 @@ class Room:
         return next((line for line in lines if line.startswith("error: ")), "")
 
     def expect(self, running: Running, code: int, error: str = "") -> None:
-        """Expect that a command ends with an exit code, and with one error or none. Wrong; Hung."""
+        """Expect that a command ends with an exit code, and with one error or none. WrongOutcome;
+        ScenarioTimeout.
+        """
         ended, said = self.code(running), self.error(running)
         if ended != code:
             raise WrongOutcome(f"exit code {ended} instead of {code}{self.last_output()}")

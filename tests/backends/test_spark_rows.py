@@ -162,7 +162,7 @@ def test_a_report_without_words_has_a_reason():
 
 
 def needs_of_frames(**frames):
-    """Return the `Wanted` of a run with these DataFrames."""
+    """Return the `MachineNeeds` of a run with these DataFrames."""
     kind = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
     rows = {f"{name}.parquet": Spark().rows_of(kind()) for name in frames}
     return MachineNeeds(2, 1, 1.0, rows=rows)

@@ -307,7 +307,7 @@ def as_failure(error: TuxError) -> Failure:
 
 
 def as_error(failure: Failure) -> TuxError:
-    """Make the error that a Failed describes. Its class is the one with the same exit code."""
+    """Make the error that a Failure describes. Its class is the one with the same exit code."""
     kinds: dict[int, Any] = {
         kind.exit_code: kind
         for kind in (errors.DataError, errors.PeerLost, errors.DeadlinePassed, errors.DiskError)

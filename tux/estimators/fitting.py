@@ -45,7 +45,7 @@ class _Warnings(NullWatcher):
     """Passes on what is odd as Python's warnings."""
 
     def warn(self, text: str) -> None:
-        """Raise one warning of Python."""
+        """Issue one warning of Python."""
         warn_caller(flags_to_arguments(text))
 
 

@@ -286,8 +286,8 @@ def _of_one_kind(labels: SampleLabels, path: str) -> LabelCountError:
 
 
 def _two_classes(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
-    """Return the two kinds of labels, the smaller first. Raises NotTwo for another number of
-    kinds.
+    """Return the two kinds of labels, the smaller first. LabelCountError for another number
+    of kinds.
     """
     if len(labels.texts) == 2:
         return _ascending(labels.texts)

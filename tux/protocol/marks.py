@@ -5,18 +5,19 @@ All workers pass the same marks (`tux.engine.training.Marks`). Where states are 
 epochs, each worker knows which marks are wanted. Where they are kept every so many seconds, the
 launcher says it:
 
-    Pass     launcher to workers: marks before `upto` may be passed, and the state at `upto` is
-             wanted, or another word follows
-    Passed   worker 0 to the launcher: half of the marks that it may pass are behind it
+    Pass        launcher to workers: marks before `upto` may be passed, and the state at `upto` is
+                wanted, or another word follows
+    MarkPassed  worker 0 to the launcher: half of the marks that it may pass are behind it
 
 The launcher sends the next word as soon as it hears this, so that workers do not wait for it. At a
 wanted mark a worker finishes its clocks, and then
 
-    Reached  worker to launcher: it is at the mark
-    Keep     launcher to worker: write the state to a file, or send it; or, without either, go on
-    Kept     worker to launcher: the file is on the disk; or it follows in pieces
-             (`tux.cluster.pieces`)
-    NotKept  worker to launcher: it is not, or does not, and why
+    MarkReached   worker to launcher: it is at the mark
+    Keep          launcher to worker: write the state to a file, or send it; or, without either, go
+                  on
+    StateKept     worker to launcher: the file is on the disk; or it follows in pieces
+                  (`tux.cluster.pieces`)
+    StateNotKept  worker to launcher: it is not, or does not, and why
 
 A worker goes on as soon as it has a copy of its state. It need not wait for the others: masters
 change only by what all workers have sent, so those of a worker at the mark cannot change before the

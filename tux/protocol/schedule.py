@@ -3,7 +3,7 @@ that must be answered in between.
 
     Blocks                   each block is a clock; one more if the blocks have closing steps
     a run of other steps     one clock
-    Repeated                 the clocks of each repetition, one repetition after the other
+    RepeatedSteps            the clocks of each repetition, one repetition after the other
     a segment                steps that run here, then the Applies or the GlobalSync that end it
 
 Within a mini-batch the first segments of blocks run while earlier blocks wait for answers. What

@@ -1,14 +1,14 @@
 """Steps: the units of work that a worker runs. Each stage of a program is prepared into one step,
 for one run.
 
-    Step          runs on this worker alone
-    BarrierStep   a barrier: all earlier clocks finish before the following steps run
-    Blocks        steps that run for each block of a mini-batch, which is a clock
-    Repeated      steps that run again and again, each time in clocks of their own
-    Sync          sends to other workers, and installs their answers before the next segment runs
-    Fold          a Sync whose masters fold what all workers have sent, and answer all: Apply,
-                  GlobalSync
-    Pull          a Sync whose masters answer each request for rows by itself: Generate
+    Step           runs on this worker alone
+    BarrierStep    a barrier: all earlier clocks finish before the following steps run
+    Blocks         steps that run for each block of a mini-batch, which is a clock
+    RepeatedSteps  steps that run again and again, each time in clocks of their own
+    Sync           sends to other workers, and installs their answers before the next segment runs
+    Fold           a Sync whose masters fold what all workers have sent, and answer all: Apply,
+                   GlobalSync
+    Pull           a Sync whose masters answer each request for rows by itself: Generate
 
 A mirror's change is sent to its master by the `send` of a Fold (`tux.stages.apply_sync`), folded by
 its `serve`, and the answer is installed by its `install`.
@@ -94,7 +94,7 @@ class Blocks(Step):
 
     @abstractmethod
     def blocks(self, repetition: int | None = None) -> Iterator[Block]:
-        """Yield this worker's blocks of this epoch or repetition (see `Repeated`), in order."""
+        """Yield this worker's blocks of this epoch or repetition (`RepeatedSteps`), in order."""
 
 
 class RepeatedSteps(Step):

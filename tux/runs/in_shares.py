@@ -66,8 +66,9 @@ class LoadedParts:
 @dataclass(frozen=True)
 class ShareLoading:
     """The loading in shares of the data of a run with a `plan`, where it is possible. `folders()`
-    makes the folder of its job and the one of its parts. `recut`: see `tux.runs.why_whole.Asked`.
-    `answers`: the answers of machine 0 of several to the others, which load with it.
+    makes the folder of its job and the one of its parts. `recut`: see
+    `tux.runs.why_whole.LoadRequest`. `answers`: the answers of machine 0 of several to the others,
+    which load with it.
     """
 
     plan: options.RunPlan
@@ -78,8 +79,8 @@ class ShareLoading:
 
     def file_facts(self, program: Program, data: Source, *, has_test: bool) -> FileFacts | None:
         """Return the facts about the files, if they are loaded in shares. Raises the errors of
-        `tux.runs.why_whole.found_of`, and UsageError for rows that are another machine's share, or
-        a share where all rows are needed.
+        `tux.runs.why_whole.read_file_facts`, and UsageError for rows that are another machine's
+        share, or a share where all rows are needed.
         """
         plan = self.plan
         asked = LoadRequest(

@@ -116,7 +116,7 @@ class Journal:
             self._early.clear()
 
     def note_message(self, how: str, text: str) -> None:
-        """Note a message of the run: see `Says`."""
+        """Note a message of the run: see `MessageEntry`."""
         self._add(MessageEntry(time.time(), how, text))
 
     def note_sample(self, worker: int, sample: Sample) -> None:

@@ -126,7 +126,7 @@ def job_folder(graph: Path) -> Path:
 
 
 def result_path(graph: Path, number: int) -> Path:
-    """Return the file in which a loader leaves its `Ended`."""
+    """Return the file in which a loader leaves its `LoaderResult`."""
     return job_folder(graph) / f"ended-{number}.json"
 
 

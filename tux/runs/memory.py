@@ -58,8 +58,8 @@ class MemoryData:
 
 
 def wrap_data(program: Program, data: Any) -> Any:
-    """Wrap data as `Held`. None, names of files and edges are returned as they are. A ~ in the name
-    of a file is expanded.
+    """Wrap data as `MemoryData`. None, names of files and edges are returned as they are. A ~ in
+    the name of a file is expanded.
     """
     if isinstance(data, str | os.PathLike) and not isinstance(data, Files):
         return stores.local_path(data)

@@ -56,7 +56,7 @@ def read_rows(
     ones of type `other`. Returns also how many entries were left out, as the model does not know
     their columns, and how many there were in all.
 
-    `options` are those of the training run: see `_as_in_training`. Raises the errors of reading.
+    `options` are those of the training run: see `_training_options`. Raises the errors of reading.
     """
     if isinstance(data, EdgeData):
         return _rows_of_edges(data, program, kind, other, known)
