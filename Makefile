@@ -23,6 +23,9 @@ test: $(VENV)/installed-test
 	$(BIN)/mypy
 	$(PYTEST)
 
+# hypothesis draws a quarter of its examples in `make test`, and all of them here
+test-slow test-long test-all: export TUX_TEST_EXAMPLES := all
+
 # What takes long and rarely tells more than the rest.
 test-slow: $(VENV)/installed-test
 	$(PYTEST) -m 'slow and not long'
@@ -35,7 +38,7 @@ test-all: test test-slow test-long
 
 # Back-ends on engines that run on this machine: none, Ray, Spark. A process for each of the three, as they wait a lot.
 test-clusters: java $(VENV)/installed-clusters
-	$(BIN)/python -m pytest -rs -m 'clusters and not long' --numprocesses 3 --dist loadfile tests/clusters
+	$(BIN)/python -m pytest -rs -m 'clusters and not long' --numprocesses 3 --dist loadgroup tests/clusters
 
 # What takes longest of that, and each fault on each engine TIMES times, as a table.
 test-clusters-long: java $(VENV)/installed-clusters

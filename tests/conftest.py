@@ -2,6 +2,7 @@
 there is one.
 """
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -10,21 +11,34 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.examples import examples
 from threadpoolctl import threadpool_limits
 
 from tux.base.parallel import cores
 from tux.cli import show
 from tux.cli.main import main
 from tux.engine.threads import Threads, Work
+from tux.runs import full_disk
 from tux.stages import shared_kernel
 
 # no test is about elapsed time: a loaded machine may take long for any example
-settings.register_profile("tux", deadline=None)
+settings.register_profile("tux", deadline=None, max_examples=examples(100))
 settings.load_profile("tux")
 
 
 LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults/", "tests/cli/")
 """Files that take long for their number of tests, as they start processes."""
+
+
+gc.disable()  # until all tests are collected: nothing of what is made meanwhile is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over the tests and the modules, which all stay: it would
+    look at some millions of objects again and again.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers
@@ -52,8 +66,10 @@ def unmark_first_cases(items: list[pytest.Item], name: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than there are cores, as many tests wait for processes."""
-    return cores() + 1
+    """Return as many processes as there are cores: what one more takes to start and to collect is
+    more than what the others wait.
+    """
+    return cores()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -118,6 +134,12 @@ def time_to_be_silent() -> None:
     slow the machine is. `tests/cli/test_silence.py` has a clock of its own.
     """
     show.BEAT = 3600.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def time_to_free_space() -> None:
+    """Let a run whose disk is full try again at once: nobody frees space in a test."""
+    full_disk.PAUSE = 0.0
 
 
 @pytest.fixture

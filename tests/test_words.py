@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from functools import cache
 
-from test_house_rules import FILES, of_each, tree_of
+from test_house_rules import FILES, of_each, statements_in, tree_of
 
 import tux
 from tux.program.hooks import OWNER
@@ -48,7 +48,7 @@ def definitions(name):
     found = []
 
     def visit(node, inside):
-        for child in ast.iter_child_nodes(node):
+        for child in statements_in(node):
             if isinstance(child, FUNCTIONS | ast.ClassDef):
                 found.append((child, inside))
             visit(child, inside or isinstance(child, FUNCTIONS))

@@ -58,7 +58,7 @@ except UsageError as error:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_program_needs_no_scikit_learn(tmp_path):
     (tmp_path / "sums.py").write_text(WITHOUT)
     done = subprocess.run(

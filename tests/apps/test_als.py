@@ -67,6 +67,7 @@ def halves(program, worker, number=4):
     return found, expected
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @each_kind
 @pytest.mark.parametrize("steps", [EXACT, 1, 3])
@@ -91,7 +92,7 @@ def test_exact_solutions_never_raise_the_objective(kind):
     assert all(b <= a * (1 + 1e-9) for a, b in zip(found, found[1:], strict=False))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_steps_lead_to_the_exact_solution():
     exact, _ = halves(p := ALS(rank=5, steps=0), start(p, EDGES), 1)
     many, _ = halves(p := ALS(rank=5, steps=12), start(p, EDGES), 1)
@@ -141,7 +142,7 @@ def history(k=1, by="bicut", slack=0, **how):
     return np.array(team.history("objective")), f
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("steps", [EXACT, 2])
 @pytest.mark.parametrize(
     ("k", "slack"), [(2, 0), pytest.param(4, 0, marks=pytest.mark.long), (2, 2)]

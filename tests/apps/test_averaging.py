@@ -92,7 +92,7 @@ def test_the_optimum_on_any_number_of_workers(k, rule):
     assert said <= blockpg_oracle.solve(MADE, 0, 0.5, True)[0] * 1.001
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_optimum_with_both_penalties():
     team = fit(MADE, solver="averaging", penalty="elastic", decay=0.2)
     assert result_of(team)[0] <= blockpg_oracle.solve(MADE, 1.0, 1.0)[0] * 1.001

@@ -76,6 +76,7 @@ def test_the_optimum_on_several_workers(k, slack):
     assert team.agrees("feature", "w")
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("blocks", [1, 3, 40])
 def test_blocks_on_one_worker(blocks):
@@ -126,14 +127,14 @@ def check_known_optimum(path, l1, best, share, **options):
 # Penalties, intercept, weights.
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("l1", "l2"), [(1.0, 1.0), (0.0, 1.0)])
 def test_elastic_net(k, l1, l2):
     check_optimum(fit(MADE, k=k, l1=l1, l2=l2, blocks=8 if k > 1 else 0), MADE, 1e-7, l1, l2)
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_intercept(k):
     data = unbalanced_samples()
@@ -143,6 +144,7 @@ def test_intercept(k):
     assert b < -1 and result_of(team)[2] == pytest.approx(b, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_an_intercept_alone():
     """Without weights, the intercept is the logarithm of the odds."""
     data = unbalanced_samples()
@@ -159,6 +161,7 @@ def test_an_intercept_alone():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_weights_of_samples_and_classes(k):
     rng = np.random.default_rng(3)
@@ -180,6 +183,7 @@ def test_a_weight_of_two_is_the_sample_twice():
     np.testing.assert_allclose(result_of(one)[1], result_of(other)[1], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_large_penalty_leaves_no_weight():
     edge = oracle.steepest(MADE)
     said, w, _ = result_of(fit(MADE, l1=edge * 1.001))
@@ -187,7 +191,7 @@ def test_a_large_penalty_leaves_no_weight():
     assert result_of(fit(MADE, l1=edge * 0.999))[1].any()
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_path_of_penalties(k):
     """From where all weights are 0 down to l1, in equal steps of the logarithm; each run ends at
@@ -256,6 +260,7 @@ def test_ill_made_data(name):
     check_optimum(fit(data, l1=l1, epochs=2000), data, 1e-7, l1)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
@@ -305,7 +310,7 @@ def test_ends_by_change_and_by_gap():
     )
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [{}, {"k": 2, "blocks": 8}, {"l2": 1.0}, {"fit_intercept": True}, {"l1": 0.0, "l2": 1.0}],
@@ -321,6 +326,7 @@ def test_duality_gap(case):
     assert (gaps >= objective - best - 1e-9 * best).all() and gaps[0] > 0.01 * best > 1e4 * gaps[-1]
 
 
+@pytest.mark.slow
 def test_no_gap_without_a_penalty():
     assert "duality_gap" not in fit(MADE, l1=0.0, epochs=3, every=1).records[0][-1]
 
@@ -388,6 +394,7 @@ def test_slopes_go_up_and_weights_down():
     )
 
 
+@pytest.mark.slow
 def test_a_partition_that_cuts_samples_is_refused():
     with pytest.raises(ProgramError, match="sample is cut"):
         fit(MADE, k=2, by="random")

@@ -1,6 +1,7 @@
 """BlockPG from files and from the command line: labels find their way in, and predictions out."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,14 +15,18 @@ from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
-MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
+
+@cache
+def draw_clicks():
+    """Return samples of clicks, which are drawn once a test asks for them."""
+    return clicks(600, 80, 8, 20, seed=3, test_share=0.2)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return libsvm files to train and to test on, and the run of a model."""
     folder = tmp_path_factory.mktemp("clicks")
-    write_clicks(MADE, folder / "train.svm", folder / "test.svm")
+    write_clicks(draw_clicks(), folder / "train.svm", folder / "test.svm")
     argv = [
         "run",
         "blockpg",
@@ -48,7 +53,7 @@ def weights(folder):
 
 @pytest.mark.slow
 def test_a_run_from_files_is_one_from_memory(files):
-    train, test = MADE.split()
+    train, test = draw_clicks().split()
     known = samples_to_edges(train, BlockPG())
     result = run(BlockPG(l1=3.0), known, samples_to_edges(test, BlockPG(), known))
     told = last(files / "run")
@@ -133,6 +138,7 @@ def test_bad_input_is_told_with_its_line(tmp_path, capsys, text, words):
     )
 
 
+@pytest.mark.slow
 def test_an_empty_row_and_a_feature_that_never_varies(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1 2:1\n0 2:1\n1\n0 2:1\n1 1:2 2:1\n")
     assert (
@@ -187,4 +193,4 @@ def test_flags_that_do_not_go_together(tmp_path):
     with pytest.raises(UsageError, match="no columns of edges"):
         run(BlockPG(), tmp_path / "x.svm", options=RunOptions(columns="a,b,c"))
     with pytest.raises(DataError, match="sample.label"):
-        run(BlockPG(), MADE.split()[0].edges)
+        run(BlockPG(), draw_clicks().split()[0].edges)

@@ -54,7 +54,7 @@ def test_the_optimum_by_groups(group, k, slack, blocks):
     assert (np.diff(objective) <= 1e-11 * objective[:-1]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_optimum_where_a_group_says_the_same_over():
     """Four groups, each of ten features that are nearly one."""
     rng = np.random.default_rng(2)

@@ -7,7 +7,7 @@ from support.oracles import blockpg_oracle as oracle
 from support.oracles.blockpg_oracle import Data, draw_samples
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_held_out_samples(k, intercept):
@@ -57,6 +57,7 @@ def test_held_out_samples_without_entries_are_judged(k, intercept):
             assert last["test_auc"] == pytest.approx(oracle.area(margins, mixed.y), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_features_that_training_has_not_seen_count_nothing():
     test = draw_samples(n=30, p=60, seed=4)
     team = fit(MADE, test, every=1, epochs=3)
@@ -66,12 +67,14 @@ def test_features_that_training_has_not_seen_count_nothing():
     )
 
 
+@pytest.mark.slow
 def test_one_class_has_no_area():
     test = draw_samples(n=20, seed=4)._replace(y=np.ones(20))
     last = fit(MADE, test, every=1, epochs=2).records[0][-1]
     assert "test_auc" not in last and last["test_logloss"] > 0
 
 
+@pytest.mark.slow
 def test_without_held_out_samples_nothing_is_said_of_them():
     assert not [
         name for name in fit(MADE, every=1, epochs=2).records[0][-1] if name.startswith("test_")

@@ -48,7 +48,8 @@ CASES = {
 }
 
 
-@pytest.mark.slow(after=2)
+@pytest.mark.long(after=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_the_objective_is_that_of_the_weights_after_every_pass(name, every):
@@ -68,7 +69,7 @@ def test_the_objective_is_that_of_the_weights_after_every_pass(name, every):
         assert np.abs(m - data.x @ w - b).max() <= bound and team.tau.error <= rounding.LIMIT
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_run_ends_below_the_minimum(k):
     data, parameters = CASES["flat"]

@@ -202,7 +202,7 @@ def test_communities_are_told_apart(k, slack):
     assert sum(records[-1]["edges_per_second"] > 0 for records in team.records) == k
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_vectors_that_race_tell_communities_apart(all_threads):
     options = RunOptions(threads=4, racing=True)
     worker = run(DeepWalk(**SMALL, batch_size=40), EDGES, options=options).worker
@@ -238,6 +238,7 @@ def test_compiled_or_not_is_the_same(more):
         assert np.abs(one).max() > 0
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("directed", [False, True])

@@ -12,6 +12,7 @@ from tux.runs.session import run
 LARGER = from_arrays(*random_pairs(600, 600, 2000, seed=1), ends=("node", "node"))
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"p": 0.25, "q": 4.0}])
 def test_walks_are_the_same_for_any_number_of_threads(parameters, all_threads, tmp_path):

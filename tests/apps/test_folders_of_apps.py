@@ -111,7 +111,7 @@ def last_metrics(result):
 # ---- samples
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
     assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0
@@ -309,6 +309,7 @@ def test_one_part_of_ratings(here, tux):
     assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "weighted"),
     [

@@ -56,6 +56,7 @@ CASES = {
 }
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_trees_are_those_of_the_oracle(name):
@@ -130,7 +131,7 @@ def test_weights_count_as_often():
     check_same_trees(forest(up), forest(fit(x, y, weight=np.where(y > 0, 2.0, 1.0))))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_share_of_features_and_of_samples():
     x, y = draw_samples(seed=10)
     some = fit(x, y, colsample_bytree=0.2, max_iter=6)
@@ -158,6 +159,7 @@ def test_constant_features_and_samples_without_entries():
     check_same_trees(forest(team), grow(x, y)[0], exact=False)
 
 
+@pytest.mark.slow
 def test_one_class_is_refused():
     x, y = draw_samples()
     with pytest.raises(TuxError, match="one class"):

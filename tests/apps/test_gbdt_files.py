@@ -124,6 +124,7 @@ def test_exports_of_numbers_and_of_named_features(tmp_path):
     assert columns(np.array([3, 0, 7]))[1] == 8
 
 
+@pytest.mark.slow
 def test_patience_ends_a_run():
     options = RunOptions(epochs=100, patience=2)
     edges, held = edges_of(X, Y), None
@@ -135,6 +136,7 @@ def test_patience_ends_a_run():
     assert len(losses) == best + 3 < 60
 
 
+@pytest.mark.slow
 def test_a_document_needs_a_json_file(files, tmp_path, capsys):
     out = tmp_path / "model.npz"
     assert main(["export", str(files / "run"), "--format", "xgboost", "--out", str(out)]) == 2

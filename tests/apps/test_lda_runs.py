@@ -17,6 +17,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("slack", [0, 2])
@@ -118,6 +119,7 @@ def test_many_workers_get_as_far_as_one(single_worker_likelihood, k, slack):
     assert mean_likelihood(k, slack) == pytest.approx(single_worker_likelihood, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=6)
 @pytest.mark.parametrize("name", CORNERS)
 @pytest.mark.parametrize(("k", "topics"), [(1, 33), (3, 2)])

@@ -71,6 +71,7 @@ def chi_square_probability(seed, times, udf=lda.sample, jit=True, blocks=False):
     return oracle.chance(visits(worker, step, times), truth.posterior())
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.long) for s in range(10, 30))]
@@ -89,7 +90,7 @@ def test_states_are_visited_likewise(options):
     assert chi_square_probability(31, **options) > 0.001
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_states_are_visited_likewise_with_several_groups(monkeypatch):
     monkeypatch.setattr(conditional, "GROUP", 2)
     assert chi_square_probability(33, 600, jit=False) > 0.001

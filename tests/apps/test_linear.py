@@ -118,6 +118,7 @@ def test_lbfgs_on_several_workers(k, slack):
 # Stochastic gradients.
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", STEPS)
 @pytest.mark.parametrize("l1", [0.0, 1.0])
@@ -191,6 +192,7 @@ def test_the_size_of_mini_batches_is_told_and_cannot_be_misread():
 # The intercept.
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["squared", "huber"])
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
@@ -203,6 +205,7 @@ def test_labels_far_from_zero(name, solver):
     assert b_far - 4096 == pytest.approx(b, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_constant_model_starts_at_its_optimum():
     data = MADE._replace(x=MADE.x * 0)
     data.x[0, 0] = 1e-6

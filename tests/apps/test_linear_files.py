@@ -1,6 +1,7 @@
 """Linear models from the command line: what is reported, kept, predicted and refused."""
 
 import json
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,14 +21,18 @@ from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 
-MADE = clicks(600, 80, 8, 20, seed=3, test_share=0.2)
+
+@cache
+def draw_clicks():
+    """Return samples of clicks, which are drawn once a test asks for them."""
+    return clicks(600, 80, 8, 20, seed=3, test_share=0.2)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return libsvm files to train and to test on, and the run of a model."""
     folder = tmp_path_factory.mktemp("linear")
-    write_clicks(MADE, folder / "train.svm", folder / "test.svm")
+    write_clicks(draw_clicks(), folder / "train.svm", folder / "test.svm")
     data = [str(folder / "train.svm"), "--test", str(folder / "test.svm")]
     argv = ["run", "linear", *data, "--loss", "logistic", "--penalty", "l2", "--l2", "3"]
     assert main([*argv, "--solver", "lbfgs", "--out", str(folder / "run")]) == 0
@@ -48,7 +53,7 @@ def last(folder):
 
 @pytest.mark.slow
 def test_what_is_reported_and_kept(files):
-    train, test = MADE.split()
+    train, test = draw_clicks().split()
     known = samples_to_edges(train, Linear())
     result = run(Linear(l2=3.0), known, samples_to_edges(test, Linear(), known))
     told, records = last(files / "run"), result.records
@@ -119,7 +124,7 @@ def test_what_does_not_go_together(given, said):
 
 @pytest.mark.slow
 def test_early_stopping_keeps_the_best_epoch():
-    train, test = MADE.split()
+    train, test = draw_clicks().split()
     known = samples_to_edges(train, Linear())
     options = RunOptions(epochs=60, patience=2)
     program = Linear(solver="adam", penalty="none", batch_size=0.1)
@@ -147,7 +152,7 @@ def test_features_that_the_model_does_not_know(files, tmp_path, capsys):
 @pytest.mark.long
 def test_hashed_features(files, tmp_path, capsys):
     """Few enough for collisions; the model is that of the matrix that the hashes make."""
-    train, test = MADE.split()
+    train, test = draw_clicks().split()
     features, signs = hash_numbers(np.arange(1, 81), 5)
     into = sp.csr_array((signs, (np.arange(80), features)), shape=(80, 32))
     x, y = matrix_of(train) @ into, train.label
@@ -181,9 +186,10 @@ def test_a_sample_whose_hashes_are_all_unknown(tmp_path, capsys):
         assert ("1,0.5\n" in out and "1 of 1 entries" in err) if not code else "none of" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("app", [tux.Linear, tux.BlockPG])
 def test_what_cannot_be_hashed_is_refused(app, tmp_path, files):
-    train, _ = MADE.split()
+    train, _ = draw_clicks().split()
     known = samples_to_edges(train, app())
     for data in (known, None):
         with pytest.raises(UsageError, match="hash 9 has no effect: the features of"):

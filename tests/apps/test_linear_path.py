@@ -18,6 +18,7 @@ def ends(team):
     return list(dict(zip(penalties, objectives, strict=True)).items())
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=1)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
@@ -32,6 +33,7 @@ def test_each_penalty_ends_at_its_optimum(k, intercept):
         assert objective == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_objective_is_that_of_the_penalty_from_its_first_step_on():
     """F is corrected when the penalty falls: no step of a penalty lies above the one before."""
     team = fit(MADE, l2=0.1, path=3, tol=1e-7)
@@ -44,6 +46,7 @@ def test_the_objective_is_that_of_the_penalty_from_its_first_step_on():
     assert (np.diff(objectives)[~same] < 0).all()
 
 
+@pytest.mark.slow
 def test_the_largest_penalty_is_no_smaller_than_the_last():
     assert {penalty for penalty, _ in ends(fit(MADE, l2=1e6, path=3))} == {1e6}
 

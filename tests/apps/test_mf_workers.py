@@ -64,6 +64,7 @@ def marks(case):
     return [] if case in QUICK else [pytest.mark.slow if case in SLOW else pytest.mark.long]
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "by", "k", "slack"),
@@ -88,7 +89,7 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "partitioner",
     [
@@ -125,7 +126,7 @@ def movielens(folder, to):
     return folder / "u1.base.gz", folder / "u1.test.gz"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "workers"), [pytest.param(epinions, 2, marks=pytest.mark.long), (movielens, 3)]
 )

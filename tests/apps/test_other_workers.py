@@ -70,7 +70,7 @@ def copy_state(worker):
         return {name: array.copy() for name, array in arrays_of(worker).items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "n"), [(1, 2), (2, 1)])
 def test_steps_are_damped_as_the_new_workers_need(k, n, tmp_path):
     """From the second pass on: the first one goes on with the model that it was given."""
@@ -184,7 +184,7 @@ class Counting(Sampling):
 @pytest.mark.parametrize(
     ("program", "slack"),
     [
-        pytest.param(LDA(sampler="sparse", **SMALL), 2, marks=pytest.mark.slow, id="exact-2"),
+        pytest.param(LDA(sampler="sparse", **SMALL), 2, marks=pytest.mark.long, id="exact-2"),
         pytest.param(LDA(sampler="sparse", **SMALL), 0, marks=pytest.mark.long, id="exact-0"),
         pytest.param(WarpLDA(**SMALL), 2, marks=pytest.mark.long, id="warp-2"),
         pytest.param(WarpLDA(**SMALL), 0, marks=pytest.mark.long, id="warp-0"),

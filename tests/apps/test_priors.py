@@ -117,7 +117,7 @@ def test_steps_are_those_of_the_formula(kind, k, asymmetric):
     assert (len(set(found)) == 4) == asymmetric and beta != 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_plain_python_does_the_same():
     program = WarpLDA(topics=3, parts=2, optimise=1, asymmetric=True)
     teams = [WarpTeam(program, draw_documents(), k=2, jit=jit) for jit in (True, False)]
@@ -128,7 +128,7 @@ def test_plain_python_does_the_same():
     assert one.beta == pytest.approx(other.beta, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @either
 def test_a_topic_without_words_keeps_a_prior(kind):
     program = kind(topics=40, optimise=1, asymmetric=True)
@@ -257,7 +257,7 @@ def test_the_very_ends_of_random_numbers():
     )
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("udf", "right"),
     [pytest.param(lda.sample_by_alpha, True, marks=pytest.mark.slow), (lda.sample, False)],

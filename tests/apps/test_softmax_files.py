@@ -99,7 +99,7 @@ def test_the_command_from_training_to_exports(here, command):
     assert softmax(margins, axis=1) == pytest.approx(p, abs=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_words(here, command):
     run = f"run linear train.csv --label kind --test test.csv {FLAGS} --out run"
     code, said = command(run)

@@ -19,6 +19,7 @@ APPS = [
 ]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "app",

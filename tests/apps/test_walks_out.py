@@ -131,7 +131,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_lists_of_other_machines_come_home(tmp_path):
     graph = write_random_edges(tmp_path / "edges.txt", 60, 150)
     command = [

@@ -166,6 +166,7 @@ def forgets_itself(edges, bag, n, prior, tau, p, rng):
     warplda.walk(edges, bag, n, prior, tau, p, rng)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("walk", "right"), [(warplda.walk, True), (forgets_itself, False)])
 def test_states_are_visited_as_the_posterior_says(walk, right):
@@ -183,6 +184,7 @@ def test_states_are_visited_as_the_posterior_says(walk, right):
 # The program: counts, likelihood, topics found.
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "slack"),
@@ -239,7 +241,7 @@ def test_corner_cases(name, k, topics):
 KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_known_topics_are_found(k):
     """By one of six chains: one in four joins two topics for long."""
@@ -308,6 +310,7 @@ def test_what_is_named_is_taken():
         WarpLDA(sampler="sparse")
 
 
+@pytest.mark.slow
 def test_an_automatic_choice_is_told(monkeypatch):
     said = SaidLines()
     assert (
@@ -333,7 +336,7 @@ def test_an_automatic_choice_is_told(monkeypatch):
     ]
 
 
-@pytest.mark.slow(after=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workers", "sampler"),
     [(1, "sparse"), (1, "warp"), pytest.param(2, "warp", marks=pytest.mark.long)],
@@ -358,7 +361,7 @@ def test_the_chosen_sampler_runs_and_is_recorded(tmp_path, workers, sampler):
     assert result.worker.tables["word"].arrays["n"].sum() == draw_documents().fields["count"].sum()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_held_out_documents_are_judged():
     train = draw_documents(documents=40, words=8, mean=10)
     test = EdgeData.of(

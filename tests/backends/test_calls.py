@@ -255,6 +255,7 @@ def test_a_stage_that_ends_loses_all_machines(calls, machine):
     assert errors == ["the stage has ended"]
 
 
+@pytest.mark.slow
 def test_a_rank_that_comes_twice_loses_all(calls, machine, monkeypatch):
     monkeypatch.setattr(module, "LEASE", 1.0)
     machine(0)
@@ -309,6 +310,7 @@ def test_a_machine_stays_while_the_driver_has_nothing_to_ask(calls, machine, rec
     assert command.stays == stays, "only who asks for news renews the lease of a command"
 
 
+@pytest.mark.slow
 def test_a_machine_stays_while_the_driver_asks_another(calls, machine, recorder, monkeypatch):
     """As when a large model is copied from machine 0."""
     for rank in (0, 1):

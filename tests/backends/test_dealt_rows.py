@@ -102,7 +102,7 @@ def is_that_of_one_machine(out, **options):
     assert (one.sizes, one.data.columns) == (other.sizes, other.data.columns)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machines_that_have_their_own_rows_train_as_one_that_has_all():
     backend, said = Tables(), []
     assert trains(backend, said, epochs=3, out="out") == 0, said

@@ -99,6 +99,7 @@ def test_the_end_of_its_input_kills_the_command(folder, start):
     assert wait_for_end(process) and wait_until_gone(pid) and not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_end_of_the_lease_kills_the_command(folder, start):
     process = start("2")
     begin(process, folder, "import os, time; print(os.getpid(), flush=True); time.sleep(1000)")

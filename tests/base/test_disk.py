@@ -141,6 +141,7 @@ def folder(tmp_path):
 RUN = ["run", "mf", "train.csv", "--rank", "8", "--epochs", "1", "--no-jit"]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
@@ -155,7 +156,7 @@ def test_a_disk_that_takes_no_more_of_a_run_is_told(folder, flags):
     assert os.listdir(folder / "temporary") == [] and not (folder / "out" / "model").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cache_that_takes_no_more_is_told(folder):
     code, err = run_on_full_disk(
         folder, [*RUN[:-1], "--out", "out"], 4000, TUX_CACHE_DIR=str(folder / "cache")

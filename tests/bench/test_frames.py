@@ -32,6 +32,7 @@ def test_all_widths_hold_the_same_ratings(frames, width, types):
     assert frames.make_table("arrow", same) == table
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize("width", ["wide", "narrow", "text"])
 def test_tables_of_each_library(frames, kind, width):

@@ -84,6 +84,7 @@ def test_a_table_without_tomotopy(topics, missing, capsys, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_large_corpus_is_read_from_its_file(topics, missing, capsys):
     topics.main(["--large", "--systems", "warp", "--threads", "1"])
     told = capsys.readouterr().out.splitlines()

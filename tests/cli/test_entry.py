@@ -34,6 +34,7 @@ sys.meta_path.insert(0, Sending())
 """
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize(
     ("number", "module"),

@@ -48,6 +48,7 @@ def test_each_app_whose_names_have_changed_declares_it():
     }
 
 
+@pytest.mark.slow(after=9)
 @every_former_name
 def test_the_former_flag_is_the_present_one_with_a_note(app, former, name):
     declared = find(app).program.params[name]
@@ -58,6 +59,7 @@ def test_the_former_flag_is_the_present_one_with_a_note(app, former, name):
     assert nothing == [] and told == [f"{old} is called {new} now; {old} goes in a later version"]
 
 
+@pytest.mark.slow(after=7)
 @every_former_name
 def test_the_former_argument_is_the_present_one_with_a_note(app, former, name):
     program = find(app).program
@@ -69,6 +71,7 @@ def test_the_former_argument_is_the_present_one_with_a_note(app, former, name):
     assert before.parameters == program(**how, **{name: value}).parameters and len(told) == 1
 
 
+@pytest.mark.slow(after=6)
 @every_former_name
 def test_both_names_are_an_error(app, former, name):
     declared = find(app).program.params[name]

@@ -159,6 +159,7 @@ def test_flags_and_data_in_any_order(tux, ratings):
     assert len({out.split("\n")[1] for out in outs}) == 1
 
 
+@pytest.mark.slow
 def test_without_data_it_says_so(tux, here):
     code, out, _ = tux("run", "mf", "--epochs", "1")
     assert code == 0

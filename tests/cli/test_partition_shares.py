@@ -45,7 +45,7 @@ def test_the_folder_is_that_of_one_process(tux, here):
     assert files(here / "shares") == files(here / "one")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parquet_in_shares(tux, here):
     columns = {
         name: np.array([row[at] for row in ROWS]) for at, name in enumerate(("a", "b", "weight"))
@@ -58,6 +58,7 @@ def test_parquet_in_shares(tux, here):
     assert files(here / "shares") == files(here / "one")
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_told_with_its_file_and_line(tux, here):
     path = here / "ratings" / "b.csv"
     path.write_text(path.read_text() + "u1,2\n")

@@ -146,6 +146,7 @@ def runs(tmp_path_factory):
     return run_app
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("columns", SIZES)
 @pytest.mark.parametrize("app", SMALL)
 def test_a_run_fits(runs, screen, app, columns):
@@ -172,6 +173,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize("app", SMALL)
 def test_other_commands_fit(runs, screen, app, tmp_path, monkeypatch):

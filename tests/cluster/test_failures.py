@@ -156,7 +156,7 @@ def test_a_crash_of_the_only_process_ends_with_advice(start, files):
     assert err.endswith("try the same with --check\n")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("flag", "line", "what", "plain"),
     [
@@ -181,7 +181,7 @@ def test_an_index_out_of_bounds_on_several_workers(tux, files, flag, line, what,
     assert code == 2 and said in err and f"at {path}:{line}\n" in err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_stopped_worker_ends_the_job(start, files):
     """At work, where signs of life cease, and before it has given any."""
     flags = ["mf", files / "train.csv", "--workers", 2, *ENDLESS]
@@ -212,7 +212,7 @@ def test_an_interrupt_ends_the_job(start, files, number):
     check_epochs_whole(running, model=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
     running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
     at_work(running)
@@ -221,7 +221,7 @@ def test_workers_whose_launcher_is_killed_end_by_themselves(start, files):
     check_epochs_whole(running)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_launcher_killed_while_it_prepares_leaves_nothing(start, files):
     """From the moment its folder is there, before a worker is, and while workers start."""
     for sign in (lambda r: any(r.tmp.glob("tux-job-*")), lambda r: r.workers()):

@@ -56,6 +56,7 @@ def start(tmp_path):
 # ---- signals that ask to end
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "workers"),

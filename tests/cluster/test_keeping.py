@@ -52,6 +52,7 @@ def test_each_effect_counts_once(make, slack):
     assert any(head.turns for head in heads)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     "seeds",
     [
@@ -154,7 +155,7 @@ def takes_the_first_file_for_all(patch):
     patch.setattr(OneAtATime, "add_outcome", end_for_all)
 
 
-@pytest.mark.slow(after=6)
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(
     ("mutate", "make"),
     [

@@ -78,7 +78,7 @@ def read_untimed_records(folder, name):
     [
         pytest.param(MF, "1", False, marks=pytest.mark.long),
         pytest.param(MF, "0.2s", None, marks=pytest.mark.long),
-        pytest.param(WALKS, "0.05s", True, marks=pytest.mark.slow),
+        pytest.param(WALKS, "0.05s", True, marks=pytest.mark.long),
     ],
 )
 def test_a_job_that_was_killed_goes_on_to_the_same_bytes(files, tmp_path, of, every, within):

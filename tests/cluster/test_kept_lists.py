@@ -59,6 +59,7 @@ def read(files, worker):
         return np.concatenate([piece["path"] for piece in spooled.pieces()]).tobytes()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "slack"), [(1, 0), (2, 0), (3, 0), pytest.param(2, 2, marks=pytest.mark.slow)]

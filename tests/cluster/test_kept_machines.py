@@ -102,7 +102,7 @@ def test_a_run_on_two_machines_goes_on_to_the_same_bytes(machine, whole, tmp_pat
     assert model(out) == model(whole) and errors_of(out) == errors_of(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machine_0_is_told_why_when_the_user_ends_another(machine, tmp_path):
     """By a message: a machine that is only silent is told with its worker and its silence."""
     out = tmp_path / "out"

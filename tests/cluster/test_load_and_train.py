@@ -229,7 +229,7 @@ def test_machines_that_go_on_load_their_shares_again(start):
     is_the_same("out")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_while_machines_load_ends_all(start, here):
     """A machine that is asked to end while the other one is not there yet, and while both load."""
     first = start(0, "--epochs", 3, "--out", here / "out")

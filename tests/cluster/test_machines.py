@@ -94,7 +94,7 @@ def test_two_machines_train_as_two_local_workers_do(machines, start, tmp_path):
     assert errors == [record["test_rmse"] for record in local] and len(errors) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_pulled_cable_ends_both_sides(machines, start, tmp_path):
     (a, b), cable = machines
     key = key_file(tmp_path, "key", 1)

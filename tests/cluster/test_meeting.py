@@ -109,7 +109,7 @@ def test_what_differs_is_named_on_both_machines(start, first, second, texts):
     assert errors[1].startswith("error: machine 0 ended the job: worker ")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_has_another_key_is_told_by_the_launcher(start):
     first, second = (
         start(0, "--nnodes", 2, "--timeout", 12),
@@ -199,7 +199,7 @@ def whole(folder, why):
     assert re.fullmatch(why, noted.why) and noted.checkpoint == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lost", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_both_machines_start_again_whichever_loses_a_worker(start, lost):
     """As soon as the machine that has lost it tells the other one."""

@@ -102,7 +102,7 @@ def test_the_same_command_gives_the_same_bytes(mf):
     assert mine == other and len(mine) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_record_of_a_run(mf):
     first, second = (
         json.loads((mf("--workers", 2, again=n) / "run.json").read_text()) for n in (0, 1)
@@ -171,7 +171,7 @@ def test_pagerank_of_any_number_of_workers(start, files):
         assert max(abs(ranks[page] - one[page]) for page in one) < 1e-10, each
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_workers_stop_when_the_program_has_converged(tux, files):
     flags = ["--no-jit", "--tolerance", 0.01, "--workers", 2, "--slack", 1]
     code, out, _ = tux(PAGERANK, files / "links.txt", *flags)
@@ -179,7 +179,7 @@ def test_all_workers_stop_when_the_program_has_converged(tux, files):
     assert code == 0 and 2 < len(lines) < 50
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_workers_than_edges_and_plain_python(start):
     """One rating: most workers have no edge, and no vertex of one type or the other."""
     run = start(

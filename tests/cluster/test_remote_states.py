@@ -99,6 +99,7 @@ def run_and_keep(folder, make, k, slack, seed, **full):
     ], keeper
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     ("make", "k", "slack", "seeds"),
     [

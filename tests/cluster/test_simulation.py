@@ -23,6 +23,7 @@ from tux.graph.parts import cut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "slack",
@@ -81,6 +82,7 @@ def test_a_seed_repeats_its_events():
 LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_another")
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in MUTANTS],

@@ -147,6 +147,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(heartbeat, "SILENCE", 2.0)
 
 
+@pytest.mark.slow
 def test_silence_is_told_with_the_name(join, ipc, impatient):
     one, two, launcher = join(ipc(3), partners=range(3))
     until(lambda: {0, 1} <= launcher.reactor.heartbeat.heard.keys(), "a sign of life of both")
@@ -198,6 +199,7 @@ def test_a_wait_goes_on_while_others_work(join, ipc, monkeypatch):
     thread.join()
 
 
+@pytest.mark.slow
 def test_who_has_not_begun_is_not_called_silent(join, ipc, impatient):
     (member,) = join(ipc(2), members=[1], partners=range(2))
     with pytest.raises(DeadlinePassed):

@@ -9,7 +9,7 @@ from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "slack", [pytest.param(0, marks=pytest.mark.long), 1, pytest.param(3, marks=pytest.mark.long)]
 )

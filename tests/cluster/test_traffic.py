@@ -61,6 +61,7 @@ def test_bytes_of_programs_that_rotate(method, k):
     assert sum(record["bytes_sent"] for record in records) < 1.2 * sent + 2000 * k * k
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("method", ["random", "source", "dbh", "grid"])
 def test_bytes_where_both_ends_are_cut(method, k):

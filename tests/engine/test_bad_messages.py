@@ -122,6 +122,7 @@ BY_KIND = {
 }
 
 
+@pytest.mark.slow(after=20)
 @pytest.mark.parametrize(
     ("kind", "how"), [(kind, how) for kind, wrong in BY_KIND.items() for how in wrong]
 )

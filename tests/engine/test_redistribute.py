@@ -34,6 +34,7 @@ from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 MOVES = [(1, 2), (2, 1), (3, 2), (2, 3), (1, 4)]
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize("kind", [FieldMeetings, CutPages, Away])
 @pytest.mark.parametrize(("k", "n"), MOVES)
 def test_all_that_was_known_is_known(kind, k, n):
@@ -63,6 +64,7 @@ def test_mirrors_start_from_their_masters_and_rows_of_held_out_edges_too(k, n):
                 assert worker.tables["page"].arrays["rank"][row] == known[vertex]
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(("k", "n"), MOVES)
 def test_a_run_goes_on_with_the_same_counts(k, n):
     program, inputs = FieldMeetings(), rating_inputs()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.examples import examples
 
 from tux.base.errors import DataError, DiskError, ProgramError
 from tux.engine import shard
@@ -64,7 +65,7 @@ def write_small_shard(folder):
     return folder / "w.shard", arrays, write(folder / "w.shard", {"epoch": 3}, arrays)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(head=HEADS, arrays=st.dictionaries(TEXTS, strided_arrays(), max_size=3))
 def test_what_is_written_is_read(tmp_path_factory, head, arrays):
     path = tmp_path_factory.mktemp("shards") / "w.shard"

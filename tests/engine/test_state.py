@@ -184,6 +184,7 @@ def links():
     return from_arrays(src, dst, ends=("page", "page")), None
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize(
     ("make", "make_data"),
     [(RatingsWithState, few_ratings), (Again, few_ratings), (DanglingPageRank, links)],
@@ -217,6 +218,7 @@ def train_team(make, edges, test, *, slack, k, states=None, at=-1):
     return [*map(bits, team.workers)], [*map(drop_times, team.records)], keeping
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "slack"), [pytest.param(2, 0, marks=pytest.mark.long), (3, 0), (2, 2)]

@@ -197,6 +197,7 @@ def test_runs_of_tiles_give_the_same_bits_for_any_number_of_threads(
         assert shares and min(shares) > 1
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("slack", "by"), [(0, "bicut"), (2, "bicut"), (0, "random")])
 def test_two_workers_of_several_threads(shares, many_ratings, slack, by):
@@ -284,6 +285,7 @@ def test_one_vertex_type_with_loops_and_copies_of_shared_fields(shares):
         assert len(shares) >= 6
 
 
+@pytest.mark.slow
 def test_copies_of_shared_fields_on_two_workers(shares):
     teams = [
         Team(ThreadPages(), pages(), slack=1, jit=True, threads=threads).train(2)

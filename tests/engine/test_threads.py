@@ -228,6 +228,7 @@ def only_first(numbers):
 STAGES = {along: Exchange(along), each: Exchange(None, enter=each)}
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("numbers", [{0}, {1, 2, 3}, {0, 1, 2, 3}], ids=str)
 @pytest.mark.parametrize("udf", STAGES, ids=lambda udf: udf.__name__)
 def test_a_raise_in_any_thread_is_told_and_ends_all(shares, monkeypatch, udf, numbers):
@@ -276,7 +277,7 @@ def test_after_a_raise_no_item_begins(shares, monkeypatch):
     assert np.flatnonzero(rows != before).tolist() == [0]
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [0, 150, 299])
 def test_rows_rest_after_ctrl_c(shares, wrong):
     worker, steps = make_ready(Exchange(None, enter=dwell), 3, spin=10**8, wrong=wrong)

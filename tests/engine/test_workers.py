@@ -51,6 +51,7 @@ def digraph(kind, m=120):
 RATINGS, HELD = ratings()
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.long(after=5)
 @cuts
 @pytest.mark.parametrize("delivery", [0, 1])
@@ -78,6 +79,7 @@ def test_degrees(k, by):
     ) == 2 * len(edges)
 
 
+@pytest.mark.slow(after=3)
 @cuts
 def test_components_by_least_labels(k, by):
     edges = digraph("node", m=45)
@@ -164,6 +166,7 @@ def team_of_one():
     return train_factors(k=1)
 
 
+@pytest.mark.slow(after=3)
 @cuts
 def test_gradients_are_those_of_one_worker(k, by, team_of_one):
     team = train_factors(k=k, by=by, delivery=5)
@@ -235,6 +238,7 @@ class Still(MF):
         return [GlobalSync()]
 
 
+@pytest.mark.slow(after=2)
 @cuts
 def test_held_out_errors_are_those_of_one_worker_for_equal_parameters(k, by):
     (record,) = train_team(Still(rank=3), RATINGS, 1, HELD, k=k, by=by, delivery=2).records[-1]

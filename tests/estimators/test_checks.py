@@ -80,6 +80,7 @@ def expected_failures(estimator):
     return EXCEPTIONS.get(type(estimator).__name__, {})
 
 
+@pytest.mark.long(after=70)
 @pytest.mark.slow
 @checks.parametrize_with_checks(ONE_OF_A_KIND, expected_failed_checks=expected_failures)
 def test_a_check_of_scikit_learn_holds(estimator, check):
@@ -112,7 +113,7 @@ def test_masked_samples_are_refused(estimator):
         clone(estimator).fit(HIDDEN, Y)
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LogisticRegression, BoostedTreesClassifier])
 def test_masked_labels_weights_and_new_samples_are_refused(kind):
     hidden = np.ma.masked_equal(Y, 1)
@@ -147,7 +148,7 @@ def test_without_scikit_learn_one_line_says_what_to_do(monkeypatch):
     assert told.value.do == "pip install 'tux[sklearn]'"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_programs_of_the_page(tmp_path):
     blocks = re.findall(
         r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL

@@ -53,6 +53,7 @@ def test_it_is_the_app(model, ratings):
     assert model.score(ratings) > 0.9
 
 
+@pytest.mark.slow
 def test_ratings_in_any_form(model, ratings):
     pd = pytest.importorskip("pandas")
     users, items, values = ratings

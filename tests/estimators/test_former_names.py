@@ -23,6 +23,7 @@ def fitted_factors(model):
     return model.user_factors_ if hasattr(model, "user_factors_") else model.embedding_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 def test_a_former_name_fits_the_same_with_a_warning(kind):
     common, data, names = MADE[kind]

@@ -41,6 +41,7 @@ def is_optimal(model, x, sign, weight=1.0):
     assert abs(of_all) <= near * len(x)
 
 
+@pytest.mark.slow
 def test_it_finds_the_optimum(clicks):
     x, y = clicks
     model = SparseLogisticRegression(l1=2.0, tol=1e-10).fit(x, y)
@@ -53,6 +54,7 @@ def test_it_finds_the_optimum(clicks):
     np.testing.assert_allclose(chances.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_weights_of_samples_and_classes(clicks):
     x, y = clicks
     weight = np.where(np.arange(len(y)) % 3, 1.0, 2.5)
@@ -61,6 +63,7 @@ def test_weights_of_samples_and_classes(clicks):
     is_optimal(model, x, np.where(y == "yes", 1, -1), weight * np.where(y == "yes", 3, 1))
 
 
+@pytest.mark.slow
 def test_sparse_samples_are_the_same(clicks):
     x, y = clicks
     dense, thin = (small_regression().fit(each, y) for each in (x, sparse.coo_array(x)))
@@ -69,6 +72,7 @@ def test_sparse_samples_are_the_same(clicks):
     assert np.array_equal(thin.densify().coef_, dense.coef_)
 
 
+@pytest.mark.slow
 def test_three_classes_are_one_against_the_rest(clicks):
     x = clicks[0]
     y = np.argmax(x[:, :3], axis=1) + 5
@@ -90,6 +94,7 @@ def test_a_search_in_a_pipeline(clicks):
     assert search.best_params_ == {"sparselogisticregression__l1": 0.1}
 
 
+@pytest.mark.slow
 def test_it_says_that_it_has_not_converged(clicks):
     with pytest.warns(ConvergenceWarning, match="not converged after 2 passes"):
         SparseLogisticRegression(l1=0.1, max_iter=2).fit(*clicks)
@@ -116,6 +121,7 @@ def test_a_check_of_scikit_learn_holds(check):
     check("SparseLogisticRegression", small_regression())
 
 
+@pytest.mark.slow
 def test_entries_that_stand_twice_are_added_up(clicks):
     x, y = clicks
     rows = sparse.csr_array(x)

@@ -44,6 +44,7 @@ def test_samples_may_be_sparse():
     assert np.array_equal(dense.predict(X), thin.sparsify().predict(sparse.csr_matrix(X)))
 
 
+@pytest.mark.slow
 def test_steps_that_are_not_enough():
     with pytest.warns(ConvergenceWarning, match="not converged after 2 steps"):
         LogisticRegression(max_iter=2).fit(X, OF)
@@ -60,6 +61,7 @@ def test_a_grid_search():
     assert search.fit(X, OF).best_params_["l2"] in (0.1, 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=2)
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

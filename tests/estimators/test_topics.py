@@ -30,6 +30,7 @@ def model(corpus):
     return LatentDirichletAllocation(n_components=2, max_iter=20, random_state=0).fit(corpus)
 
 
+@pytest.mark.slow
 def test_topics_that_are_known(model, corpus):
     theta = model.transform(corpus)
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
@@ -71,6 +72,7 @@ def test_the_numbers_are_those_of_a_run(corpus):
     assert model.score(held_out) < 0
 
 
+@pytest.mark.slow
 def test_words_that_training_has_not_seen_count_nothing(model, corpus):
     more = corpus.copy()
     more[:, 10] = 7
@@ -80,6 +82,7 @@ def test_words_that_training_has_not_seen_count_nothing(model, corpus):
     np.testing.assert_allclose(model.transform(np.zeros((2, 11))), 0.5)
 
 
+@pytest.mark.slow
 def test_matrices_of_any_kind(model, corpus):
     expected = model.transform(corpus)
     for x in (sparse.csr_matrix(corpus), sparse.coo_array(corpus), corpus.astype(float)):
@@ -87,11 +90,13 @@ def test_matrices_of_any_kind(model, corpus):
     assert model.transform(corpus.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.slow
 def test_one_topic(corpus):
     model = LatentDirichletAllocation(n_components=1, max_iter=2).fit(corpus)
     np.testing.assert_allclose(model.transform(corpus), 1)
 
 
+@pytest.mark.slow
 def test_texts_in_a_pipeline():
     texts = ["cat dog cat", "dog cat", "sun moon", "moon sun sun"] * 5
     topics = LatentDirichletAllocation(n_components=2, max_iter=30, random_state=1)
@@ -102,6 +107,7 @@ def test_texts_in_a_pipeline():
     assert np.array_equal(steps.transform(["moon"]).argmax(axis=1), best[2:3])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_fitted(corpus):
     with pytest.raises(ValueError, match="no word occurs"):
         LatentDirichletAllocation().fit(np.zeros((3, 4)))
@@ -113,7 +119,7 @@ def test_what_cannot_be_fitted(corpus):
         LatentDirichletAllocation().transform(corpus)
 
 
-@pytest.mark.slow(after=3)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:LatentDirichletAllocation counts whole occurrences")
 @pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
 def test_a_check_of_scikit_learn_holds(check):

@@ -25,7 +25,7 @@ def test_numbers():
     assert np.array_equal(thin.predict(sparse.csr_array(X)), model.predict(X))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("classes", [2, 3])
 def test_classes(classes):
     there = np.isin(KIND, ["bream", "perch", "roach"][:classes])

@@ -83,6 +83,7 @@ def agrees_with_least_squares(team):
     close(team.history("test_rmse")[-1], np.sqrt((errors**2).mean()))
 
 
+@pytest.mark.slow(after=3)
 @several
 def test_als_solves_least_squares_on_any_number_of_workers(k, slack):
     agrees_with_least_squares(als(3, k=k, slack=slack, by="bicut"))

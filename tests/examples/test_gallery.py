@@ -86,6 +86,8 @@ def test_katz(k, slack, jit):
     assert by_id(team, "page", "score") == pytest.approx(truth, rel=1e-9)
 
 
+@pytest.mark.long(after=1)
+@pytest.mark.slow(after=3)
 @WORKERS
 @pytest.mark.parametrize("width", [5, 256])
 def test_triangles(k, slack, jit, width):

@@ -66,7 +66,7 @@ def by_id(team, end, field):
 # ---- components
 
 
-@pytest.mark.slow(after=9)
+@pytest.mark.slow(after=3)
 @SETTINGS
 def test_components(k, slack, by, jit):
     edges = graph("node")
@@ -102,7 +102,7 @@ def roads(links=None):
     return graph("place", links, length=np.random.default_rng(6).uniform(0, 9, len(links)))
 
 
-@pytest.mark.slow(after=9)
+@pytest.mark.slow(after=3)
 @SETTINGS
 def test_shortest_paths(k, slack, by, jit):
     edges, program = roads(), example("shortest_paths")(source=3)
@@ -144,7 +144,7 @@ def peel_cores(links):
     return core
 
 
-@pytest.mark.slow(after=8)
+@pytest.mark.slow(after=3)
 @SETTINGS
 def test_core_numbers(k, slack, by, jit):
     edges, program = graph("node"), example("core_numbers")()
@@ -192,6 +192,7 @@ def winning_labels(edges, label):
         yield own if own in best else min(best)
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=9)
 @SETTINGS
 def test_label_propagation(k, slack, by, jit):
@@ -244,6 +245,7 @@ def test_hits(k, slack, by, jit):
 # ---- verification, as each program's user does it
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "edges"),

@@ -209,7 +209,7 @@ def test_averaged_models_approach_one_optimum():
         assert 0 < excess[159] < 1e-3 and excess[159] < excess[39] / (16.9 / 4.9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_verify_shows_what_depends_on_the_workers():
     found = verify(Averaging(), EDGES)
     assert found.in_place == ["feature.w", "feature.samples"]

@@ -46,6 +46,7 @@ def test_a_worker_is_killed(whole, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     "name",
     [

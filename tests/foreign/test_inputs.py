@@ -64,12 +64,14 @@ def check(app, form, known, at):
         assert run.vertices[kind].ids.tolist() == (WORDS if named else ids), kind
 
 
+@pytest.mark.slow(after=30)
 @pytest.mark.parametrize("form", inputs.FORMS)
 @pytest.mark.parametrize("app", FAST)
 def test_the_model_is_the_same(app, form, known_model, tmp_path):
     check(APPS[app], inputs.FORMS[form], known_model, tmp_path)
 
 
+@pytest.mark.long(after=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", inputs.FORMS)
 def test_the_model_of_the_other_sampler_is_the_same(form, known_model, tmp_path):
@@ -77,6 +79,7 @@ def test_the_model_of_the_other_sampler_is_the_same(form, known_model, tmp_path)
     check(APPS["WarpLDA"], inputs.FORMS[form], known_model, tmp_path)
 
 
+@pytest.mark.long(after=15)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", inputs.FORMS)
 @pytest.mark.parametrize("app", LIKE)

@@ -45,6 +45,7 @@ def train_app(runs, tmp_path, home):
     return with_folder
 
 
+@pytest.mark.slow(after=16)
 @pytest.mark.parametrize(("output", "reader", "app"), HAS)
 def test_its_reader_reads_the_same(output, reader, app, train_app, capsys):
     OUTPUTS[output, reader].check(train_app(app))

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 import tux
 from tux.apps.kmeans.kmeans_points import PointKMeans
@@ -189,7 +190,7 @@ def test_every_form_of_a_table_gives_the_same_data(kind, tmp_path_factory):
     program, drawn = CASES[kind]
     folder = tmp_path_factory.mktemp("tables")
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
     @given(drawn)
     def compare_forms(table):
         found = {name: summarize_data(program, data) for name, data in forms(table, folder).items()}
@@ -245,6 +246,7 @@ APPS = {
 }
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", APPS)

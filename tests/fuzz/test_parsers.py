@@ -9,6 +9,7 @@ from fuzz.registry import MODULES
 MANY, FEW = 200, 100  # inputs; few of text, which takes longer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_damaged_inputs_are_a_value_or_an_error_in_three_lines(module, tmp_path):
     inputs = FEW if module is texts else MANY

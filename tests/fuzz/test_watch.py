@@ -73,7 +73,7 @@ def test_inputs_after_a_crash_are_read():
     assert "faulty_parsers.py" in finds[0].detail  # the traceback of the crash
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_endless_input_is_ended():
     finds, numbers = find_faults("endless", limit=0.05)
     assert [(find.number, find.kind) for find in finds] == [(n, "takes too long") for n in numbers]

@@ -5,6 +5,7 @@ cover all of it.
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from tux.base.random import key
 from tux.graph.layout import (
@@ -26,7 +27,7 @@ from tux.graph.layout import (
 )
 
 # the first example of a compiled function takes its compilation
-checked = settings(deadline=None, max_examples=60)
+checked = settings(deadline=None, max_examples=examples(60))
 
 sizes = st.integers(1, 30)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.machines.team import BY, SMALL, cut_up, graphs, relaxed
 
 from tux.arrays.edges import EdgeData
@@ -206,7 +207,7 @@ def test_degrees_are_those_of_the_whole_graph(case):
             assert np.array_equal(degrees, whole[each.order[: each.vertices]])
 
 
-@settings(relaxed, max_examples=40)
+@settings(relaxed, max_examples=examples(40))
 @given(graphs(), st.integers(1, 6), st.booleans())
 def test_the_order_of_vertices_does_not_depend_on_the_parts(case, k, random):
     edges, test, _, _, seed = case

@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from support.examples import examples
 from support.machines.team import cut_up, graphs
 
 from tux.arrays.arrow import write_parquet
@@ -77,7 +78,9 @@ def load_error(folder, *, part=0, words="", where=""):
 
 @pytest.mark.slow
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(graphs())
 def test_what_is_saved_comes_back(tmp_path, case):

@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
@@ -70,6 +71,7 @@ LINES = [  # form, line, what is wrong with it
 ]
 
 
+@pytest.mark.slow(after=40)
 @pytest.mark.parametrize("end", [b"\n", b" \t\r\n"])
 @pytest.mark.parametrize(("form", "line", "says"), LINES)
 def test_bad_lines(file, form, line, says, end):
@@ -96,7 +98,7 @@ def test_bad_lines(file, form, line, says, end):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(["lda-c", "svm"]),
     st.lists(st.text("0123456789:.-+e# nx", max_size=14), min_size=1, max_size=4),

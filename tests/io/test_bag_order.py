@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.programs.sampled import writer
 
 from tux.io import text
@@ -40,7 +41,7 @@ def test_columns_in_any_order_are_sorted_and_repeated_ones_added_up(file, form, 
     assert read_bags(file(f"{head}3:1 2:1 1:1\n"), form=form).edges.notes == ()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(1, 6), st.integers(-3, 3)), max_size=8),

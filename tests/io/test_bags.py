@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
@@ -128,7 +129,7 @@ COUNTS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(COUNTS, st.integers(0, 3))
 def test_counts_come_back(file, bags, small):
     formats_block, io_text.BLOCK = io_text.BLOCK, [1 << 24, 100, 30, 7][small]
@@ -165,7 +166,7 @@ WRITTEN = st.one_of(
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(WRITTEN, min_size=1, max_size=30))
 def test_values_are_rounded_as_python_does(file, numbers):
     text = " ".join(["1", *(f"{at}:{number}" for at, number in enumerate(numbers, 1))])
@@ -174,7 +175,7 @@ def test_values_are_rounded_as_python_does(file, numbers):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from tux.base.errors import DataError, UsageError
 from tux.io.bags import bag_edges
@@ -78,8 +79,8 @@ IDS = st.one_of(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(2, 3), st.sampled_from([" ", "\t", ",", "::"]), st.data())
 def test_no_table_of_two_or_three_columns_is(file, width, separator, data):
     lines = data.draw(

@@ -43,6 +43,7 @@ def rows(edges):
 # ---- layouts
 
 
+@pytest.mark.slow(after=18)
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|", " ", "::", ", ", "   ", " \t "])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("header", [[], ["userId", "movieId", "rating"], ["who", "what", "how"]])
@@ -235,6 +236,7 @@ def test_decimal_commas_are_no_separators(file):
     assert rows(edges) == [("a;b", "c"), ("d;e", "f")]
 
 
+@pytest.mark.slow(after=12)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

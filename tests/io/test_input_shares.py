@@ -67,7 +67,7 @@ INPUTS = {
 }
 
 
-@pytest.mark.slow(after=6)
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("name", INPUTS)
 def test_shares_are_the_whole(folder, name):
     here = folder(INPUTS[name])

@@ -57,6 +57,7 @@ def write_lines(folder, lines, end="\n"):
     return path
 
 
+@pytest.mark.slow(after=12)
 @TEXTS
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_plain_rows_of_any_number_of_threads(threads, tmp_path, separator, end):
@@ -85,6 +86,7 @@ NUMBERS += ["1.00000017881393432617187499", "1.000000178813934326171875", "1e-40
 NUMBERS += ["8.5899345925e9", "0.3000000119209289550781250001", "1e-46", "5e-324", "0.000000000001"]
 
 
+@pytest.mark.slow(after=13)
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 @pytest.mark.parametrize("number", NUMBERS)
 def test_numbers_are_rounded_as_by_arrow(tmp_path, number, kind):
@@ -109,6 +111,7 @@ def test_any_number_is_rounded_as_by_arrow(tmp_path_factory, number, digits):
     assert same_bytes(read_edges(path, ENDS, VALUE), expected)
 
 
+@pytest.mark.slow(after=30)
 @pytest.mark.parametrize(
     "odd", ["007", "-0", "+5", "1_0", "x", "", " 7", '"7"', "18446744073709551615", "9" * 18, "1.0"]
 )
@@ -141,6 +144,7 @@ def test_whole_numbers(tmp_path, number, kind):
     assert same_bytes(read(path, fields, plain=True), expected)
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=9)
 @pytest.mark.parametrize("block", [64, 1 << 20])
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import DataError
@@ -170,7 +171,7 @@ def test_entries_that_stand_twice(tmp_path):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["csr", "csc", "coo"]))
 def test_matrices_are_what_scipy_reads(tmp_path_factory, seed, form):
     path = tmp_path_factory.mktemp("m") / "x.npz"

@@ -133,6 +133,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow(after=7)
 @pytest.mark.parametrize(("row", "says"), ROWS)
 @pytest.mark.parametrize("gap", ["5", ""])
 def test_bad_rows_of_text(file, monkeypatch, row, says, gap):

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import UsageError
@@ -274,7 +275,7 @@ def test_what_does_not_go_together(file, how, says):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_one_set_of_samples_in_four_forms(tmp_path_factory, seed, chunked):
     folder, random = tmp_path_factory.mktemp("all"), np.random.default_rng(seed)

@@ -57,6 +57,7 @@ def read_binary(path):
     return words, found
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_by_plain_readers(ids):
     made, words = vectors(ids), [str(word) for word in ids.tolist()]

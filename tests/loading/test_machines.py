@@ -41,6 +41,7 @@ def test_machines_write_what_one_machine_writes(tmp_path, port):
     compare(tmp_path, machines[::-1], 4, "dbh")
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "partitioner",
@@ -72,7 +73,7 @@ def test_what_differs_is_named(tmp_path):
         assert told.startswith("beginning and end of file 0 (edges) is ") and ";" not in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machines_with_other_data_are_refused_by_name(tmp_path, port):
     (tmp_path / "other").mkdir()
     paths = lines(tmp_path), lines(tmp_path / "other", m=1990)
@@ -85,7 +86,7 @@ def test_machines_with_other_data_are_refused_by_name(tmp_path, port):
     assert isinstance(second, Refused) and "size of file 0 (edges)" in second.what
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_fault_of_the_input_is_told(tmp_path, port):
     """Of two shares with a bad line, the first; the other machine is told that it is over."""
     path = lines(tmp_path, {300: "no", 1700: "no"})
@@ -104,7 +105,7 @@ def test_a_lost_loader_is_told_on_all_machines(tmp_path, port):
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("line", [pytest.param(300, marks=pytest.mark.long), 1700])
 def test_a_stopped_loader_is_told_on_all_machines(tmp_path, port, line):
     path = lines(tmp_path, {line: "stop"})
@@ -115,7 +116,7 @@ def test_a_stopped_loader_is_told_on_all_machines(tmp_path, port, line):
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_with_another_key_is_kept_out(tmp_path, port):
     path, strange = lines(tmp_path), bytes(32)
     ranks = zip(places(port), (KEY, strange), strict=True)
@@ -130,7 +131,7 @@ def test_a_machine_with_another_key_is_kept_out(tmp_path, port):
     assert isinstance(second, DeadlinePassed) and "no answer from machine 0" in second.what
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("killed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_command_is_told_on_the_other_machine(tmp_path, port, killed):
     """Its loaders end by themselves. Those of the others are told that they have no folder, or hear
@@ -247,7 +248,7 @@ def test_a_machine_whose_folder_is_removed_says_so(tmp_path, port):
     assert isinstance(first, PeerLost), first
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_left_of_an_older_run_disturbs_nobody(tmp_path, port, monkeypatch):
     """A machine asks for a job of the same key, and all loaders come all the same."""
     monkeypatch.setattr(loading_launcher, "ALONE", SOON)

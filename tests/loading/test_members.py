@@ -81,7 +81,7 @@ def rounds(me, n):
     return len(SIZES)
 
 
-@pytest.mark.parametrize(("n", "each"), [(2, 1), pytest.param(4, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n", "each"), [(2, 1), pytest.param(4, 2, marks=pytest.mark.long)])
 def test_messages_of_any_size_arrive_in_their_rounds(tmp_path, n, each):
     heard, done = [], {}
     folders = [tmp_path / str(at // each) for at in range(n)]

@@ -54,6 +54,7 @@ def test_processes_write_what_one_process_writes(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges", "one", "shares"]
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     ("bad", "error", "words"),
@@ -72,6 +73,7 @@ def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words
     assert os.listdir(tmp_path) == ["edges"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_somebody_removes_is_told(tmp_path):
     lines = [f"{at} b{at % 7} 1\n" for at in range(90)]
     (tmp_path / "edges").write_text("".join(lines[:10]) + "sleep\n" + "".join(lines[10:]))

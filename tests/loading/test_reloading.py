@@ -223,7 +223,7 @@ def test_a_stopped_loader_has_all_machines_load_anew(tmp_path, port, stopped, mo
     assert not any(machine.loaders for machine in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_a_fault_of_the_input_is_met_again_and_ends_all(tmp_path, port, killed):
     path = lines(tmp_path, {1700: "no"})
@@ -283,7 +283,7 @@ def test_a_killed_command_that_is_started_again_loads_with_the_other(tmp_path, p
     assert not any(each.loaders for each in machines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("ended", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_ctrl_c_ends_all_machines_while_they_load(tmp_path, port, begin, ended):
     """Nobody loads anew."""

@@ -15,6 +15,7 @@ from tux.loading.plan import IN_SHARES, LoadingPlan
 ONE, TWO = ("page", "page"), ("user", "item")
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize("partitioner", IN_SHARES)
 @pytest.mark.parametrize(("machines", "each"), [(2, 2), (3, 1)])
 def test_each_machine_has_its_parts_and_what_all_share(tmp_path, partitioner, machines, each):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from tux.partition.adjacency import adjacency
 from tux.partition.best import best
@@ -34,7 +35,7 @@ def loads(parts, k):
     return np.bincount(parts, minlength=k)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(edges, st.integers(1, 9), st.sampled_from([None, 1.0, 1.3, 9.0]), st.integers(0, 3))
 def test_never_worse_than_ne_and_within_the_bound(pairs, k, cap, seed):
     parts = best(*pairs, k, seed, cap=cap)
@@ -66,6 +67,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow(after=7)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("k", [1, 3, 50, 32_767])
 def test_the_bound_on_every_shape(shape, k):
@@ -79,7 +81,7 @@ def test_the_bound_on_every_shape(shape, k):
         )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(edges.filter(lambda pairs: pairs.size > 0), st.integers(2, 6), st.integers(0, 9))
 def test_annealing_knows_its_replicas_and_loads(pairs, k, seed):
     graph = ends(*pairs)

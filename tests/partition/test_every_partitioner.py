@@ -38,6 +38,7 @@ def graphs(count):
         )
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=6)
 @pytest.mark.parametrize("method", PARTITIONERS)
 def test_odd_graphs(method):

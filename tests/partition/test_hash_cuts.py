@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles import slow_hash_cuts as slow
 
 from tux.partition.aweto import aweto
@@ -65,8 +66,9 @@ def most_replicas(src, dst, parts, k):
     return np.bincount(held // k).max()
 
 
+@pytest.mark.slow(after=6)
 @EVERY
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(edges, st.integers(1, 60), st.integers(0, 3), st.booleans(), st.sampled_from([None, 1, 1.5]))
 def test_the_same_as_the_slow_one(name, pairs, k, seed, bipartite, cap):
     check_parts(name, *pairs, k, seed, bipartite, cap)
@@ -83,6 +85,7 @@ def test_the_same_as_the_slow_one_with_most_parts(name):
     check_parts(name, *draw_skewed_edges(12, 9, 1), 32_767, 2)
 
 
+@pytest.mark.slow(after=36)
 @ANY_K
 @EVERY
 def test_any_number_of_parts_and_none_above_its_cap(name, k):
@@ -111,6 +114,7 @@ def test_replicas_under_difference_covers(k):
     assert most_replicas(src, dst, pds(src, dst, k), k) <= len(difference_cover(k))
 
 
+@pytest.mark.slow(after=37)
 @pytest.mark.parametrize("k", [*range(1, 140), 183, 512, 513, 1024, 5000, 32_221, 32_767])
 def test_a_difference_cover_covers_all_differences(k):
     cover = np.array(difference_cover(k))

@@ -80,6 +80,7 @@ def test_vertices_without_edges_fill_up_the_least_loaded():
     ]
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=7)
 @pytest.mark.parametrize("partitioner", [random, bicut])
 @pytest.mark.parametrize("k", [4, 32, 256])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles.slow_ne import slow_ne
 
 from tux.partition.ne import ne
@@ -21,7 +22,7 @@ def replicas(src, dst, parts):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     edges,
     st.integers(1, 9),
@@ -58,6 +59,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow(after=24)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("k", [1, 2, 3, 8, 50, 32_767])
 @pytest.mark.parametrize("tau", [0.5, 100.0])

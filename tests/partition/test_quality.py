@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles.slow_quality import judge
 
 from tux.partition.masters import masters
@@ -31,7 +32,7 @@ def home_of(found, pairs, bipartite):
     return {(one, u): found[u] for u, _ in pairs} | {(other, v): found[v + shift] for _, v in pairs}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.data(), ends_of_edges, st.integers(1, 9), st.booleans(), st.sampled_from(["load", "random"])
 )

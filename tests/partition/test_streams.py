@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.oracles import slow_streams as slow
 
 from tux.partition.ebv import ebv
@@ -63,9 +64,10 @@ def check_parts(method, src, dst, k, cap=None, seed=0, bipartite=False):
     return parts
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=5)
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     small,
     st.sampled_from(PARTS),
@@ -77,7 +79,7 @@ def test_as_published(method, pairs, k, cap, seed, bipartite):
     check_parts(method, *pairs, k, cap, seed, bipartite)
 
 
-@pytest.mark.slow(after=12)
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("k", "replicas"), [(65, 15), (1000, 60)])
 def test_vertices_in_many_parts(method, k, replicas):

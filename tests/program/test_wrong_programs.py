@@ -71,12 +71,14 @@ def test_it_is_refused_before_training(run, program):
     assert code == 2 and check_error(program, err) and "epoch" not in out
 
 
+@pytest.mark.slow(after=10)
 @each(HOOKS, WRITES, COMPILED)
 def test_it_is_told_with_its_line(run, program):
     code, _, err = run(program, "--epochs", "2")
     assert code == 2 and check_error(program, err) and program.line
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.slow
 @each(CHECKED)
 def test_check_finds_it(run, program):
@@ -84,6 +86,7 @@ def test_check_finds_it(run, program):
     assert code in (2, 3) and check_error(program, err)
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=1)
 @each(VERIFIED)
 def test_verify_finds_it(run, program):

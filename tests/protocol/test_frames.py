@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support.examples import examples
 from support.machines.team import relaxed
 
 from tux.base.errors import Refused
@@ -355,19 +356,19 @@ def only_refused(parts):
 
 
 @pytest.mark.slow
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(noise)
 def test_random_bytes_raise_nothing_but_refusals(parts):
     only_refused(parts)
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(st.binary(min_size=HEAD - 6, max_size=HEAD - 6), noise)
 def test_random_bytes_after_a_good_beginning(header, parts):
     only_refused([frames.MAGIC + struct.pack("<H", frames.VERSION) + header, *parts])
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(messages, st.binary(max_size=80), st.integers(0, 300))
 def test_first_frames_of_any_length(message, more, length):
     (head, *_) = raw(message, inside=frames.INSIDE)
@@ -384,7 +385,7 @@ descriptions = st.tuples(
 )
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=examples(300))
 @given(
     st.dictionaries(st.integers(2, 3), st.integers(0, 255)),
     st.lists(st.tuples(descriptions, st.binary(max_size=24)), max_size=3),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.machines.team import all_dirty, relaxed, unpack_message
 
 from tux.program.fields import delta, master, mirror, shared, value
@@ -180,7 +181,7 @@ actions = st.one_of(
 )
 
 
-@settings(relaxed, max_examples=150)
+@settings(relaxed, max_examples=examples(150))
 @given(st.integers(1, 3), st.lists(actions, max_size=40))
 def test_a_mirror_shows_the_masters_value_and_its_own_unanswered_changes(workers, script):
     model = ReplicaModel(workers)

@@ -63,7 +63,7 @@ def turn(bag):
         bag.weight[i] = -bag.weight[i]
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @both
 def test_as_many_entries_as_edges(jit):
     worker = drive(start(RaggedBags(), BAGS, jit=jit), *RaggedBags().stages())

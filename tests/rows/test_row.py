@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
-from support.programs.programs import both, drive, points_at, run_steps, start
+from support.programs.programs import both, both_later, drive, points_at, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, master, param, shared, total, value
 from tux.arrays.networks import from_arrays
@@ -61,7 +61,7 @@ def move(thing):
     thing.m_i4[1, 1] *= -2
 
 
-@both
+@both_later
 def test_every_dtype(jit):
     worker = start(AllFields(), EDGES, jit=jit)
     rng, before = np.random.default_rng(0), {}
@@ -115,7 +115,7 @@ def test_views_write_through(jit):
     assert worker.tau.sum.tolist() == [3 * 122, 3 * 102]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_views_count_no_references():
     _nrt_python.memsys_enable_stats()
     worker = start(AllFields(), EDGES)
@@ -189,6 +189,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(
     ("udf", "message", "plain"), REFUSED, ids=[udf.__name__ for udf, *_ in REFUSED]
 )

@@ -54,7 +54,7 @@ STORES = with_random_numbers, behind_a_comprehension, behind_a_function, behind_
 STORES += (in_place,)
 
 
-@pytest.mark.slow(after=9)
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("store", STORES)
 def test_stores_to_edges_of_a_loop_are_kept(store, check):

@@ -316,6 +316,7 @@ def test_a_writer_that_dies_leaves_the_old_or_the_new(two_checkpoints, writer):
 LONG = [pytest.param(each, marks=pytest.mark.long) for each in (one_kept, back_to_the_first)]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("writer", [from_none, two_kept, *LONG], ids=lambda writer: writer.__name__)
 def test_a_power_failure_leaves_the_old_or_the_new(two_checkpoints, writer):

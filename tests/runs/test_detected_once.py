@@ -58,6 +58,7 @@ def test_a_run_looks_once(app, text, file, heads):
     assert heads == {"data": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [RATINGS, LINKS, DOCWORD, SAMPLES])
 def test_partition_looks_once(text, file, heads):
     path = file(text)
@@ -65,6 +66,7 @@ def test_partition_looks_once(text, file, heads):
     assert heads == {"data": 1}
 
 
+@pytest.mark.slow
 def test_predict_looks_once(file, heads):
     path = file(SAMPLES)
     assert main(["run", "blockpg", path, "--epochs", "1", "--no-jit", "--out", "model"]) == 0

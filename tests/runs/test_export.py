@@ -250,6 +250,7 @@ def vectors(here, request):
     return here
 
 
+@pytest.mark.slow
 def test_a_picture_of_vectors(vectors, capsys, monkeypatch):
     drawn = []
     monkeypatch.setattr(

@@ -229,6 +229,7 @@ def test_a_damaged_record_of_a_run_is_told(train_small_model, damage):
         info(str(folder))
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(
     ("damage", "what"),
     [

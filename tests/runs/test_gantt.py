@@ -233,6 +233,7 @@ def hours(folder, workers, *, marks=()):
     return folder_of(folder, *turns, *(RestartEntry(at, "why", "checkpoint 1") for at in marks))
 
 
+@pytest.mark.slow
 @pytest.mark.long(after=2)
 @pytest.mark.parametrize("workers", [1, 2, 16, 40])
 def test_no_words_of_a_picture_overlap(tmp_path, workers):

@@ -81,6 +81,7 @@ def test_info(golden_copy, tux, app):
     assert found["training"].strip().startswith(f"{len(read_metrics(app))} epochs")
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("app", APPS)
 def test_predictions_are_those_of_then(golden_copy, tux, app):
     """But for rounding; whether the app's source has changed is told."""
@@ -117,7 +118,7 @@ def test_a_partitioned_folder(golden_copy, tux):
     assert sum(len(part.src) for part in parts) == inputs.sizes["edges"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_partitioned_folder_can_be_trained_on(golden_copy, tux):
     tux("run mf parts --rank 2 --epochs 1 --no-jit --out new")
     assert read_run("new").sizes["edges"] == read_run("mf").sizes["edges"]

@@ -213,6 +213,7 @@ def with_summary(returned):
     return with_report(summary=lambda self, program, tables, records: returned)
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers(tmp_path):
     options = RunOptions(out=tmp_path / "out")
     result = run(with_summary({"a": np.float64(1.5), "b": np.int64(2)}), EDGES, options=options)

@@ -102,6 +102,7 @@ def test_ctrl_c_while_loading_leaves_nothing(here):
     assert not [name for name in left if name.startswith("tux-job-")]
 
 
+@pytest.mark.slow
 def test_a_loader_lost_without_restarts_ends_the_run(here):
     watch = Striking(signal.SIGKILL)
     with pytest.raises(PeerLost) as caught:

@@ -105,6 +105,7 @@ def jobs(n, ends, partitioner="dbh"):
     return out
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("partitioner", ["dbh", "aweto"])
 @pytest.mark.parametrize(
     ("n", "ends"), [(2, (50, 100)), (4, (3, 100)), (6, (40, 41, 100)), (3, (33, 66, 100))]

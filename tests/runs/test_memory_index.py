@@ -82,6 +82,7 @@ def test_an_index_without_a_name_is_told_where_a_column_is_missing():
     assert "rename_axis" not in wrong(RatedPairs, frame("user item").reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_pairs_to_be_scored_leave_an_index_out():
     run = tux.run(tux.MF(rank=2), frame(), epochs=1, progress=False)
     plain = run.predict(frame().reset_index(drop=True))

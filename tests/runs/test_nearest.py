@@ -72,6 +72,7 @@ def test_of_a_model(model):
     assert nearest_of("out", "x y", field="item.r")["item"].tolist() == ["007"]
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize(
     ("folder", "vertex", "how", "words"),
     [

@@ -78,6 +78,7 @@ def column(result, name, field):
     return worker.tables[name].arrays[field][rows]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_on_more_workers_and_on_one(here, capsys):
     whole = train("whole", UserMeetings(), epochs=6)
     train("part", UserMeetings(), epochs=2)
@@ -132,7 +133,7 @@ def stop_within(out, program, epoch, clocks):
             train(out, program, epochs=3, checkpoint_every="1s")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_epoch_goes_on_elsewhere_where_its_clocks_are_the_same(here):
     whole = train("whole", UserMeetings(), epochs=3)
     stop_within("part", UserMeetings(), 1, 2)

@@ -102,6 +102,7 @@ FILES = {
 HOW = {"new.csv": {}, "new.txt": {"form": "text"}, "docword.txt": {"vocab": "vocab.txt"}}
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize("name", FILES)
 def test_rows_of_any_format(here, name):
     train_counts()

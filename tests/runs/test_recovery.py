@@ -141,7 +141,7 @@ def test_whoever_has_no_restart_left_is_told_how_to_go_on(here):
     assert incarnations[1].why == "tux run --resume"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_would_come_again_is_not_started_again(here):
     """Numbers that diverge, on several workers."""
     with pytest.raises(DataError, match="f became"):

@@ -200,6 +200,7 @@ def test_columns_of_what_is_excluded(folder, capsys):
     assert "others.csv has no pair that the model knows" in capsys.readouterr().err
 
 
+@pytest.mark.slow(after=4)
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

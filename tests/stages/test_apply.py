@@ -5,7 +5,7 @@ and change.
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.programs.programs import both, column, drive, points_at, start
+from support.programs.programs import both, both_later, column, drive, points_at, start
 
 from tux import (
     Context,
@@ -105,7 +105,7 @@ def draw(item, rng):
     item.draw = rng.normal()
 
 
-@both
+@both_later
 def test_random_numbers_depend_on_the_vertex_alone(jit):
     stages = [
         lambda: Apply("item", draw),
@@ -249,7 +249,7 @@ class DecidesOnMasters(Program):
         ]
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "jit"), [(1, True), (1, False), (2, False), (3, False)])
 def test_masters_may_decide_without_asking_their_mirrors(k, jit):
     edges = from_arrays([0, 1, 2, 3, 3], [7, 7, 7, 7, 8], ends=("user", "item"))

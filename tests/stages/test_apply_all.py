@@ -5,7 +5,7 @@ shape is a function of the parameters.
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.programs.programs import both, column, complete
+from support.programs.programs import both_later, column, complete
 
 from tux import Edge, Program, Vertex, delta, param, shared, value
 from tux.arrays.networks import from_arrays
@@ -54,7 +54,7 @@ def check(fields, blocks=BLOCKS):
     assert fields("sum").tolist() == [3, 2, 1] and not fields("cleared").any()
 
 
-@both
+@both_later
 def test_each_block_visits_all(jit):
     worker = complete(Ticks(), EDGES, 1, jit=jit)
     check(lambda name: column(worker, "item", name))

@@ -191,6 +191,7 @@ def beyond(src, dst, link, tau):
     tau.far[3 + src.id].add(link.weight, src.id)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("check", [True, False])
 def test_an_index_of_several_is_checked(check):
     worker = start(ExtremesByGroup(), EDGES, check=check)

@@ -9,7 +9,7 @@ import types
 import numba
 import numpy as np
 import pytest
-from support.programs.programs import both, drive, start
+from support.programs.programs import both, both_later, drive, start
 
 from tux import Context, Edge, Program, Vertex, data, shared, total
 from tux.arrays.networks import from_arrays
@@ -175,7 +175,7 @@ def test_fields_that_are_not_passed_stay_as_they_are(jit):
     assert not worker.tables["item"].arrays["unused"].any()
 
 
-@both
+@both_later
 def test_attributes_by_text_see_all_fields(jit):
     worker = start(ManyFields(), EDGES, jit=jit)
     worker.tables["item"].arrays["y"][:] = 3

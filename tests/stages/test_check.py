@@ -173,6 +173,7 @@ def check_error(error, udf, what):
     assert error.where == f"{__file__}:{line}" and error.do
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.long(after=9)
 @both
 @pytest.mark.parametrize("udf", EXCHANGES, ids=lambda udf: udf.__name__)
@@ -247,7 +248,7 @@ class CheckedWalk(Program):
 LINKS = from_arrays([0, 1, 2], [1, 2, 0], ends=("page", "page"))
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "at", "udfs", "what"),
     [

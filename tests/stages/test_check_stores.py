@@ -103,6 +103,7 @@ def test_arrays_that_go_together_are_changed(jit):
     assert (items["wide"] == items["small"].sum(axis=1) + 1).all() and (items["real"] == 1).all()
 
 
+@pytest.mark.slow
 def test_what_a_field_can_hold_is_stored():
     items = walk(fits, jit=True).tables["item"].arrays
     assert (items["small"] == [-128, 127]).all() and set(items["n"]) <= {3, 4, 6}

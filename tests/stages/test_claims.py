@@ -104,6 +104,7 @@ def without_write(claims, at):
     return claims | {row: Claim(frozenset(kept.writes) - {field}, kept.changing)}
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize("udf", UDFS, indirect=True)
 def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
     function, field = udf
@@ -125,6 +126,7 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
     assert re.search(rf"{field} (.* )?is read-only|entry .* read-only|readonly", str(error.value))
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.slow
 @pytest.mark.parametrize("udf", UDFS, indirect=True)
 def test_true_claims_compile(udf):

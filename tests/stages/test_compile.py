@@ -134,6 +134,7 @@ def test_kernels_lie_in_the_cache_folder_with_their_stage(tmp_path, monkeypatch)
     assert not list(tmp_path.glob("*.tmp"))
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", ["py", "nbi", "nbc"])
 def test_a_damaged_kernel_is_compiled_anew(tmp_path, monkeypatch, kind):
@@ -226,6 +227,7 @@ def not_a_number(tau):
     tau.n += np.isnan(np.inf - np.inf) + math.isinf(np.inf)
 
 
+@pytest.mark.slow
 def test_division_by_zero_is_infinite_and_nan_keeps_its_meaning():
     assert drive(start(SmallForUdfs(), EDGES), Exchange(divides)).tau.sum == np.inf
     assert drive(start(SmallForUdfs(), EDGES), Exchange(not_a_number)).tau.n == 6

@@ -51,6 +51,7 @@ class CutCounts(Program):
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit", [True, False])
 @pytest.mark.parametrize(
     ("k", "alone", "together", "visits"),

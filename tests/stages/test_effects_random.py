@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 from support.machines.team import relaxed
 from support.oracles.recorded import FieldRecorder, edges, rows
 from support.programs.random_udfs import COMMON, source
@@ -116,9 +117,9 @@ def check_alone(udf, start, kinds, left):
             assert (combine(np.array(before[at]), now) == now).all(), f"{at}: {kind}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
-@settings(relaxed, derandomize=True, max_examples=100)
+@settings(relaxed, derandomize=True, max_examples=examples(100))
 def test_nothing_happens_that_was_not_found(random, start):
     check(source(random)[1], start)
 

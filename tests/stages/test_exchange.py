@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from support.programs.programs import NodeDegrees, Spy, both, by_edge, column, drive, start
+from support.programs.programs import (
+    NodeDegrees,
+    Spy,
+    both,
+    both_later,
+    by_edge,
+    column,
+    drive,
+    start,
+)
 
 from tux import (
     Context,
@@ -91,6 +100,7 @@ def around(item, edges, tau):
         tau.n += i
 
 
+@pytest.mark.slow(after=1)
 @both
 @pytest.mark.parametrize("prepared", [False, True], ids=["alone", "second layout"])
 def test_per_vertex(jit, prepared):
@@ -119,7 +129,7 @@ def first_and_last(user, edges):
         user.x[0], user.x[1] = edges[0].value, edges[-1].value
 
 
-@both
+@both_later
 def test_negative_positions_count_from_the_end(jit):
     worker = drive(start(ExchangeShop(), EDGES, jit=jit), Exchange(first_and_last))
     assert [sorted(x) for x in column(worker, "user", "x").tolist()] == [[1, 2], [3, 3], [4, 4]]
@@ -140,7 +150,7 @@ def leave(user, tau):
     tau.ends[1] += user.x[1]
 
 
-@both
+@both_later
 def test_enter_and_leave_enclose_a_vertexs_edges(jit):
     worker = drive(
         start(ExchangeShop(), EDGES, jit=jit), Exchange(gather, enter=enter, leave=leave)
@@ -191,7 +201,7 @@ def measure(user, item, rating, tau):
     tau.ends[0] += item.y
 
 
-@both
+@both_later
 def test_held_out_edges(jit):
     worker = start(ExchangeShop(), EDGES, HELD, jit=jit)
     drive(worker, Exchange(measure, held_out=True))
@@ -267,7 +277,7 @@ def from_dst(dst, edges):
         edge.count += 1
 
 
-@both
+@both_later
 @pytest.mark.parametrize("udf", [from_src, from_dst])
 def test_per_vertex_within_one_type(jit, udf):
     worker = drive(start(Net(), CHAIN, jit=jit), Exchange(udf))

@@ -1,6 +1,7 @@
 """Exchange: random numbers and the random order of tiles."""
 
 import numpy as np
+import pytest
 from support.programs.programs import Calling, by_edge, drive, random_pairs, start
 
 from tux import Edge, Program, Vertex, data, mirror
@@ -37,6 +38,7 @@ def drawn_by_edge(make=lambda: Exchange(draw), edges=MANY, epoch=0, **options):
     return by_edge(drive(worker, make()), "draw")
 
 
+@pytest.mark.slow
 def test_random_numbers_depend_on_the_edges_ends_alone():
     numbers = drawn_by_edge()
     assert len(set(numbers.values())) == 150

@@ -118,7 +118,7 @@ def test_fingerprint_depends_on_what_a_udf_reads_of_a_module(define_udf, tmp_pat
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fingerprint_depends_on_the_processor_that_numba_compiles_for():
     """Its name and its features, which numba takes from two variables."""
     command = [

@@ -183,6 +183,7 @@ def order_of_rows():
     return start(Touching(), EDGES).graph.vertices["row"].row_of[EDGES.src]
 
 
+@pytest.mark.slow
 def test_larger_blocks_and_random_numbers_go_block_by_block(monkeypatch):
     _, drawn, _ = state(Touching(drawn=True, size=7))
     _, plain, _ = state(Touching(size=7))

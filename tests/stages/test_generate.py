@@ -89,6 +89,7 @@ def train_alone(program, epochs=2, jit=True, edges=EDGES):
     }, records
 
 
+@pytest.mark.slow
 def test_every_vertex_starts_a_walk_in_each_round():
     found, records = train_alone(WalkVisits(length=1, rounds=5), 1)
     odd = sum((v % 3 == 0) for v in range(N))  # these have no place in odd rounds
@@ -108,6 +109,7 @@ class Stepwise(WalkVisits):
         return [MiniBatch(walks, vertices=self.size), GlobalSync(lambda tau: None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, ABREAST, ABREAST + 1, 1000])
 def test_lists_made_place_by_place_side_by_side_are_the_same(size):
     """Each vertex goes on with its own random numbers, however many stand beside it."""
@@ -142,6 +144,7 @@ def count_places(path, more):
     more[0].page.last[1] += 1
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("jit", [True, False])
 def test_places_are_those_of_the_first_list(jit):
     class PlaceNumbers(WalkVisits):
@@ -155,7 +158,7 @@ def test_places_are_those_of_the_first_list(jit):
     assert pages["last"][:, 1].tolist() == [0] * 4 + [N] + [0] * (N - 5)
 
 
-@pytest.mark.slow(after=5)
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("delivery", [0, 1])
@@ -194,6 +197,7 @@ def everyone(start, path, p):
         path[v] = v
 
 
+@pytest.mark.slow(after=6)
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("delivery", range(6))
 def test_rows_are_no_staler_than_the_slack(slack, delivery):

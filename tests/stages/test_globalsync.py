@@ -4,7 +4,7 @@ run over masters.
 
 import numpy as np
 import pytest
-from support.programs.programs import both, drive, start
+from support.programs.programs import both, both_later, drive, start
 
 from tux import (
     Context,
@@ -84,7 +84,7 @@ def weigh_user(user, tau):
     tau.sum += user.w + user.m
 
 
-@both
+@both_later
 def test_aggregate_runs_over_known_masters(jit):
     worker = start(TotalsOfAllKinds(), EDGES, HELD, jit=jit)
     users, items = (worker.tables[t].arrays["w"][:2].sum() for t in ("user", "item"))

@@ -73,7 +73,7 @@ def check(fields, tau):
     assert (tau.found, tau.sum) == (1, 6)
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @both
 def test_every_udf_sees_the_number_of_a_vertex(jit):
     worker = complete(Numbers(), EDGES, 1, jit=jit)

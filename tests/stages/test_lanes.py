@@ -56,6 +56,7 @@ def test_no_two_copies_share_a_cache_line(dtype):
     assert all(before[1] < after[0] for before, after in itertools.pairwise(spans))
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_unchanged_copies_change_nothing(dtype):
     for make, how in kinds(dtype):
@@ -162,6 +163,7 @@ class KindsOfTotals(Program):
         return [GlobalSync(nothing)]
 
 
+@pytest.mark.slow
 def test_a_kernel_is_compiled_once_for_lanes_and_without(monkeypatch):
     src, dst = random_pairs(90, 90, 500)
     edges = from_arrays(src, dst, ends=("page", "page"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.machines.team import train_team
-from support.programs.programs import both, column, complete
+from support.programs.programs import both_later, column, complete
 
 from tux import (
     Context,
@@ -61,7 +61,7 @@ class Distances(Program):
 FAR = np.array([0, 1, 3, np.inf, np.inf])
 
 
-@both
+@both_later
 def test_the_number_of_workers_is_one(jit):
     worker = complete(Distances(), EDGES, 3, jit=jit)
     assert column(worker, "page", "far").tolist() == FAR.tolist() and worker.tau.seen == 5

@@ -61,6 +61,7 @@ class InBatches(ComponentsAtOnce):
     in_batches = True
 
 
+@pytest.mark.slow(after=3)
 @WORKERS
 @pytest.mark.parametrize("program", [ComponentsAtOnce, InBatches])
 def test_components_in_one_epoch(program, k, slack):

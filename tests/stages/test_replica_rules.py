@@ -341,6 +341,7 @@ GOOD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_advised_is_the_same_on_all_workers(name):
     one, *others = (

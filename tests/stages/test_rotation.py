@@ -58,6 +58,7 @@ def batches(edges, k, by, slack, udf=touch, **options):
     return made
 
 
+@pytest.mark.slow(after=10)
 @pytest.mark.long(after=30)
 @pytest.mark.parametrize("slack", [0, 1, 3])
 @pytest.mark.parametrize("k", [2, 3, 5])
@@ -92,6 +93,7 @@ def test_no_two_workers_change_a_vertex_before_they_have_heard_of_each_other(sha
                         last[vertex] = rank, t
 
 
+@pytest.mark.slow(after=3)
 @pytest.mark.parametrize("by", ["bicut", "source", "target", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_edge_is_walked_once_an_epoch(shape, by):

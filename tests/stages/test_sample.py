@@ -86,6 +86,7 @@ def arrays(worker):
     }
 
 
+@pytest.mark.slow
 def test_the_look_changes_no_bit(monkeypatch):
     stages = by_item, fill_list
     looked = arrays(drive(start(HistogramFields(), EDGES), *map(Exchange, stages)))
@@ -115,6 +116,7 @@ def divides(item, p):
     item.x = np.float32(1) / (p.at - p.at)
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("udf", [overflows, divides])
 def test_where_python_differs_nothing_is_refused(udf):
     item = drive(start(HistogramFields(), EDGES), Exchange(udf)).tables["item"].arrays

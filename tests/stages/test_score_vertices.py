@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
-from support.programs.programs import both, column, drive, run_steps, start
+from support.programs.programs import both, both_later, column, drive, run_steps, start
 
 from tux import Context, Edge, Program, Vertex, data, param, shared, total, uniform, value
 from tux.arrays.edges import EdgeData
@@ -74,7 +74,7 @@ def test_a_number_for_each_vertex(jit):
     np.testing.assert_allclose(step.scores, W @ x + 2.5)
 
 
-@both
+@both_later
 @pytest.mark.parametrize(("width", "columns"), [("parts", 3), (4, 4)])
 def test_a_row_for_each_vertex(jit, width, columns):
     worker = start(ScoredSamples(), TRAIN, HELD, jit=jit)

@@ -53,6 +53,7 @@ def work(node):
 EXPECTED = [-3, -3, 0.125, -4, 4, -11, 1, -4, 252, -2, -5, -1, -2, -1.5]
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow(after=1)
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("jit", [True, False])

@@ -69,6 +69,7 @@ def run(worker, steps, i):
     worker.run(steps)
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
 def test_each_call_is_checked(entries, stage):
@@ -81,6 +82,7 @@ def test_each_call_is_checked(entries, stage):
     np.testing.assert_array_equal(entries.tables["node"].arrays["q"], before)
 
 
+@pytest.mark.slow
 def test_an_operator_is_named_as_it_stands_in_the_program(entries):
     stage = Copy("node", "q[i]", "w")
     steps = entries.prepare([stage])
@@ -90,6 +92,7 @@ def test_an_operator_is_named_as_it_stands_in_the_program(entries):
     assert told.value.where == stage.where and __file__ in told.value.where
 
 
+@pytest.mark.slow
 def test_a_function_is_named_with_its_line(entries):
     steps = entries.prepare([Apply("node", directly)])
     with pytest.raises(ProgramError) as told:

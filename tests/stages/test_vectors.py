@@ -151,6 +151,7 @@ def teams(**options):
     return [Team(VectorsWithoutWidth(), EDGES, k=k, **options) for k in (1, 2, 3)]
 
 
+@pytest.mark.slow(after=10)
 @pytest.mark.parametrize(("stage", "field", "oracle"), COLUMNS, ids=label)
 def test_column_operators_are_those_of_numpy(stage, field, oracle):
     for team in teams():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from tux.base.errors import DiskError, UsageError
 from tux.cli.main import main
@@ -16,7 +17,7 @@ from tux.synthetic import clicks as synthetic_clicks
 from tux.synthetic.clicks import clicks, write_clicks
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.integers(1, 60),
     st.integers(1, 50),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from support.examples import examples
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DiskError, UsageError
@@ -14,7 +15,7 @@ from tux.io.bags import read_bags
 from tux.synthetic.corpus import corpus, write_corpus
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.integers(1, 30),
     st.integers(1, 40),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DiskError, UsageError
@@ -18,7 +19,7 @@ def shapes(draw):
     return users, items, draw(st.integers(users, users * items))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(shapes(), st.integers(-(2**70), 2**70), st.integers(1, 500))
 def test_counts_are_exact_and_pairs_differ(shape, seed, chunk):
     users, items, count = shape

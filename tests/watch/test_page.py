@@ -174,7 +174,7 @@ def test_nothing_is_wider_than_the_window(open_page, tmp_path, width, scheme):
     assert (int(re.findall(r"\d+", colour)[0]) < 128) == (scheme == "dark")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_goes_on_and_loses_a_worker(open_page, tmp_path):
     """By the files of a run, so that each state is there as long as it is looked at."""
     folder = write(tmp_path / "run1")
@@ -214,7 +214,7 @@ def test_a_run_that_loads_its_data_and_then_begins(open_page, tmp_path):
     until(page, "#moment", "epoch 2")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_that_is_gone(open_page, tmp_path):
     page = open_page(write(tmp_path / "run1"))
     page.stop()
@@ -224,7 +224,7 @@ def test_a_server_that_is_gone(open_page, tmp_path):
     page.wrong.clear()  # requests that have failed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_real_run_from_its_begin_to_its_end(open_page, tmp_path):
     """Two workers, one of which is killed; the run goes on and ends, and the page with it."""
     (tmp_path / "ratings.csv").write_text(RATINGS)

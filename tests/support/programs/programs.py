@@ -14,6 +14,10 @@ from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync
 
 both = pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])
+both_later = pytest.mark.parametrize(
+    "jit", [pytest.param(True, marks=pytest.mark.slow), False], ids=["jit", "plain"]
+)
+"""As `both`, but what is compiled is slow: other tests compile stages of this kind."""
 
 
 class Spy(Stage):
