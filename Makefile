@@ -38,7 +38,7 @@ test-all: test test-slow test-long
 
 # Back-ends on engines that run on this machine: none, Ray, Spark. A process for each of the three, as they wait a lot.
 test-clusters: java $(VENV)/installed-clusters
-	$(BIN)/python -m pytest -rs -m 'clusters and not long' --numprocesses 3 --dist loadgroup tests/clusters
+	$(BIN)/python -m pytest -rs -m 'clusters and not long' --numprocesses 3 --dist loadfile tests/clusters
 
 # What takes longest of that, and each fault on each engine TIMES times, as a table.
 test-clusters-long: java $(VENV)/installed-clusters

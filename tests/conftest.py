@@ -26,8 +26,15 @@ settings.register_profile("tux", deadline=None, max_examples=examples(100))
 settings.load_profile("tux")
 
 
-LONGEST = ("tests/test_pages.py", "tests/cluster/", "tests/runs/", "tests/faults/", "tests/cli/")
-"""Files that take long for their number of tests, as they start processes."""
+LONGEST = (
+    "tests/test_pages.py",
+    "tests/partition/test_best.py",
+    "tests/cluster/",
+    "tests/runs/",
+    "tests/faults/",
+    "tests/cli/",
+)
+"""Files that take long for their number of tests, as they start processes or compile."""
 
 
 gc.disable()  # until all tests are collected: nothing of what is made meanwhile is garbage

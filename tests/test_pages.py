@@ -38,6 +38,7 @@ SLOW = (
     "docs/deepwalk.md",
     "docs/files.md",
     "docs/first-minutes.md",
+    "docs/how-it-works.md",
     "docs/lda.md",
     "docs/mf.md",
     "docs/python.md",

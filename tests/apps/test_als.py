@@ -99,7 +99,7 @@ def test_more_steps_lead_to_the_exact_solution():
     assert many == pytest.approx(exact, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
 @both
 def test_predictions_and_the_error_on_held_out_ratings(jit, how):

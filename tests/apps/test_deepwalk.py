@@ -262,7 +262,7 @@ def test_odd_graphs(k, directed):
     assert not moved[alone].any() and moved.sum() >= (3 if directed else 7)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_weights_are_read_where_they_are_asked_for(tmp_path):
     """Walks of a heavy triangle and a light one that touch at 0: only with weights do 1 and 2
     come closer to 0 than 3 and 4.

@@ -76,7 +76,7 @@ def test_info_tells_the_scores(tmp_path, run_command):
     assert code == 0 and "micro_f1_50 0." in out and "macro_f1_90" in out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sparse_regression_tells_its_intercept_and_a_path_cut_short(tmp_path, run_command):
     code, out = run_command("run", "blockpg", "--fit-intercept", "--path", "20", "--epochs", "4")
     assert code == 0 and "(intercept)" in out and "inf" not in out.split()

@@ -198,7 +198,7 @@ def test_a_stopped_worker_ends_the_job(start, files):
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, marks=pytest.mark.long),
         pytest.param(signal.SIGTERM, marks=pytest.mark.long),
     ],
 )

@@ -82,6 +82,7 @@ def test_a_seed_repeats_its_events():
 LONG = ("deltas_of_another_clock_come_back", "changes_of_a_clock_are_sent_by_another")
 
 
+@pytest.mark.long(after=16)
 @pytest.mark.slow(after=8)
 @pytest.mark.parametrize(
     "name",

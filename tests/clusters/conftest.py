@@ -1,12 +1,11 @@
 """Engines in this machine, one start of each; a room for a run; kernels that all tests share.
 
-The tests of an engine are a group, which runs one after the other on one start of the engine.
-`--dist loadgroup` runs the groups beside each other, so that one works while another waits.
+Each engine has a file of tests, which run one after the other. `--dist loadfile` runs the engines
+beside each other, so that one works while another waits.
 """
 
 import dataclasses
 import os
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,16 +15,7 @@ from faults.registry import scenarios
 from faults.room import ReferenceRuns, Room, lock_folder
 from faults.scenario import play
 
-HERE = Path(__file__).parent
 LIMIT = 600.0  # seconds after which a run counts as hung
-
-
-def pytest_collection_modifyitems(items):
-    """Put each test into the group of its engine; what needs none is a group too."""
-    for item in items:
-        if item.path.parent == HERE:
-            engines = [name for name in ("on_ray", "on_spark") if name in item.fixturenames]
-            item.add_marker(pytest.mark.xdist_group(*engines or ["none"]))
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ def test_more_cores_than_there_are(on_ray, room):
     assert not (room.folder / "out").exists()
 
 
+@pytest.mark.long
 def test_a_data_set_of_ray(on_ray, room, whole):
     """Each machine writes its rows to a file; they are those of the file that was read."""
     data = pytest.importorskip("ray.data")

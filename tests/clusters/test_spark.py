@@ -27,7 +27,7 @@ def wait_until_clean(on_spark):
     wait_until(lambda: not left(), lambda: f"left: {left()}")
 
 
-@promises(in_ci=["nothing", "wrong-program"])
+@promises(in_ci=["nothing"])
 def test_it_keeps_its_promises(plays, scenario):
     plays(f"on-spark-{scenario}")
 
@@ -68,6 +68,7 @@ def write_ratings(folder):
     return columns
 
 
+@pytest.mark.long
 def test_the_pipeline_of_the_page(on_spark, tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     [block] = [block for block in blocks if "SparkSession" in block]

@@ -80,7 +80,7 @@ def expected_failures(estimator):
     return EXCEPTIONS.get(type(estimator).__name__, {})
 
 
-@pytest.mark.long(after=70)
+@pytest.mark.long(after=35)
 @pytest.mark.slow
 @checks.parametrize_with_checks(ONE_OF_A_KIND, expected_failed_checks=expected_failures)
 def test_a_check_of_scikit_learn_holds(estimator, check):
@@ -113,7 +113,6 @@ def test_masked_samples_are_refused(estimator):
         clone(estimator).fit(HIDDEN, Y)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LogisticRegression, BoostedTreesClassifier])
 def test_masked_labels_weights_and_new_samples_are_refused(kind):
     hidden = np.ma.masked_equal(Y, 1)

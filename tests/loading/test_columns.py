@@ -138,7 +138,7 @@ def load_with(folder, rng, plan, number, sender):
     return hit
 
 
-@pytest.mark.slow(after=2)
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("partitioner", ["aweto", "pds", "dbh"])
 def test_no_damaged_message_does_harm(tmp_path, partitioner):
     """Each is refused by name, or is one that a loader might have sent."""

@@ -35,6 +35,7 @@ def job(path, n, parts=3, partitioner="dbh"):
     return LoadingJob(plan, str(path), {"value": "<f4"})
 
 
+@pytest.mark.slow
 def test_processes_write_what_one_process_writes(tmp_path):
     rng = np.random.default_rng(0)
     m = 2000
@@ -73,7 +74,6 @@ def test_the_first_fault_is_told_and_nothing_is_left(tmp_path, bad, error, words
     assert os.listdir(tmp_path) == ["edges"]
 
 
-@pytest.mark.slow
 def test_a_folder_that_somebody_removes_is_told(tmp_path):
     lines = [f"{at} b{at % 7} 1\n" for at in range(90)]
     (tmp_path / "edges").write_text("".join(lines[:10]) + "sleep\n" + "".join(lines[10:]))

@@ -67,7 +67,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.slow(after=7)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("k", [1, 3, 50, 32_767])
 def test_the_bound_on_every_shape(shape, k):

@@ -85,7 +85,6 @@ def test_the_same_as_the_slow_one_with_most_parts(name):
     check_parts(name, *draw_skewed_edges(12, 9, 1), 32_767, 2)
 
 
-@pytest.mark.slow(after=36)
 @ANY_K
 @EVERY
 def test_any_number_of_parts_and_none_above_its_cap(name, k):
@@ -114,7 +113,6 @@ def test_replicas_under_difference_covers(k):
     assert most_replicas(src, dst, pds(src, dst, k), k) <= len(difference_cover(k))
 
 
-@pytest.mark.slow(after=37)
 @pytest.mark.parametrize("k", [*range(1, 140), 183, 512, 513, 1024, 5000, 32_221, 32_767])
 def test_a_difference_cover_covers_all_differences(k):
     cover = np.array(difference_cover(k))

@@ -59,7 +59,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.slow(after=24)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("k", [1, 2, 3, 8, 50, 32_767])
 @pytest.mark.parametrize("tau", [0.5, 100.0])

@@ -80,6 +80,7 @@ def epoch_in(out):
     return epoch
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_the_newest_checkpoint_has_all_its_lists(tmp_path, seeds):

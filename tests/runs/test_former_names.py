@@ -55,6 +55,7 @@ def use_former_names(folder, names=FORMER):
         path.write_text(f'{{"version":1,"sum":"{hash_bytes(text)}","manifest":{text.decode()}}}')
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [None, 2])
 def test_a_run_goes_on(here, workers):

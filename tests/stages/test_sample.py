@@ -116,7 +116,7 @@ def divides(item, p):
     item.x = np.float32(1) / (p.at - p.at)
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("udf", [overflows, divides])
 def test_where_python_differs_nothing_is_refused(udf):
     item = drive(start(HistogramFields(), EDGES), Exchange(udf)).tables["item"].arrays

@@ -96,7 +96,7 @@ class Rates(Program):
         return [batch, GlobalSync(next_rate)]
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("slack", [1, 8])
 def test_an_apply_does_not_read_what_a_later_globalsync_sets(slack):
     for delivery in range(12):  # in some, a contribution comes later than the GlobalSync's answer
