@@ -113,6 +113,7 @@ def test_masked_samples_are_refused(estimator):
         clone(estimator).fit(HIDDEN, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LogisticRegression, BoostedTreesClassifier])
 def test_masked_labels_weights_and_new_samples_are_refused(kind):
     hidden = np.ma.masked_equal(Y, 1)

@@ -72,6 +72,7 @@ def test_the_numbers_are_those_of_a_run(corpus):
     assert model.score(held_out) < 0
 
 
+@pytest.mark.slow
 def test_words_that_training_has_not_seen_count_nothing(model, corpus):
     more = corpus.copy()
     more[:, 10] = 7
@@ -81,6 +82,7 @@ def test_words_that_training_has_not_seen_count_nothing(model, corpus):
     np.testing.assert_allclose(model.transform(np.zeros((2, 11))), 0.5)
 
 
+@pytest.mark.slow
 def test_matrices_of_any_kind(model, corpus):
     expected = model.transform(corpus)
     for x in (sparse.csr_matrix(corpus), sparse.coo_array(corpus), corpus.astype(float)):
