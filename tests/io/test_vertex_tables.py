@@ -267,7 +267,7 @@ def test_odd_ids_of_points_are_told(tmp_path):
 
 @pytest.mark.parametrize("width", [0, 2])
 def test_x_beside_y_is_a_coordinate_of_points(tmp_path, width):
-    """Whether the program knows their number or not, as a run that goes on does."""
+    """A run that goes on knows their number."""
     path = file(tmp_path, "x,y\n1,2\n3,4\n")
     table = read_vertices(path, "point", [WantedField("x", F4, width)], points=True)
     assert table.fields["x"].tolist() == [[1, 2], [3, 4]]
