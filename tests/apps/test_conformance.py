@@ -221,14 +221,16 @@ def test_exported_arrays_are_those_of_the_model(case, runs, tmp_path):
 
 
 @pytest.mark.slow(after=1)
+@pytest.mark.parametrize("parts", [1, 2])
 @each([case for case in CASES if case.data.partition is not None])
-def test_a_partitioned_folder_gives_the_run_of_the_file(case, runs, command, tmp_path):
-    parts, file = tmp_path / "parts", runs.file(case)
-    code, said = command(f"partition {file} --parts 1 --seed 1 {case.data.partition} --out {parts}")
+def test_a_partitioned_folder_gives_the_run_of_the_file(case, runs, command, tmp_path, parts):
+    flags = f"--parts {parts} --seed 1 {case.data.partition}"
+    code, said = command(f"partition {runs.file(case)} {flags} --out {tmp_path / 'parts'}")
     assert code == 0, said
-    run = runs.train(case, str(parts), test=runs.test(case))
+    of = {"workers": 2, "partitioner": flags.split()[-1]} if parts > 1 else {}
+    run = runs.train(case, str(tmp_path / "parts"), test=runs.test(case))
     if case.alike or not case.judge:
-        check_near(case, run, runs.of(case), case.tolerance)
+        check_near(case, run, runs.of(case, **of), case.tolerance)
     else:  # it draws for each edge, in the order of the folder
         check_metrics(case, run)
 
@@ -327,9 +329,10 @@ def test_verified(case, runs):
         assert found.of(slack=0) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize("workers", [2, 1, 3])
 @each()
-@pytest.mark.parametrize("workers", [1, 2, 3])
 def test_an_app_goes_on_from_every_mark_to_the_same_bytes(case, runs, tmp_path, workers):
     data = runs.file(case), runs.test(case)
     inputs, program = load_for(case.make(), *data, RunOptions(), NullWatcher())

@@ -120,7 +120,7 @@ def _fit_lda(data):
     words, word = np.unique(columns["word"].astype(str), return_inverse=True)
     counts = np.zeros((columns["document"].max() + 1, len(words)), int)
     counts[columns["document"], word] = columns["count"]
-    model = tux.LatentDirichletAllocation(3, max_iter=3, random_state=1).fit(counts)
+    model = tux.LatentDirichletAllocation(3, optimise=2, max_iter=3, random_state=1).fit(counts)
     return {"word.n": np.rint(model.components_ - model.topic_word_prior_).T}
 
 
@@ -136,6 +136,7 @@ _CLUSTERS = {"n_clusters": 3, "tol": 0, "init": "random"}
 
 _CENTRED = {"rank": 3, "center": True}
 _IMPLICIT = {"rank": 3, "implicit": True, "alpha": 2.0}
+_TOPICS = {"topics": 3, "optimise": 2}
 _SMOOTH = {"epochs": 60, "random": False}
 _DRAWN = {"alike": False, "workers": 0.05}
 
@@ -156,7 +157,7 @@ CASES = [
         "lda",
         "lda",
         make_documents(),
-        {"topics": 3},
+        _TOPICS,
         by.judge_topics,
         by.topics_of,
         _fit_lda,
@@ -175,7 +176,7 @@ CASES = [
         "blockpg",
         "blockpg",
         make_samples(),
-        {"l1": 0.5, **_EXACT},
+        {"l1": 0.5, "path": 2, **_EXACT},
         by.judge_lasso,
         by.chances_of,
         _fit_blockpg,
@@ -241,7 +242,7 @@ CASES = [
     AppCase(
         "gbdt",
         "gbdt",
-        make_samples(),
+        make_samples()._replace(partition="--label label --method target"),
         _TREES,
         by.judge_trees,
         by.tree_chances,

@@ -8,13 +8,13 @@ import numpy as np
 class AppData(NamedTuple):
     """A table to train on, and `new` rows to predict of, some with ids that training does not have.
     `number` is a column whose numbers must be finite; "" if there is none. `partition` has the
-    flags of `tux partition`; None if there are no edges.
+    flags of `tux partition`, the method last; None if there are no edges.
     """
 
     columns: dict[str, np.ndarray]
     new: dict[str, np.ndarray]
     number: str
-    partition: str | None = ""
+    partition: str | None = "--method bicut"
 
     def rows(self, count: int) -> dict[str, np.ndarray]:
         """Return the first rows."""
@@ -76,7 +76,7 @@ def make_samples(kind: str = "classes") -> AppData:
     train = {name: column[:60] for name, column in named.items()} | {"label": label[:60]}
     new = {name: column[60:] for name, column in named.items()} | {"f9": np.arange(1.0, 5.0)}
     flags = {"classes": "", "numbers": " --numeric", "words": " --multiclass"}[kind]
-    return AppData(train, new, "f0", f"--label label --method bicut{flags}")
+    return AppData(train, new, "f0", f"--label label{flags} --method bicut")
 
 
 def make_points() -> AppData:

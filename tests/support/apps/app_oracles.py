@@ -68,7 +68,8 @@ def judge_topics(run, columns):
     tokens = columns["count"].sum()
     assert by_word.sum() == by_document.sum() == tokens
     assert np.array_equal(by_word.sum(axis=0), by_document.sum(axis=0))
-    likelihood = log_likelihood(by_document, by_word, run.program.alpha, run.program.beta)
+    alpha, beta = run.context["alpha"][0, 0], run.context["beta"][0]
+    likelihood = log_likelihood(by_document, by_word, float(alpha), float(beta))
     return {"loglik_per_token": likelihood / tokens}
 
 
@@ -76,8 +77,8 @@ def topics_of(run, columns, passes=30):
     """Return the topics of new documents by EM, with the words of the model as they are; words that
     training has not seen count nothing.
     """
-    word, p = run.vertices["word"], run.program
-    phi = (word["n"] + p.beta) / (word["n"].sum(axis=0) + len(word) * p.beta)
+    word, alpha, beta = run.vertices["word"], run.context["alpha"][0], run.context["beta"][0]
+    phi = (word["n"] + beta) / (word["n"].sum(axis=0) + len(word) * beta)
     at, count = rows_of(word, columns["word"]), columns["count"]
     theta = []
     for document in np.unique(columns["document"]):
@@ -86,7 +87,7 @@ def topics_of(run, columns, passes=30):
         for _ in range(passes):
             chance = phi[at[mine]] * mixed
             own = (count[mine, None] * chance / chance.sum(axis=1, keepdims=True)).sum(axis=0)
-            mixed = (own + p.alpha) / (own + p.alpha).sum()
+            mixed = (own + alpha) / (own + alpha).sum()
         theta.append(mixed)
     return np.array(theta)
 
