@@ -2,8 +2,6 @@
 records are those of a run that keeps nothing and does not stop.
 """
 
-from pathlib import Path
-
 import pytest
 from support.machines.interrupted import TrainingJob, all_kept, check_every_mark, run
 from support.machines.lda_team import ENDS, draw_documents
@@ -18,8 +16,6 @@ from tux.runs.inputs import Inputs
 from tux.synthetic.corpus import corpus
 from tux.synthetic.graph import graph
 from tux.synthetic.ratings import ratings as more_ratings
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 def rating_inputs():
@@ -46,16 +42,6 @@ APPS = {
         lambda folder: find(str(write_shown_program("Visits", folder))).program(length=4),
         lambda: link_inputs("page", "page", n=3000, m=4000),
         2,
-    ),
-    "docs/pagerank.py": (
-        lambda folder: find(str(DOCS / "pagerank.py")).program(),
-        lambda: link_inputs("page", "page"),
-        4,
-    ),
-    "docs/examples/als.py": (
-        lambda folder: find(str(DOCS / "examples" / "als.py")).program(rank=3),
-        rating_inputs,
-        3,
     ),
 }
 

@@ -51,19 +51,6 @@ def test_a_probability_of_a_margin_far_from_0():
     assert found == pytest.approx([0, 0.5, 1], abs=1e-200)
 
 
-@pytest.mark.long
-def test_margins_and_exports(files, tmp_path, capsys):
-    out = str(tmp_path / "run")
-    argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
-    assert main([*argv, "--epochs", "3", "--out", out]) == 0
-    capsys.readouterr()
-    assert main(["predict", out, str(files / "test.svm")]) == 0
-    assert capsys.readouterr().out.startswith("sample,margin\n")
-    assert main(["export", out, "--format", "sklearn", "--out", str(tmp_path / "m.npz")]) == 0
-    model = np.load(tmp_path / "m.npz")
-    assert model["coef_"].shape == (1, len(model["features"])) and model["coef_"].any()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -17,6 +17,7 @@ from support.apps.app_data import (
     AppData,
     make_counts,
     make_documents,
+    make_labelled_points,
     make_links,
     make_points,
     make_ratings,
@@ -38,7 +39,6 @@ class AppCase(NamedTuple):
     the program is not `alike`, its random numbers depend on the order of edges in a folder.
     """
 
-    name: str
     program: str
     data: AppData
     params: Mapping[str, Any] = {}
@@ -50,6 +50,13 @@ class AppCase(NamedTuple):
     workers: float = 1e-6
     random: bool = True
     alike: bool = True
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program, and the loss or the `kind`, if there is one."""
+        words = Path(self.program).stem, self.params.get("loss", self.kind)
+        return "_".join(filter(None, words))
 
     def make(self, **more: Any) -> Any:
         """Return the program."""
@@ -129,134 +136,64 @@ def _fit_deepwalk(data):
     return {"node.u": model.fit(data.columns).embedding_}
 
 
+_TOPICS = {"topics": 3}
+_OPTIMISED = _TOPICS | {"optimise": 2}
 _WALKING = {"num_walks": 3, "walk_length": 5}
-_EXACT = {"tol": 1e-9}
-_TREES = {"max_iter": 3, "max_depth": 2}
+_VECTORS = _WALKING | {"dimensions": 4, "window": 2}
 _CLUSTERS = {"n_clusters": 3, "tol": 0, "init": "random"}
-
-_CENTRED = {"rank": 3, "center": True}
+_TREES = {"max_iter": 3, "max_depth": 2}
+_LASSO = {"l1": 0.5, "path": 2, "tol": 1e-9}
+_CLASSES = {"l2": 0.5, "tol": 1e-9}
+_SQUARES, _HINGES, _SOFTMAX = (
+    _CLASSES | {"loss": loss} for loss in ("squared", "squared_hinge", "softmax")
+)
 _IMPLICIT = {"rank": 3, "implicit": True, "alpha": 2.0}
-_TOPICS = {"topics": 3, "optimise": 2}
+_CENTRED = {"rank": 3, "center": True}
 _SMOOTH = {"epochs": 60, "random": False}
 _DRAWN = {"alike": False, "workers": 0.05}
+_SHARES = by.judge_softmax, by.shares_of, _fit_softmax
+_NEAREST = by.judge_clusters, by.nearest_of
+_BOOSTED = by.judge_trees, by.tree_chances, _fit_gbdt
+_WHOLE_FEATURES = make_samples()._replace(partition="--label label --method target")
 
 CASES = [
     AppCase(
-        "mf",
-        "mf",
-        make_ratings(),
-        {"rank": 3},
-        by.judge_factors,
-        by.ratings_by,
-        _fit_mf,
-        workers=0.05,
+        "mf", make_ratings(), {"rank": 3}, by.judge_factors, by.ratings_by, _fit_mf, workers=0.05
     ),
-    AppCase("als", "als", make_ratings(), _CENTRED, by.judge_squares, by.ratings_by, _fit_als),
-    AppCase("implicit", "als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by),
+    AppCase("als", make_ratings(), _CENTRED, by.judge_squares, by.ratings_by, _fit_als),
+    AppCase("als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by, kind="implicit"),
+    AppCase("lda", make_documents(), _OPTIMISED, by.judge_topics, by.topics_of, _fit_lda, **_DRAWN),
+    AppCase("warplda", make_documents(), _TOPICS, by.judge_topics, by.topics_of, **_DRAWN),
     AppCase(
-        "lda",
-        "lda",
-        make_documents(),
-        _TOPICS,
-        by.judge_topics,
-        by.topics_of,
-        _fit_lda,
-        **_DRAWN,
+        "blockpg", make_samples(), _LASSO, by.judge_lasso, by.chances_of, _fit_blockpg, epochs=60
     ),
     AppCase(
-        "warplda",
-        "warplda",
-        make_documents(),
-        {"topics": 3},
-        by.judge_topics,
-        by.topics_of,
-        **_DRAWN,
+        "linear", make_samples(), _CLASSES, by.judge_logistic, by.chances_of, _fit_linear, **_SMOOTH
     ),
-    AppCase(
-        "blockpg",
-        "blockpg",
-        make_samples(),
-        {"l1": 0.5, "path": 2, **_EXACT},
-        by.judge_lasso,
-        by.chances_of,
-        _fit_blockpg,
-        epochs=60,
-    ),
-    AppCase(
-        "linear",
-        "linear",
-        make_samples(),
-        {"l2": 0.5, **_EXACT},
-        by.judge_logistic,
-        by.chances_of,
-        _fit_linear,
-        **_SMOOTH,
-    ),
-    AppCase(
-        "squared",
-        "linear",
-        make_samples("numbers"),
-        {"loss": "squared", **_EXACT},
-        by.judge_ridge,
-        by.margins_of,
-        **_SMOOTH,
-    ),
-    AppCase(
-        "squared_hinge",
-        "linear",
-        make_samples(),
-        {"loss": "squared_hinge", **_EXACT},
-        by.judge_hinge,
-        by.margins_of,
-        **_SMOOTH,
-    ),
-    AppCase(
-        "softmax",
-        "linear",
-        make_samples("words"),
-        {"loss": "softmax", "l2": 0.5, **_EXACT},
-        by.judge_softmax,
-        by.shares_of,
-        _fit_softmax,
-        **_SMOOTH,
-    ),
-    AppCase(
-        "kmeans",
-        "kmeans",
-        make_counts(),
-        _CLUSTERS | {"n_clusters": 4},
-        by.judge_clusters,
-        by.nearest_of,
-        epochs=5,
-    ),
-    AppCase(
-        "kmeans_points",
-        "kmeans_points",
-        make_points(),
-        _CLUSTERS,
-        by.judge_clusters,
-        by.nearest_of,
-        _fit_points,
-        epochs=5,
-    ),
-    AppCase(
-        "gbdt",
-        "gbdt",
-        make_samples()._replace(partition="--label label --method target"),
-        _TREES,
-        by.judge_trees,
-        by.tree_chances,
-        _fit_gbdt,
-        random=False,
-    ),
-    AppCase(
-        "deepwalk",
-        "deepwalk",
-        make_links(),
-        {"dimensions": 4, "window": 2, **_WALKING},
-        fit=_fit_deepwalk,
-        epochs=2,
-        alike=False,
-    ),
-    AppCase("walks", "walks", make_links(), _WALKING, epochs=2, workers=0),
+    AppCase("linear", make_samples("numbers"), _SQUARES, by.judge_ridge, by.margins_of, **_SMOOTH),
+    AppCase("linear", make_samples(), _HINGES, by.judge_hinge, by.margins_of, **_SMOOTH),
+    AppCase("linear", make_samples("words"), _SOFTMAX, *_SHARES, **_SMOOTH),
+    AppCase("kmeans", make_counts(), _CLUSTERS | {"n_clusters": 4}, *_NEAREST, epochs=5),
+    AppCase("kmeans_points", make_points(), _CLUSTERS, *_NEAREST, _fit_points, epochs=5),
+    AppCase("gbdt", _WHOLE_FEATURES, _TREES, *_BOOSTED, random=False),
+    AppCase("deepwalk", make_links(), _VECTORS, fit=_fit_deepwalk, epochs=2, alike=False),
+    AppCase("walks", make_links(), _WALKING, epochs=2, workers=0),
 ]
+
+EXAMPLES = [
+    AppCase(str(DOCS / "pagerank.py"), make_links()),
+    *(
+        AppCase(str(DOCS / "examples" / f"{name}.py"), data, params, kind="example")
+        for name, data, params in [
+            ("als", make_ratings(), {"rank": 3}),
+            ("boosted_trees", make_labelled_points(), {"trees": 3, "depth": 2}),
+            ("components", make_links(), {}),
+            ("core_numbers", make_links(), {}),
+            ("hits", make_links(), {}),
+            ("kmeans", make_points(), {"clusters": 3}),
+            ("label_propagation", make_links(), {}),
+            ("lbfgs", make_samples(), {}),
+        ]
+    ),
+]
+"""Programs of the documents. They keep the promises that need no formula."""

@@ -88,6 +88,12 @@ def make_points() -> AppData:
     return AppData(train, new, "x", None)
 
 
+def make_labelled_points() -> AppData:
+    """Return points with a label of 0 or 1."""
+    data = make_points()
+    return data._replace(columns=data.columns | {"label": np.arange(50) % 3 % 2})
+
+
 def make_counts() -> AppData:
     """Return the counts of 30 documents as a table of samples, features and values."""
     columns, new, _, flags = make_documents(30)
