@@ -169,6 +169,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(case, runs):
     check_same(runs.of(case), tux.resume(half.folder, progress=False))
 
 
+@pytest.mark.slow(after=len(CASES))
 @each(CASES + EXAMPLES)
 def test_the_folder_of_a_run_is_read_back(case, runs):
     run = runs.of(case)
@@ -209,6 +210,7 @@ def test_predictions_are_those_of_the_formulas(case, runs, tmp_path):
     assert told.to_numpy().reshape(found.shape) == pytest.approx(found, rel=1e-5)
 
 
+@pytest.mark.slow(after=len(CASES))
 @each(CASES + EXAMPLES)
 def test_exported_arrays_are_those_of_the_model(case, runs, tmp_path):
     run, out = runs.of(case), tmp_path / "model.npz"
