@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from support.machines.team import train_team
 from support.oracles.als_oracle import AlsFactors
-from support.programs.programs import both, column, drive, run_steps, start
+from support.programs.programs import column, drive, start
 
 from tux.apps.als import ALS
 from tux.apps.als.edges import weigh
-from tux.apps.als.quality import gram_of, quality_stages, rate
+from tux.apps.als.quality import gram_of, quality_stages
 from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.stage import Cluster
-from tux.stages import Score
 
 ALONE = Cluster()
 
@@ -77,13 +76,6 @@ def test_the_objective_after_each_half_is_that_of_numpy(kind, steps):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("steps", [0, 3])
-def test_plain_python(steps):
-    program = ALS(rank=3, steps=steps, implicit=True)
-    found, expected = halves(program, start(program, EDGES, jit=False), 2)
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.long  # to compile
 @each_kind
 def test_exact_solutions_never_raise_the_objective(kind):
@@ -97,30 +89,6 @@ def test_more_steps_lead_to_the_exact_solution():
     exact, _ = halves(p := ALS(rank=5, steps=0), start(p, EDGES), 1)
     many, _ = halves(p := ALS(rank=5, steps=12), start(p, EDGES), 1)
     assert many == pytest.approx(exact, rel=1e-6)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
-@both
-def test_predictions_and_the_error_on_held_out_ratings(jit, how):
-    program = ALS(rank=4, **how)
-    worker = start(program, EDGES, HELD, jit=jit)
-    drive(worker, *program.setup(), *program.stages(ALONE))
-    *_, score = run_steps(worker, *program.evaluate(Cluster(has_test=True)), Score(rate))
-    f = {name: column(worker, name, "f").astype(float) for name in ("user", "item")}
-    mean = 0 if program.implicit else EDGES.fields["value"].mean()
-    rated = [
-        np.isin(ends, there)
-        for ends, there in ((HELD.src, EDGES.src), (HELD.dst, EDGES.dst))
-    ]  # fmt: skip
-    dots = (f["user"][HELD.src] * f["item"][HELD.dst]).sum(1) + (mean if program.center else 0)
-    expected = np.where(rated[0] & rated[1], dots, mean)
-    np.testing.assert_allclose(score.scores, expected, rtol=1e-5, atol=1e-6)
-    error = np.sqrt(np.mean((HELD.fields["value"] - expected) ** 2))
-    if program.implicit:
-        assert "test_rmse" not in worker.metrics()
-    else:
-        assert worker.metrics()["test_rmse"] == pytest.approx(error, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -155,16 +123,6 @@ def test_several_workers_do_what_one_does(how, k, slack, steps):
     others, theirs = history(k, slack=slack, steps=steps, **how)
     np.testing.assert_allclose(others, objective, rtol=1e-5)
     np.testing.assert_allclose(theirs, predictions, atol=1e-5 * abs(predictions).max())
-
-
-@pytest.mark.slow
-def test_threads_change_nothing():
-    def factors(threads):
-        worker = start(p := ALS(rank=5, implicit=True), EDGES, threads=threads)
-        drive(worker, *p.setup(), *p.stages(ALONE))
-        return column(worker, "item", "f")
-
-    np.testing.assert_allclose(factors(1), factors(3), rtol=1e-6, atol=1e-6)
 
 
 def test_the_weight_and_target_of_an_edge():

@@ -331,23 +331,6 @@ def test_no_gap_without_a_penalty():
     assert "duality_gap" not in fit(MADE, l1=0.0, epochs=3, every=1).records[0][-1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("blocks", [0, 3])
-def test_compiled_as_plain(blocks):
-    """Sums in single precision may be taken in another order."""
-    data = draw_samples(n=14, p=6, share=0.5)
-    compiled, plain = (
-        fit(data, jit=jit, l1=0.2, tol=1e-11, blocks=blocks) for jit in (True, False)
-    )
-    assert compiled.history("objective")[:3] == pytest.approx(
-        plain.history("objective")[:3], rel=1e-5
-    )
-    assert compiled.history("objective")[-1] == pytest.approx(
-        plain.history("objective")[-1], rel=1e-9
-    )
-    np.testing.assert_allclose(result_of(compiled)[1], result_of(plain)[1], atol=1e-4)
-
-
 # The place of data, and the messages.
 
 

@@ -11,35 +11,14 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
 from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
-from tux.synthetic.clicks import clicks, write_clicks
+from tux.synthetic.clicks import clicks
 
 
 @cache
 def draw_clicks():
     """Return samples of clicks, which are drawn once a test asks for them."""
     return clicks(600, 80, 8, 20, seed=3, test_share=0.2)
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """Return libsvm files to train and to test on, and the run of a model."""
-    folder = tmp_path_factory.mktemp("clicks")
-    write_clicks(draw_clicks(), folder / "train.svm", folder / "test.svm")
-    argv = [
-        "run",
-        "blockpg",
-        str(folder / "train.svm"),
-        "--test",
-        str(folder / "test.svm"),
-        "--l1",
-        "3",
-        "--out",
-        str(folder / "run"),
-    ]
-    assert main(argv) == 0
-    return folder
 
 
 def last(folder):
@@ -49,39 +28,6 @@ def last(folder):
 def weights(folder):
     table = read_parquet(folder / "model" / "feature.parquet")
     return dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
-
-
-@pytest.mark.slow
-def test_a_run_from_files_is_one_from_memory(files):
-    train, test = draw_clicks().split()
-    known = samples_to_edges(train, BlockPG())
-    result = run(BlockPG(l1=3.0), known, samples_to_edges(test, BlockPG(), known))
-    told = last(files / "run")
-    assert told["objective"] == pytest.approx(result.records[-1]["objective"], rel=1e-12)
-    for name in ("test_logloss", "test_accuracy", "test_auc"):
-        assert told[name] == result.records[-1][name]
-    assert result.records[-1]["test_auc"] > 0.7
-    record = json.loads((files / "run" / "run.json").read_text())
-    assert record["parameters"]["negative"] == "-1" and record["parameters"]["positive"] == "+1"
-    assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
-
-
-@pytest.mark.slow
-def test_predictions_are_the_models_probabilities(files, capsys):
-    capsys.readouterr()
-    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sample,probability"
-    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
-    w, rows = weights(files / "run"), (files / "test.svm").read_text().splitlines()
-    margins = [
-        sum(w.get(int(entry.split(":")[0]), 0.0) for entry in row.split()[1:]) for row in rows
-    ]
-    assert np.allclose(found, 1 / (1 + np.exp(-np.array(margins))), atol=1e-6)
-    unlabelled = files / "plain.svm"
-    unlabelled.write_text("".join(row.split(" ", 1)[1] + "\n" for row in rows[:3]))
-    assert main(["predict", str(files / "run"), str(unlabelled)]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == lines[1:4]
 
 
 @pytest.mark.long

@@ -216,26 +216,7 @@ def test_untrained_vectors_do_not_tell_them_apart():
     assert told_apart(rng.uniform(-1, 1, (80, 16))) < 0.7
 
 
-def train_vectors(program, edges, jit=True):
-    """Return vectors by dense index, after an epoch on one worker."""
-    team = Team(program, edges, k=1, jit=jit).train(1)
-    return team.gather("node", "u"), team.gather("node", "c")
-
-
 TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 12, "batch_size": 3}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.long)])
-def test_compiled_or_not_is_the_same(more):
-    edges = EdgeData.of(("node", "node"), [0, 1, 2, 2], [1, 2, 3, 2], {}, vertices={"node": [9]})
-    for one, other in zip(
-        train_vectors(DeepWalk(**TINY, **more), edges),
-        train_vectors(DeepWalk(**TINY, **more), edges, jit=False),
-        strict=True,
-    ):
-        np.testing.assert_allclose(one, other, atol=1e-5)
-        assert np.abs(one).max() > 0
 
 
 @pytest.mark.long(after=1)
@@ -302,22 +283,6 @@ def test_small_graphs_bear_stale_rows():
     """Four workers, four clocks apart, by the default size of a mini-batch."""
     u = Team(DeepWalk(**SMALL), EDGES, k=4, slack=4, jit=True).train(1).gather("node", "u")
     assert told_apart(u) > 0.95 and np.linalg.norm(u, axis=1).max() < 10
-
-
-@pytest.mark.long
-def test_the_command(tmp_path):
-    file = tmp_path / "edges.txt"
-    file.write_text(
-        "".join(f"{a} {b}\n" for a, b in [("x", "y"), ("y", "z"), ("z", "x"), ("z", "w")])
-    )
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in {**TINY, "q": 0.5}.items()]
-    assert (
-        main(
-            ["run", "deepwalk", str(file), *flags, "--workers", "2", "--out", str(tmp_path / "out")]
-        )
-        == 0
-    )
-    assert (tmp_path / "out" / "model" / "node.parquet").exists()
 
 
 @pytest.mark.slow

@@ -2,20 +2,13 @@
 records are those of a run that keeps nothing and does not stop.
 """
 
-from pathlib import Path
-
 import pytest
 from support.machines.interrupted import TrainingJob, all_kept, check_every_mark, run
 from support.machines.lda_team import ENDS, draw_documents
 from support.machines.team import ratings
-from support.oracles.blockpg_oracle import Data
-from support.oracles.blockpg_oracle import draw_samples as samples
 from support.programs.shown import write_shown_program
 
-from tux.apps.blockpg.blockpg import BlockPG
-from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.lda.lda import LDA
-from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.program.sources import find
@@ -23,8 +16,6 @@ from tux.runs.inputs import Inputs
 from tux.synthetic.corpus import corpus
 from tux.synthetic.graph import graph
 from tux.synthetic.ratings import ratings as more_ratings
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 def rating_inputs():
@@ -35,79 +26,34 @@ def documents():
     return Inputs(draw_documents())
 
 
-def sample_inputs():
-    every = samples(n=80, p=12)
-    train, test = (Data(*(x[rows] for x in every)) for rows in (slice(60), slice(60, None)))
-    edges = train.edges()
-    return Inputs(edges, test.edges(edges))
-
-
 def link_inputs(*ends, n=30, m=80):
     return Inputs(EdgeData.of(ends, *graph(n, m), {}))
 
 
-WALKS = {"dimensions": 6, "num_walks": 3, "walk_length": 8, "window": 3, "pool": 8, "batch_size": 9}
-TOPICS = {"topics": 5, "parts": 2, "optimise": 2}
-BLOCKS = {"l1": 0.5, "tol": 1e-9, "blocks": 3}
-
-# the program, its data, and epochs
+# the program, its data, and epochs; each app's own parameters are in test_conformance.py
 APPS = {
-    "MF": (lambda folder: MF(rank=4, batch_size=45), rating_inputs, 3),
-    "LDA exact": (lambda folder: LDA(sampler="sparse", **TOPICS), documents, 3),
-    "LDA exact, unevenly": (
-        lambda folder: LDA(sampler="sparse", asymmetric=True, **TOPICS),
+    "MF in batches": (lambda folder: MF(rank=4, batch_size=45), rating_inputs, 3),
+    "LDA, unevenly": (
+        lambda folder: LDA(sampler="sparse", asymmetric=True, topics=5, parts=2, optimise=2),
         documents,
         3,
     ),
-    "WarpLDA": (lambda folder: WarpLDA(**TOPICS), documents, 3),
-    "BlockPG, l1": (lambda folder: BlockPG(**BLOCKS), sample_inputs, 5),
-    "BlockPG, l1 and l2 along a path": (
-        lambda folder: BlockPG(**BLOCKS, l2=0.1, fit_intercept=True, path=3),
-        sample_inputs,
-        5,
-    ),
-    "BlockPG, single features": (lambda folder: BlockPG(l1=0.5, tol=1e-9), sample_inputs, 4),
-    "DeepWalk": (lambda folder: DeepWalk(**WALKS), lambda: link_inputs("node", "node"), 1),
     "docs/program.md": (
         lambda folder: find(str(write_shown_program("Visits", folder))).program(length=4),
         lambda: link_inputs("page", "page", n=3000, m=4000),
         2,
     ),
-    "docs/pagerank.py": (
-        lambda folder: find(str(DOCS / "pagerank.py")).program(),
-        lambda: link_inputs("page", "page"),
-        4,
-    ),
-    "docs/examples/als.py": (
-        lambda folder: find(str(DOCS / "examples" / "als.py")).program(rank=3),
-        rating_inputs,
-        3,
-    ),
 }
-SLOW = [(app, k) for app in APPS for k in (1, 2, 3) if k == 1 or app != "BlockPG, single features"]
-
-
-def interrupt_everywhere(app, k, folder, **options):
-    """Interrupt an app at each mark. Return the places of the marks."""
-    make, data, epochs = APPS[app]
-    job = TrainingJob(make(folder), data(), epochs, k=k, **options)
-    places = check_every_mark(job, folder)
-    assert {(epoch, 0) for epoch in range(1, epochs + 1)} <= {*places}
-    return places
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("app", "k"), SLOW)
-def test_an_app_goes_on_from_every_mark_to_the_same_bytes(app, k, tmp_path):
-    places = interrupt_everywhere(app, k, tmp_path)
-    assert (len(places) > APPS[app][2]) == any(clocks for _, clocks in places)
-    print(f"{app}, {k}: {len(places)} marks")
-
-
-@pytest.mark.slow
-def test_mf_goes_on_from_every_mark_to_the_same_bytes(tmp_path):
-    job = TrainingJob(MF(rank=2, batch_size=20), Inputs(*ratings(m=40)), 2, k=2, jit=False)
-    assert any(clocks for _, clocks in check_every_mark(job, tmp_path))
+@pytest.mark.parametrize("app", APPS)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_program_goes_on_from_every_mark_to_the_same_bytes(app, k, tmp_path):
+    make, data, epochs = APPS[app]
+    places = check_every_mark(TrainingJob(make(tmp_path), data(), epochs, k=k), tmp_path)
+    assert {(epoch, 0) for epoch in range(1, epochs + 1)} <= {*places}
+    assert (len(places) > epochs) == any(clocks for _, clocks in places)
 
 
 @pytest.mark.slow

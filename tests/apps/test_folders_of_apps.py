@@ -10,7 +10,7 @@ import pytest
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
-from tux.arrays.arrow import read_parquet, write_parquet
+from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.cli.main import main
@@ -32,7 +32,6 @@ WALKS = {
     "negatives": 2,
     "learning_rate": 0.1,
 }
-TESTED = ("objective", "test_logloss", "test_accuracy", "test_auc")
 
 
 @pytest.fixture(autouse=True)
@@ -103,29 +102,7 @@ def sample_fields(edges):
     return {name: values.tolist() for name, values in edges.vertex_fields["sample"].items()}
 
 
-def last_metrics(result):
-    """Return the metrics of the last epoch, which may differ by rounding."""
-    return pytest.approx({name: result.records[-1].get(name) for name in TESTED}, rel=1e-6)
-
-
 # ---- samples
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
-def test_samples_by_their_folder_are_those_of_the_file(samples, tux, k):
-    assert tux(f"partition train.svm --parts {k} --method bicut --out parts")[0] == 0
-    program = BlockPG(l1=0.5, blocks=4)
-    stored = fit(program, "parts", "test.svm", epochs=4)
-    direct = fit(program, "train.svm", "test.svm", epochs=4, workers=k)
-    assert (
-        last_metrics(stored).expected == last_metrics(direct)
-        and stored.records[-1]["test_auc"] is not None
-    )
-    check_same_fields(stored, direct, "feature")
-    for result in (stored, direct):
-        parameters = result.worker.program.parameters
-        assert (parameters["negative"], parameters["positive"]) == ("-1", "+1")
 
 
 def test_what_is_told_of_samples(samples, tux):
@@ -295,40 +272,6 @@ def test_mistakes(samples, tux, words, code, what):
 
 
 # ---- edges
-
-
-@pytest.mark.slow
-def test_one_part_of_ratings(here, tux):
-    lines = [f"{u},{i},{1 + (u * i) % 5}" for u in range(20) for i in range(10) if (u + i) % 3]
-    (here / "r.csv").write_text("user,item,rating\n" + "\n".join(lines) + "\n")
-    assert tux("partition r.csv --parts 1 --method random --out parts")[0] == 0
-    stored, direct = (
-        fit(MF(rank=2, learning_rate=0.01), source, "r.csv") for source in ("parts", "r.csv")
-    )
-    check_same_fields(stored, direct, "user", "item")
-    assert stored.records[-1]["test_rmse"] == direct.records[-1]["test_rmse"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("k", "weighted"),
-    [
-        (1, False),
-        pytest.param(1, True, marks=pytest.mark.long),
-        pytest.param(2, True, marks=pytest.mark.long),
-    ],
-)
-def test_walks_on_a_folder(here, tux, k, weighted):
-    ids = np.append(RNG.integers(2**63, 2**64 - 1, 11, dtype=np.uint64), np.uint64(7))
-    edges = sorted({(int(ids[a]), int(ids[b])) for a, b in RNG.integers(0, 12, (40, 2)) if a != b})
-    src, dst = np.array(edges, np.uint64).T
-    write_parquet("g.parquet", {"src": src, "dst": dst, "weight": 1 + np.arange(len(edges)) % 4})
-    assert tux(f"partition g.parquet --parts {k} --one-type --method random --out parts")[0] == 0
-    program = DeepWalk(**WALKS, weighted=weighted)
-    stored = fit(program, "parts", epochs=1)
-    direct = fit(program, "g.parquet", epochs=1, workers=k, partitioner="random")
-    check_same_fields(stored, direct, "node")
-    assert set(stored.worker.graph.vertices["node"].ids.values.tolist()) == set(ids.tolist())
 
 
 def test_what_a_folder_cannot_do(here, tux):

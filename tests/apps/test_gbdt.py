@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow, score_samples
+from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow
 
 from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins
@@ -78,15 +78,6 @@ def test_squared_errors_and_few_bins():
     assert team.workers[0].tables["feature"].arrays["bins"].max() <= 8
 
 
-@pytest.mark.slow
-def test_plain_python_grows_the_same_trees():
-    x, y = draw_samples(n=60, p=5)
-    plain, compiled = (fit(x, y, test=(x, y), jit=jit) for jit in (False, True))
-    check_same_trees(forest(plain), forest(compiled), exact=False)
-    for metric in ("objective", "test_logloss"):  # in double precision
-        assert plain.history(metric) == pytest.approx(compiled.history(metric), rel=1e-11)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("k", "slack"), [(2, 0), (3, 2)])
 def test_several_workers_grow_the_same_trees(k, slack):
@@ -98,26 +89,6 @@ def test_several_workers_grow_the_same_trees(k, slack):
     check_same_trees(forest(team), forest(one))
     for metric in ("objective", "test_rmse"):
         assert team.history(metric) == pytest.approx(one.history(metric), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_threads_grow_the_same_trees():
-    x, y = draw_samples(n=4000, p=30, seed=7)
-    one, three = (fit(x, y, threads=threads, max_iter=2, max_depth=4) for threads in (1, 3))
-    check_same_trees(forest(three), forest(one))
-
-
-@pytest.mark.slow
-def test_held_out_samples_go_through_the_trees():
-    x, y = draw_samples(seed=8)
-    far = np.where(np.isnan(x), np.nan, 100 * x)  # beyond all values of training
-    team = fit(x, y, test=(far, y))
-    m = score_samples(forest(team), far, team.tau.base)
-    assert team.history("test_logloss")[-1] == pytest.approx(np.logaddexp(0, -y * m).mean())
-    again = fit(x, y, test=(x, y))
-    told = again.history("objective")[-1] / len(y)
-    assert again.history("test_logloss")[-1] == pytest.approx(told, rel=1e-9)
-    assert 0.5 < again.history("test_auc")[-1] <= 1
 
 
 @pytest.mark.slow

@@ -1,14 +1,11 @@
 """Boosted trees from files: what is reported, kept, predicted, exported and refused."""
 
-import json
-
 import numpy as np
 import pytest
 from support.oracles.gbdt_oracle import draw_samples, edges_of, score_samples
 
 import tux
 from tux.apps.gbdt.gbdt import GBDT
-from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.runs.options import RunOptions
 from tux.runs.session import run
@@ -48,31 +45,6 @@ def scores(folder, x):
     of = found.export("trees")
     columns = x[:, of["features"] - 1]
     return score_samples({name: of[name] for name in TREES}, columns, of["base"])
-
-
-@pytest.mark.slow
-def test_what_is_reported_and_kept(files):
-    lines = (files / "run" / "metrics.jsonl").read_text().splitlines()
-    told = [json.loads(line) for line in lines]
-    best = min(told, key=lambda record: record["test_logloss"])
-    assert {"objective", "test_auc", "test_accuracy", "leaves"} <= told[-1].keys()
-    assert "test_rmse" not in told[-1] and len(told) == 6
-    m = scores(files / "run", TEST[0])
-    assert np.logaddexp(0, -TEST[1] * m).mean() == pytest.approx(best["test_logloss"], rel=1e-6)
-    rows = (files / "run" / "model" / "importance.tsv").read_text().splitlines()
-    assert rows[0].split("\t") == ["feature", "gain", "splits"]
-    gains = [float(row.split("\t")[1]) for row in rows[1:]]
-    assert gains == sorted(gains, reverse=True) and gains[0] > 0
-
-
-@pytest.mark.slow
-def test_probabilities(files, capsys):
-    capsys.readouterr()
-    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sample,probability"
-    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
-    assert found == pytest.approx(1 / (1 + np.exp(-scores(files / "run", TEST[0]))), abs=1e-6)
 
 
 @pytest.mark.slow
@@ -147,13 +119,6 @@ def test_numbers_as_labels_name_the_loss_for_them(tmp_path, capsys):
     write(tmp_path / "numbers.svm", *draw_samples(n=20, numbers=True))
     assert main(["run", "gbdt", str(tmp_path / "numbers.svm")]) == 3
     assert "tux run gbdt --loss squared" in capsys.readouterr().err
-
-
-def test_refused_parameters():
-    with pytest.raises(UsageError, match="bins"):
-        GBDT(max_bins=300)
-    with pytest.raises(UsageError, match="loss"):
-        GBDT(loss="softmax")
 
 
 @pytest.mark.slow

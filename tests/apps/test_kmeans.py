@@ -184,28 +184,6 @@ def test_mini_batches(kind):
     assert np.asarray(team.tau.size).sum() == 4 * len(x) + 4
 
 
-def test_held_out_samples_and_predictions():
-    x, new = make_points(), make_points(n=9, seed=5)
-    run = tux.run(
-        SparseKMeans(n_clusters=4), edges_of(x), test=edges_of(new), epochs=3, jit=False, threads=1
-    )
-    size = run.context["size"][0]
-    center = (run.vertices["feature"]["s"] / size).T
-    inertia = squares(new, center).min(axis=1).sum()
-    assert run.history["test_inertia"][-1] == pytest.approx(inertia, rel=1e-5)
-    predicted = run.predict(edges_of(new))
-    assert predicted.dtype == np.int64
-    assert np.array_equal(predicted, squares(new, center).argmin(axis=1))
-
-
-def test_predictions_of_points():
-    x, new = make_points(), make_points(n=9, seed=5)
-    points = tux.points(x.astype("f4"), kind="sample")
-    run = tux.run(PointKMeans(n_clusters=4), points, epochs=3, jit=False, threads=1)
-    center = run.context["center"][0].reshape(4, -1)
-    assert np.array_equal(run.predict(new.astype("f4")), squares(new, center).argmin(axis=1))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [0, 12])
 def test_centers_and_sizes_of_a_report(kind, batch):

@@ -13,8 +13,6 @@ from support.programs.programs import start
 from tux.apps.lda.lda import LDA
 from tux.arrays.edges import EdgeData
 from tux.engine.training import Training
-from tux.runs.options import RunOptions
-from tux.runs.session import run
 
 
 @pytest.mark.long(after=2)
@@ -29,30 +27,6 @@ def test_counts_are_true_after_every_epoch(k, slack):
         team.check()
         assert team.likelihood() == pytest.approx(team.true_likelihood(), rel=1e-10)
     assert not np.array_equal(counts(team.workers)[1], before)
-
-
-def test_counts_in_plain_python():
-    team = Sampling(LDA(topics=5, parts=4), draw_documents(), k=2, slack=1, jit=False)
-    for _ in range(2):
-        team.epoch()
-        team.check()
-
-
-@pytest.mark.long
-def test_processes_count_the_same():
-    """At slack 0 to the last count, as the order in which changes are folded is that of workers."""
-    edges, program = draw_documents(documents=40, words=20, mean=10), LDA(topics=4, parts=4)
-    result, team = (
-        run(program, edges, options=RunOptions(workers=2, epochs=3)),
-        Sampling(program, edges, k=2, by="bicut"),
-    )
-    for record in result.records:
-        team.epoch()
-        assert record["loglik_per_token"] == team.check().likelihood()
-    by_word = result.worker.tables["word"].arrays["n"][result.worker.graph.vertices["word"].row_of]
-    assert np.array_equal(by_word, team.gather("word", "n")) and np.array_equal(
-        result.worker.tau.n, by_word.sum(0)
-    )
 
 
 # Whole runs.

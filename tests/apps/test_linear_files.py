@@ -1,6 +1,5 @@
 """Linear models from the command line: what is reported, kept, predicted and refused."""
 
-import json
 from functools import cache
 from types import SimpleNamespace
 
@@ -47,39 +46,6 @@ def matrix_of(samples):
     return sp.csr_array((edges.fields["value"], (edges.src, column)), shape=shape)
 
 
-def last(folder):
-    return json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-
-
-@pytest.mark.slow
-def test_what_is_reported_and_kept(files):
-    train, test = draw_clicks().split()
-    known = samples_to_edges(train, Linear())
-    result = run(Linear(l2=3.0), known, samples_to_edges(test, Linear(), known))
-    told, records = last(files / "run"), result.records
-    for name in ("objective", "test_logloss", "test_accuracy", "test_auc"):
-        assert told[name] == pytest.approx(records[-1][name], rel=1e-9)
-    assert "test_loss" not in told and told["test_auc"] > 0.7
-    assert told["gradient"] <= 1e-5
-    # the model is the optimum, and not that of the epoch with the least test loss
-    assert told["epoch"] == len(records)
-    assert set(read_parquet(files / "run" / "model" / "feature.parquet")) == {"id", "w"}
-
-
-@pytest.mark.slow
-def test_probabilities(files, capsys):
-    capsys.readouterr()
-    assert main(["predict", str(files / "run"), str(files / "test.svm")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    table = read_parquet(files / "run" / "model" / "feature.parquet")
-    w = dict(zip(table["id"].tolist(), table["w"].tolist(), strict=True))
-    rows = [row.split()[1:] for row in (files / "test.svm").read_text().splitlines()]
-    margins = [sum(w.get(int(entry.split(":")[0]), 0.0) for entry in row) for row in rows]
-    assert lines[0] == "sample,probability"
-    found = np.array([float(line.split(",")[1]) for line in lines[1:]])
-    assert np.allclose(found, 1 / (1 + np.exp(-np.array(margins))), atol=1e-6)
-
-
 def test_a_probability_of_a_margin_far_from_0():
     """In plain Python, too, where math.exp raises OverflowError."""
     feature, tau = SimpleNamespace(w=1e3), SimpleNamespace(b=0.0)
@@ -88,19 +54,6 @@ def test_a_probability_of_a_margin_far_from_0():
         for x in (-9.0, 0.0, 9.0)
     ]
     assert found == pytest.approx([0, 0.5, 1], abs=1e-200)
-
-
-@pytest.mark.long
-def test_margins_and_exports(files, tmp_path, capsys):
-    out = str(tmp_path / "run")
-    argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
-    assert main([*argv, "--epochs", "3", "--out", out]) == 0
-    capsys.readouterr()
-    assert main(["predict", out, str(files / "test.svm")]) == 0
-    assert capsys.readouterr().out.startswith("sample,margin\n")
-    assert main(["export", out, "--format", "sklearn", "--out", str(tmp_path / "m.npz")]) == 0
-    model = np.load(tmp_path / "m.npz")
-    assert model["coef_"].shape == (1, len(model["features"])) and model["coef_"].any()
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,9 @@
 predictions: beside least squares of numpy, and Huber's loss beside scipy.
 """
 
-import json
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 from support.oracles.blockpg_oracle import Data
 from support.oracles.linear_oracle import least_objective, objective
 
@@ -68,36 +65,6 @@ def here(tmp_path, monkeypatch):
 # From files, by the command.
 
 
-@pytest.mark.slow
-def test_the_command_from_training_to_predictions(here, command):
-    code, said = command(
-        "run linear train.svm --test test.svm --loss squared --l2 0.5 --fit-intercept --tol 1e-9 "
-        "--no-jit --out run"
-    )
-    assert code == 0 and "test_rmse" in said
-    assert not {"class", "negative", "accuracy", "auc"} & {*said.lower().split()}
-    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
-    errors = X[TEST] @ w + b - Y[TEST]
-    last = json.loads((here / "run" / "metrics.jsonl").read_text().splitlines()[-1])
-    assert last["test_rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-4)
-    assert last["test_loss"] == pytest.approx(np.mean(errors**2) / 2, rel=1e-4)
-    assert not {"test_accuracy", "test_auc", "test_logloss"} & {*last}
-    run = json.loads((here / "run" / "run.json").read_text())
-    assert run["parameters"]["negative"] == run["parameters"]["positive"] == ""
-    found = tux.load("run")
-    w, b = weights(found)
-    for new in ("test.svm", "bare.svm", "odd.svm"):
-        if new != "test.svm":
-            labels = [""] * 20 if new == "bare.svm" else ["?"] * 20
-            (here / new).write_text(libsvm(X[TEST], labels))
-        code, said = command(f"predict run {new} --out {new}.csv")
-        assert code == 0, said
-        lines = (here / f"{new}.csv").read_text().splitlines()
-        assert lines[0] == "sample,prediction" and len(lines) == 21
-        told = [float(line.split(",")[1]) for line in lines[1:]]
-        assert told == pytest.approx(X[TEST] @ w + b, abs=1e-5)
-
-
 def test_a_table_with_weights(here, command):
     c = RNG.integers(1, 4, 60).astype("f8")
     columns = np.column_stack([X[TRAIN], c, Y[TRAIN]])
@@ -133,18 +100,6 @@ def test_classes_cannot_be_named(here, command, data):
 
 
 # From memory.
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_arrays(sparse):
-    x = sp.csr_array(X) if sparse else X
-    run = run_linear((x[TRAIN], Y[TRAIN]), (x[TEST], Y[TEST]), epochs=100)
-    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
-    found = weights(run)
-    assert np.append(*found) == pytest.approx(np.append(w, b), abs=1e-3)
-    errors = X[TEST] @ found[0] + found[1] - Y[TEST]
-    assert run.history["test_rmse"][-1] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
-    assert run.predict(x[TEST]) == pytest.approx(X[TEST] @ found[0] + found[1], abs=1e-5)
 
 
 def test_huber_beside_scipy():
@@ -220,15 +175,6 @@ def test_a_folder_of_two_classes_has_their_numbers(here, command):
         load(program, "words")
     with pytest.raises(UsageError, match="negative 2 has no effect"):
         load(tux.Linear(loss="squared", negative="2", positive="5.5"), "x")
-
-
-@pytest.mark.long
-def test_two_workers(here, command):
-    assert command("partition train.svm --parts 2 --method bicut --numeric --out parts")[0] == 0
-    w, b = least_squares(X[TRAIN], Y[TRAIN], 0.5)
-    for data in ("train.svm", "parts"):
-        run = run_linear(data, workers=2, epochs=100)
-        assert np.append(*weights(run)) == pytest.approx(np.append(w, b), abs=1e-4)
 
 
 # The declaration.

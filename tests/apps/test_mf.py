@@ -8,14 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.oracles import oracle
-from support.programs.programs import both, column, complete, drive, run_steps, start
+from support.programs.programs import both, column, complete, drive, start
 
 from tux.apps.mf import mf
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
-from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, Score
 from tux.synthetic.ratings import ratings
 
@@ -263,39 +262,6 @@ def test_three_epochs_against_numpy(plain_run):
     assert visited[0] != visited[1]
 
 
-def test_plain_and_compiled_runs_agree(plain_run):
-    plain, _ = plain_run
-    compiled = start(MF(**PROGRAM), EDGES, HELD)
-    assert all(
-        np.array_equal(a, b)
-        for a, b in zip(
-            state(compiled, "f"),
-            state(start(MF(**PROGRAM), EDGES, HELD, jit=False), "f"),
-            strict=True,
-        )
-    )
-    compiled = complete(MF(**PROGRAM), EDGES, 3, test=HELD)
-    for field in ("f", "G", "norm"):
-        for a, b in zip(state(compiled, field), state(plain, field), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
-    for name, number in plain.metrics().items():
-        assert compiled.metrics()[name] == pytest.approx(number, rel=1e-5)
-
-
-@both
-def test_evaluation_against_numpy(jit):
-    worker = complete(MF(**PROGRAM), EDGES, 2 if jit else 0, test=HELD, jit=jit)
-    *_, score = run_steps(worker, *worker.program.evaluate(Cluster(has_test=True)), Score(mf.rate))
-    users, items = state(worker, "f")
-    known = (HELD.src < len(EDGES.ids["user"])) & (HELD.dst < len(EDGES.ids["item"]))
-    dots = (users[HELD.src].astype(float) * items[HELD.dst]).sum(1)
-    expected = np.where(known, dots, worker.tau.mean)
-    np.testing.assert_allclose(score.scores, expected, rtol=1e-5)
-    assert worker.metrics()["test_rmse"] == pytest.approx(
-        np.sqrt(np.mean((HELD.fields["value"] - expected) ** 2)), rel=1e-5
-    )
-
-
 def test_objective_is_that_of_the_model_before_each_step():
     """With steps of nearly nothing it is the objective of the initial model."""
     worker = complete(
@@ -352,20 +318,6 @@ def test_equal_ratings_are_learnt(each):
     ]
     records, _ = train_mf(6, *same, rank=8)
     assert records[-1]["test_rmse"] <= 0.1 * abs(each) + 0.01
-
-
-def test_held_out_ratings_of_new_vertices_get_the_mean():
-    held = EdgeData.of(
-        ("user", "item"), [10**6], [1], {"value": np.float32([3])}, against=EDGES.ids
-    )
-    worker = complete(MF(**PROGRAM), EDGES, 1, test=held)
-    (score,) = run_steps(worker, Score(mf.rate))
-    assert score.scores.tolist() == [worker.tau.mean]
-
-
-def test_without_held_out_ratings_there_is_no_test_rmse():
-    records, _ = train_mf(2, EDGES, None, **PROGRAM)
-    assert "test_rmse" not in records[-1] and records[-1]["train_rmse"] > 0
 
 
 def test_stages_are_what_the_header_says():

@@ -89,26 +89,6 @@ def test_fewer_vertices_at_one_end_than_workers(users, items, slack):
     assert all(later < earlier for earlier, later in zip(errors, errors[1:], strict=False))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "partitioner",
-    [
-        "bicut",
-        pytest.param("auto", marks=pytest.mark.long),
-        pytest.param("random", marks=pytest.mark.long),
-    ],
-)
-def test_processes(partitioner, tmp_path):
-    files = []
-    for name, part in zip(("train", "test"), draw_ratings(*SHAPES["wide"]), strict=True):
-        rows = zip(*(part[column].tolist() for column in ("user", "item", "rating")), strict=True)
-        files.append(tmp_path / f"{name}.txt")
-        files[-1].write_text("".join(f"{u} {i} {r}\n" for u, i, r in rows))
-    told = {"workers": 2, "slack": 2, "partitioner": partitioner}
-    records = run(MF(), files[0], test=files[1], options=RunOptions(epochs=EPOCHS, **told)).records
-    assert min(record["test_rmse"] for record in records) < NEAR * best("wide")
-
-
 def epinions(folder, to):
     """Fold 5 of the Epinions ratings is held out."""
     source = folder / "ratings" / "epinions" / "epinions.ratings.txt.gz"

@@ -118,17 +118,7 @@ def test_steps_are_those_of_the_formula(kind, k, asymmetric):
 
 
 @pytest.mark.long
-def test_plain_python_does_the_same():
-    program = WarpLDA(topics=3, parts=2, optimise=1, asymmetric=True)
-    teams = [WarpTeam(program, draw_documents(), k=2, jit=jit) for jit in (True, False)]
-    for team in teams:
-        team.epoch()
-    one, other = (team.workers[1].tau for team in teams)
-    np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-6)
-    assert one.beta == pytest.approx(other.beta, rel=1e-6)
-
-
-@pytest.mark.long
+@pytest.mark.slow
 @either
 def test_a_topic_without_words_keeps_a_prior(kind):
     program = kind(topics=40, optimise=1, asymmetric=True)

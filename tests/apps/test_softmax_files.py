@@ -223,16 +223,6 @@ def test_partitioned_folders(here, command):
     assert "--multiclass" in command("partition train.svm --parts 2 --method bicut --out graph")[1]
 
 
-@pytest.mark.long
-def test_two_workers(here, command):
-    assert command("partition train.svm --parts 2 --method bicut --multiclass --out parts")[0] == 0
-    one = run_softmax("train.svm", "test.svm", epochs=100)
-    for data in ("train.svm", "parts"):
-        run = run_softmax(data, "test.svm", workers=2, epochs=100)
-        for name, share in (("objective", 1e-9), ("test_logloss", 1e-6)):
-            assert run.history[name][-1] == pytest.approx(one.history[name][-1], rel=share)
-
-
 # The declaration.
 
 

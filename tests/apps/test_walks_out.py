@@ -74,13 +74,6 @@ def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     ]
 
 
-def test_another_seed_is_another_order_and_other_walks(graph, tmp_path):
-    for seed in (0, 1):
-        run(Walks(), graph, options=RunOptions(out=tmp_path / f"out{seed}", seed=seed, jit=False))
-    assert lines(tmp_path / "out0") != lines(tmp_path / "out1")
-    assert sorted(map(len, lines(tmp_path / "out0"))) == sorted(map(len, lines(tmp_path / "out1")))
-
-
 @pytest.mark.long
 def test_any_number_of_workers_writes_the_same(tmp_path, monkeypatch):
     graph = write_random_edges(tmp_path / "edges.txt")

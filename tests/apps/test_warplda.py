@@ -210,24 +210,6 @@ def test_counts_are_true_after_every_epoch(k, slack):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 2])
-def test_plain_python_does_the_same(k):
-    teams = [
-        WarpTeam(WarpLDA(topics=5, parts=4), draw_documents(), k=k, jit=jit)
-        for jit in (True, False)
-    ]
-    for _ in range(3):
-        for team in teams:
-            team.epoch()
-            team.check()
-    one, other = (
-        np.concatenate([worker.graph.edges.fields["z"] for worker in team.workers])
-        for team in teams
-    )
-    assert np.array_equal(one, other)
-
-
-@pytest.mark.slow
 @pytest.mark.long(after=5)
 @pytest.mark.parametrize("name", CORNERS)
 @pytest.mark.parametrize(("k", "topics"), [(1, 300), (3, 2)])
@@ -369,18 +351,6 @@ def test_held_out_documents_are_judged():
     )
     records = run(WarpLDA(topics=3), train, test, RunOptions(epochs=2)).records
     assert 1 < records[-1]["test_perplexity"] < 8
-
-
-@pytest.mark.long
-def test_processes_count_the_same():
-    edges, program = draw_documents(documents=40, words=20, mean=10), WarpLDA(topics=4, parts=4)
-    result, team = (
-        run(program, edges, options=RunOptions(workers=2, epochs=3)),
-        WarpTeam(program, edges, k=2, by="bicut"),
-    )
-    for record in result.records:
-        team.epoch()
-        assert record["loglik_per_token"] == team.check().likelihood()
 
 
 @pytest.mark.slow

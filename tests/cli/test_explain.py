@@ -1,7 +1,5 @@
 """``tux run APP --explain``: what each function does, without data."""
 
-import pytest
-
 from tux.cli.main import main
 
 
@@ -13,12 +11,6 @@ def test_what_the_functions_of_a_program_do(capsys):
     assert give + "    threads: tiles, tickets of columns\n" in out
     assert "after an epoch" not in out
     assert max(map(len, out.splitlines())) <= 100
-
-
-@pytest.mark.parametrize("app", ["mf", "lda", "warplda", "blockpg", "deepwalk", "walks"])
-def test_apps(app, capsys):
-    assert main(["run", app, "--explain"]) == 0
-    assert "each epoch:" in capsys.readouterr().out
 
 
 def test_racing_is_explained_where_it_is_given(capsys):

@@ -9,12 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from tux.apps.mf import MF
-from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.estimators import AlternatingLeastSquares, MatrixFactorization, fitting
-from tux.runs.options import RunOptions
-from tux.runs.session import run
 
 USERS, ITEMS = 30, 20
 
@@ -36,21 +32,6 @@ def model(ratings):
 
 def small_factorization(**given):
     return MatrixFactorization(4, reg=0.001, max_iter=40, random_state=3).set_params(**given)
-
-
-def test_it_is_the_app(model, ratings):
-    users, items, values = ratings
-    edges = EdgeData.of(("user", "item"), users, items, {"value": values.astype("f4")})
-    program = MF(rank=4, reg=0.001)
-    result = run(program, edges, options=RunOptions(epochs=40, seed=3))
-    user, item = (result.worker.tables[kind].arrays["f"] for kind in ("user", "item"))
-    rows = result.worker.graph.vertices
-    assert np.array_equal(model.user_factors_, user[rows["user"].row_of])
-    assert np.array_equal(model.item_factors_, item[rows["item"].row_of])
-    assert model.n_iter_ == len(result.records) == 40
-    assert model.history_["train_rmse"][-1] == result.records[-1]["train_rmse"]
-    assert model.mean_ == pytest.approx(values.mean())
-    assert model.score(ratings) > 0.9
 
 
 @pytest.mark.slow

@@ -8,13 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from support.oracles.estimator_checks import QUICK
 
-from tux.apps.lda import LDA
-from tux.arrays.edges import EdgeData
 from tux.estimators import LatentDirichletAllocation
-from tux.runs.options import RunOptions
-from tux.runs.session import run
-
-ENDS = "document", "word"
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +39,6 @@ def test_topics_that_are_known(model, corpus):
         "latentdirichletallocation0",
         "latentdirichletallocation1",
     ]
-
-
-@pytest.mark.slow
-def test_the_numbers_are_those_of_a_run(corpus):
-    """A run with the same seed gives the same counts, and the same perplexity of held-out
-    documents.
-    """
-
-    def edges(counts, **known):
-        documents, words = np.nonzero(counts)
-        vertices = {"document": np.arange(len(counts)), "word": np.arange(counts.shape[1])}
-        count = counts[documents, words]
-        return EdgeData.of(ENDS, documents, words, {"count": count}, vertices=vertices, **known)
-
-    x, held_out = corpus[:30, ::-1], corpus[30:, ::-1]
-    train = edges(x)
-    test = edges(held_out, against={"word": train.ids["word"]})
-    test = test.behind("document", train.ids["document"])
-    program = LDA(topics=3, optimise=2)
-    result = run(program, train, test, RunOptions(epochs=4, seed=5))
-    model = LatentDirichletAllocation(3, optimise=2, max_iter=4, random_state=5).fit(x)
-    assert model.history_["loglik_per_token"][-1] == result.records[-1]["loglik_per_token"]
-    expected = result.records[-1]["test_perplexity"]
-    assert model.perplexity(held_out) == pytest.approx(expected, rel=1e-4)
-    assert model.score(held_out) < 0
 
 
 @pytest.mark.slow

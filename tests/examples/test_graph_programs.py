@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from support.machines.team import train_team
 
-from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import to_networkx
-from tux.cli.main import main
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
 from tux.runs.options import RunOptions
@@ -76,20 +74,6 @@ def test_components(k, slack, by, jit):
         first |= dict.fromkeys(found, min(found))
     ids = edges.ids["node"].values
     assert {v: ids[c] for v, c in by_id(team, "node", "component").items()} == first
-
-
-@pytest.mark.long
-def test_components_from_the_command_line(tmp_path, capsys):
-    (tmp_path / "edges.txt").write_text("b a\nc b\nx y\nz z\n")
-    argv = ["run", "docs/examples/components.py", str(tmp_path / "edges.txt"), "--workers", "2"]
-    assert main([*argv, "--out", str(tmp_path / "out"), "--no-jit"]) == 0
-    model = read_parquet(tmp_path / "out/model/node.parquet")
-    assert dict(zip(model["id"], model["component"], strict=True)) == {
-        "a": 0, "b": 0, "c": 0, "x": 3, "y": 3, "z": 5,
-    }  # fmt: skip
-    table = (tmp_path / "out/model/components.tsv").read_text()
-    assert table == "component of\tvertices\na\t3\nx\t2\nz\t1\n"
-    assert "components 3" in capsys.readouterr().out
 
 
 # ---- shortest paths

@@ -11,9 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from support.machines.team import train_team
 from support.oracles.blockpg_oracle import draw_samples, objective
 
-from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
-from tux.cli.main import main
 from tux.program.sources import find
 from tux.runs.verify import verify
 
@@ -88,26 +86,6 @@ def test_lbfgs_takes_the_steps_of_the_textbook():
     team = train_team(LBFGS(memory=3), EDGES, 8, k=2, by="random")
     np.testing.assert_allclose(weights(team), w, rtol=1e-9)
     np.testing.assert_allclose(team.history("gradient"), norms, rtol=1e-7)
-
-
-@pytest.mark.long
-def test_lbfgs_from_the_command_line(tmp_path):
-    """Compiled, in two processes: from a file of samples to margins of new ones."""
-    rows = [
-        f"{label:+.0f} " + " ".join(f"{j + 1}:{row[j]:.9g}" for j in np.flatnonzero(row))
-        for label, row in zip(DATA.y, DATA.x, strict=True)
-    ]
-    (tmp_path / "train.svm").write_text("\n".join(rows) + "\n")
-    out, scores = tmp_path / "out", tmp_path / "margins.csv"
-    argv = ["run", "docs/examples/lbfgs.py", str(tmp_path / "train.svm"), "--out", str(out)]
-    assert main([*argv, "--workers", "2", "--tolerance", "1e-10"]) == 0
-    model = read_parquet(out / "model/feature.parquet")
-    assert set(model) == {"id", "w"}
-    found = dict(zip(model["id"], model["w"], strict=True))
-    np.testing.assert_allclose([found[j + 1] for j in range(len(BEST))], BEST, atol=1e-9)
-    assert main(["predict", str(out), str(tmp_path / "train.svm"), "--out", str(scores)]) == 0
-    shown = np.genfromtxt(scores, delimiter=",", names=True)["margin"]
-    np.testing.assert_allclose(shown, DATA.x @ BEST, rtol=1e-5, atol=1e-5)
 
 
 # ---- Adam

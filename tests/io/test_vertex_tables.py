@@ -263,3 +263,11 @@ def test_odd_ids_of_points_are_told(tmp_path):
     path = file(tmp_path, "id,x,y\n1,2,3\n2,3,4\nN/A,4,5\n")
     table = read_vertices(path, "point", [WantedField("x", F4, 0)], points=True)
     assert any("'N/A' among points that are whole numbers" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("width", [0, 2])
+def test_x_beside_y_is_a_coordinate_of_points(tmp_path, width):
+    """A run that goes on knows their number."""
+    path = file(tmp_path, "x,y\n1,2\n3,4\n")
+    table = read_vertices(path, "point", [WantedField("x", F4, width)], points=True)
+    assert table.fields["x"].tolist() == [[1, 2], [3, 4]]

@@ -98,17 +98,6 @@ def test_machines_with_other_data_are_told_how_much_each_has(small_ratings):
     assert differences(here, there) == "number of ratings is 59, and 60 on machine 0"
 
 
-def test_data_in_memory(small_ratings, tmp_path):
-    result = run(
-        MF(rank=4), small_ratings, options=RunOptions(out=tmp_path / "out", epochs=1, jit=False)
-    )
-    assert len(result.worker.graph.edges) == 60
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["data"] == {
-        "path": "memory",
-        "digest": small_ratings.digest(),
-    }
-
-
 def test_patience_stops_and_keeps_the_best(tmp_path):
     result = run(
         MonitoredDegrees(),

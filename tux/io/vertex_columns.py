@@ -89,11 +89,10 @@ def pick_columns(
     vectors = [field for field in wanted if field.width is not None]
     rest = vectors[0] if points and len(vectors) == 1 else None
     for field in wanted:
-        columns = _of_field(field, names, lists, kind, where)
-        if columns == [field.name] and field is rest and field.width != 1:
-            # x beside y is a coordinate, not the whole vector
-            columns = columns if field.name in lists or not numeric(field.name) else []
-        if columns:
+        single = field.name in names and field.name not in lists
+        if field is rest and field.width != 1 and single and numeric(field.name):
+            continue  # x beside y is a coordinate, not the whole vector
+        if columns := _of_field(field, names, lists, kind, where):
             fields[field] = columns
     taken = {name for columns in fields.values() for name in columns}
     ids = _ids(names, kind, taken, where, first=not points)

@@ -1,0 +1,199 @@
+"""The apps, and what the promises of `tests/apps/test_conformance.py` have to know of each.
+
+A new app gets all promises by one `AppCase` in `CASES`: small data of `app_data.py`, and parameters
+with which a run takes a moment as plain Python. By formulas of `app_oracles.py`, `judge` returns
+metrics of a run, and `score` the predictions of new rows. `fit` trains the app's estimator, and
+returns arrays by the names of the model's fields, and predictions as "new". `workers` says how far
+the metrics of two workers may be from those of one: 0 for the same bytes.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from support.apps import app_oracles as by
+from support.apps.app_data import (
+    AppData,
+    make_counts,
+    make_documents,
+    make_labelled_points,
+    make_links,
+    make_points,
+    make_ratings,
+    make_samples,
+    matrix_of,
+)
+
+import tux
+from tux.program.sources import find
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+Columns = dict[str, np.ndarray]
+
+
+class AppCase(NamedTuple):
+    """An app with data. `program` is what `tux run` takes. `tolerance` is that of `judge` and
+    `score`, and of the estimator, which is compiled. Without `random` all seeds give one model. If
+    the program is not `alike`, its random numbers depend on the order of edges in a folder.
+    """
+
+    program: str
+    data: AppData
+    params: Mapping[str, Any] = {}
+    judge: Callable[[Any, Columns], dict[str, float]] | None = None
+    score: Callable[[Any, Columns], np.ndarray] | None = None
+    fit: Callable[[AppData], dict[str, np.ndarray]] | None = None
+    epochs: int = 3
+    tolerance: float = 1e-5
+    workers: float = 1e-6
+    random: bool = True
+    alike: bool = True
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program, and the loss or the `kind`, if there is one."""
+        words = Path(self.program).stem, self.params.get("loss", self.kind)
+        return "_".join(filter(None, words))
+
+    def make(self, **more: Any) -> Any:
+        """Return the program."""
+        return find(self.program).program(**{**self.params, **more})
+
+    @property
+    def flags(self) -> list[str]:
+        """The parameters as flags of `tux run`."""
+        flags = []
+        for name, value in self.params.items():
+            flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+        return flags
+
+    @property
+    def page(self) -> str:
+        """The page of the app, where its metrics are told."""
+        name = Path(find(self.program).path).parent.name
+        return (DOCS / f"{name}.md").read_text()
+
+
+def _factors(model):
+    return {"user.f": model.user_factors_, "item.f": model.item_factors_}
+
+
+def _fit_mf(data):
+    return _factors(tux.MatrixFactorization(3, max_iter=3, random_state=1).fit(data.columns))
+
+
+def _fit_als(data):
+    return _factors(
+        tux.AlternatingLeastSquares(3, center=True, max_iter=3, random_state=1).fit(data.columns)
+    )
+
+
+def _samples(data):
+    names = [name for name in data.columns if name != "label"]
+    return matrix_of(data.columns, names), data.columns.get("label")
+
+
+def _fit_blockpg(data):
+    model = tux.SparseLogisticRegression(0.5, fit_intercept=False, tol=1e-9, random_state=1)
+    return {"feature.w": model.fit(*_samples(data)).coef_[0]}
+
+
+def _fit_linear(data):
+    model = tux.LogisticRegression(0.5, fit_intercept=False, tol=1e-9, random_state=1)
+    return {"feature.w": model.fit(*_samples(data)).coef_[0]}
+
+
+def _fit_softmax(data):
+    model = tux.LogisticRegression(0.5, fit_intercept=False, tol=1e-9, random_state=1)
+    return {"feature.w": model.fit(*_samples(data)).coef_.T}
+
+
+def _fit_points(data):
+    model = tux.KMeans(3, init="random", max_iter=5, tol=0, random_state=1).fit(_samples(data)[0])
+    return {"sample.cluster": model.labels_}
+
+
+def _fit_gbdt(data):
+    model = tux.BoostedTreesClassifier(3, max_depth=2, random_state=1).fit(*_samples(data))
+    names = [name for name in data.columns if name != "label"]
+    return {"new": model.predict_proba(matrix_of(data.new, names))[:, 1]}
+
+
+def _fit_lda(data):
+    columns = data.columns
+    words, word = np.unique(columns["word"].astype(str), return_inverse=True)
+    counts = np.zeros((columns["document"].max() + 1, len(words)), int)
+    counts[columns["document"], word] = columns["count"]
+    model = tux.LatentDirichletAllocation(3, optimise=2, max_iter=3, random_state=1).fit(counts)
+    return {"word.n": np.rint(model.components_ - model.topic_word_prior_).T}
+
+
+def _fit_deepwalk(data):
+    model = tux.DeepWalkEmbedding(4, **_WALKING, window=2, max_iter=2, random_state=1)
+    return {"node.u": model.fit(data.columns).embedding_}
+
+
+_TOPICS = {"topics": 3}
+_OPTIMISED = _TOPICS | {"optimise": 2}
+_WALKING = {"num_walks": 3, "walk_length": 5}
+_VECTORS = _WALKING | {"dimensions": 4, "window": 2}
+_CLUSTERS = {"n_clusters": 3, "tol": 0, "init": "random"}
+_TREES = {"max_iter": 3, "max_depth": 2}
+_LASSO = {"l1": 0.5, "path": 2, "tol": 1e-9}
+_CLASSES = {"l2": 0.5, "tol": 1e-9}
+_SQUARES, _HINGES, _SOFTMAX = (
+    _CLASSES | {"loss": loss} for loss in ("squared", "squared_hinge", "softmax")
+)
+_IMPLICIT = {"rank": 3, "implicit": True, "alpha": 2.0}
+_CENTRED = {"rank": 3, "center": True}
+_SMOOTH = {"epochs": 60, "random": False}
+_DRAWN = {"alike": False, "workers": 0.05}
+_SHARES = by.judge_softmax, by.shares_of, _fit_softmax
+_NEAREST = by.judge_clusters, by.nearest_of
+_BOOSTED = by.judge_trees, by.tree_chances, _fit_gbdt
+_WHOLE_FEATURES = make_samples()._replace(partition="--label label --method target")
+
+CASES = [
+    AppCase(
+        "mf", make_ratings(), {"rank": 3}, by.judge_factors, by.ratings_by, _fit_mf, workers=0.05
+    ),
+    AppCase("als", make_ratings(), _CENTRED, by.judge_squares, by.ratings_by, _fit_als),
+    AppCase("als", make_ratings(), _IMPLICIT, by.judge_feedback, by.ratings_by, kind="implicit"),
+    AppCase("lda", make_documents(), _OPTIMISED, by.judge_topics, by.topics_of, _fit_lda, **_DRAWN),
+    AppCase("warplda", make_documents(), _TOPICS, by.judge_topics, by.topics_of, **_DRAWN),
+    AppCase(
+        "blockpg", make_samples(), _LASSO, by.judge_lasso, by.chances_of, _fit_blockpg, epochs=60
+    ),
+    AppCase(
+        "linear", make_samples(), _CLASSES, by.judge_logistic, by.chances_of, _fit_linear, **_SMOOTH
+    ),
+    AppCase("linear", make_samples("numbers"), _SQUARES, by.judge_ridge, by.margins_of, **_SMOOTH),
+    AppCase("linear", make_samples(), _HINGES, by.judge_hinge, by.margins_of, **_SMOOTH),
+    AppCase("linear", make_samples("words"), _SOFTMAX, *_SHARES, **_SMOOTH),
+    AppCase("kmeans", make_counts(), _CLUSTERS | {"n_clusters": 4}, *_NEAREST, epochs=5),
+    AppCase("kmeans_points", make_points(), _CLUSTERS, *_NEAREST, _fit_points, epochs=5),
+    AppCase("gbdt", _WHOLE_FEATURES, _TREES, *_BOOSTED, random=False),
+    AppCase("deepwalk", make_links(), _VECTORS, fit=_fit_deepwalk, epochs=2, alike=False),
+    AppCase("walks", make_links(), _WALKING, epochs=2, workers=0),
+]
+
+EXAMPLES = [
+    AppCase(str(DOCS / "pagerank.py"), make_links()),
+    *(
+        AppCase(str(DOCS / "examples" / f"{name}.py"), data, params, kind="example")
+        for name, data, params in [
+            ("als", make_ratings(), {"rank": 3}),
+            ("boosted_trees", make_labelled_points(), {"trees": 3, "depth": 2}),
+            ("components", make_links(), {}),
+            ("core_numbers", make_links(), {}),
+            ("hits", make_links(), {}),
+            ("kmeans", make_points(), {"clusters": 3}),
+            ("label_propagation", make_links(), {}),
+            ("lbfgs", make_samples(), {}),
+        ]
+    ),
+]
+"""Programs of the documents. They keep the promises that need no formula."""
