@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from support.machines.team import train_team
 from support.oracles.als_oracle import AlsFactors
-from support.programs.programs import column, drive, start
+from support.programs.programs import both, column, drive, run_steps, start
 
 from tux.apps.als import ALS
 from tux.apps.als.edges import weigh
-from tux.apps.als.quality import gram_of, quality_stages
+from tux.apps.als.quality import gram_of, quality_stages, rate
 from tux.apps.als.steps import advance
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.program.stage import Cluster
+from tux.stages import Score
 
 ALONE = Cluster()
 
@@ -146,3 +147,27 @@ def test_steps_end_where_only_rounding_is_left(rest):
 def test_exact_solutions_need_a_penalty():
     with pytest.raises(UsageError, match="reg = 0"):
         ALS(reg=0, steps=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", [{}, {"center": True}, {"implicit": True}])
+@both
+def test_predictions_and_the_error_on_held_out_ratings(jit, how):
+    program = ALS(rank=4, **how)
+    worker = start(program, EDGES, HELD, jit=jit)
+    drive(worker, *program.setup(), *program.stages(ALONE))
+    *_, score = run_steps(worker, *program.evaluate(Cluster(has_test=True)), Score(rate))
+    f = {name: column(worker, name, "f").astype(float) for name in ("user", "item")}
+    mean = 0 if program.implicit else EDGES.fields["value"].mean()
+    rated = [
+        np.isin(ends, there)
+        for ends, there in ((HELD.src, EDGES.src), (HELD.dst, EDGES.dst))
+    ]  # fmt: skip
+    dots = (f["user"][HELD.src] * f["item"][HELD.dst]).sum(1) + (mean if program.center else 0)
+    expected = np.where(rated[0] & rated[1], dots, mean)
+    np.testing.assert_allclose(score.scores, expected, rtol=1e-5, atol=1e-6)
+    error = np.sqrt(np.mean((HELD.fields["value"] - expected) ** 2))
+    if program.implicit:
+        assert "test_rmse" not in worker.metrics()
+    else:
+        assert worker.metrics()["test_rmse"] == pytest.approx(error, rel=1e-6)

@@ -328,3 +328,22 @@ def test_labels_that_cannot_be_read_are_told_before_the_walks(tmp_path):
     with pytest.raises(DataError, match="17|none|known"):
         run(DeepWalk(**SMALL), graph, options=RunOptions(labels=strangers, out=tmp_path / "late"))
     assert not (tmp_path / "late").exists()
+
+
+def train_vectors(program, edges, jit=True):
+    """Return vectors by dense index, after an epoch on one worker."""
+    team = Team(program, edges, k=1, jit=jit).train(1)
+    return team.gather("node", "u"), team.gather("node", "c")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("more", [{}, pytest.param({"p": 0.5, "q": 2.0}, marks=pytest.mark.long)])
+def test_compiled_or_not_is_the_same(more):
+    edges = EdgeData.of(("node", "node"), [0, 1, 2, 2], [1, 2, 3, 2], {}, vertices={"node": [9]})
+    for one, other in zip(
+        train_vectors(DeepWalk(**TINY, **more), edges),
+        train_vectors(DeepWalk(**TINY, **more), edges, jit=False),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+        assert np.abs(one).max() > 0

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import Team
-from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow
+from support.oracles.gbdt_oracle import FIELDS, draw_samples, edges_of, grow, score_samples
 
 from tux.apps.gbdt import moves, start
 from tux.apps.gbdt.bins import ends, into_bins
@@ -230,3 +230,16 @@ def test_a_sample_settles():
     leaf = Row(node=1, moved=0)
     moves.settle(leaf, tau)
     assert leaf.node == 1
+
+
+@pytest.mark.slow
+def test_held_out_samples_go_through_the_trees():
+    x, y = draw_samples(seed=8)
+    far = np.where(np.isnan(x), np.nan, 100 * x)  # beyond all values of training
+    team = fit(x, y, test=(far, y))
+    m = score_samples(forest(team), far, team.tau.base)
+    assert team.history("test_logloss")[-1] == pytest.approx(np.logaddexp(0, -y * m).mean())
+    again = fit(x, y, test=(x, y))
+    told = again.history("objective")[-1] / len(y)
+    assert again.history("test_logloss")[-1] == pytest.approx(told, rel=1e-9)
+    assert 0.5 < again.history("test_auc")[-1] <= 1

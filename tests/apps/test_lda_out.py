@@ -12,7 +12,7 @@ import pytest
 from support.machines.lda_team import ENDS, bags, draw_documents, lists
 from support.machines.team import Team
 from support.oracles import lda_oracle as oracle
-from support.programs.programs import column, run_steps, start
+from support.programs.programs import both, column, run_steps, start
 
 from tux.apps.lda import coherence, fold_in, report
 from tux.apps.lda.lda import LDA
@@ -368,3 +368,22 @@ def test_kos(real_data):
     told = report.tables(program, model_of(worker, training.edges()))
     summary = report.summary(program, told, [])
     assert len(told["topics"]["npmi"]) == 100 and summary["npmi"] > 0.05
+
+
+@pytest.mark.long
+@both
+def test_topics_of_new_documents_by_em(jit):
+    train = draw_documents()
+    test, program = held_out(train), LDA(topics=4, parts=2, alpha=0.3, beta=0.2)
+    worker, stage = train_worker(program, train, test, jit=jit), program.predict()
+    (step,) = run_steps(worker, stage)
+    by_word = column(worker, "word", "n")[: len(train.ids["word"])]
+    phi, priors = shares(by_word, 0.2), np.float64(np.float32(0.3))
+    first = len(train.ids["document"])
+    assert step.scores.shape == (len(test.ids["document"]), 4)
+    np.testing.assert_allclose(step.scores.sum(1), 1, atol=1e-6)
+    for document, words in by_document(test).items():
+        if document >= first:
+            known = [w for w in words if w < len(by_word)]
+            np.testing.assert_allclose(step.scores[document], em(known, phi, priors), atol=1e-5)
+    assert (step.scores[:first] == 0.25).all()  # nothing is held out of them

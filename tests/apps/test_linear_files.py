@@ -152,3 +152,16 @@ def test_what_cannot_be_hashed_is_refused(app, tmp_path, files):
         grouped = app(hash=9, groups=str(tmp_path / "groups"))
         with pytest.raises(UsageError, match="hashed features have no names"):
             run(grouped, str(files / "train.svm"), options=RunOptions(jit=False))
+
+
+@pytest.mark.long
+def test_margins_and_exports(files, tmp_path, capsys):
+    out = str(tmp_path / "run")
+    argv = ["run", "linear", str(files / "train.svm"), "--loss", "hinge", "--solver", "adagrad"]
+    assert main([*argv, "--epochs", "3", "--out", out]) == 0
+    capsys.readouterr()
+    assert main(["predict", out, str(files / "test.svm")]) == 0
+    assert capsys.readouterr().out.startswith("sample,margin\n")
+    assert main(["export", out, "--format", "sklearn", "--out", str(tmp_path / "m.npz")]) == 0
+    model = np.load(tmp_path / "m.npz")
+    assert model["coef_"].shape == (1, len(model["features"])) and model["coef_"].any()

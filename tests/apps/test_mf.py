@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.oracles import oracle
-from support.programs.programs import both, column, complete, drive, start
+from support.programs.programs import both, column, complete, drive, run_steps, start
 
 from tux.apps.mf import mf
 from tux.apps.mf.mf import MF
@@ -328,3 +328,17 @@ def test_stages_are_what_the_header_says():
         and program.monitor == "test_rmse"
         and isinstance(program.predict(), Score)
     )
+
+
+def test_without_held_out_ratings_there_is_no_test_rmse():
+    records, _ = train_mf(2, EDGES, None, **PROGRAM)
+    assert "test_rmse" not in records[-1] and records[-1]["train_rmse"] > 0
+
+
+def test_held_out_ratings_of_new_vertices_get_the_mean():
+    held = EdgeData.of(
+        ("user", "item"), [10**6], [1], {"value": np.float32([3])}, against=EDGES.ids
+    )
+    worker = complete(MF(**PROGRAM), EDGES, 1, test=held)
+    (score,) = run_steps(worker, Score(mf.rate))
+    assert score.scores.tolist() == [worker.tau.mean]

@@ -1,12 +1,16 @@
 """The examples als.py and boosted_trees.py, against numpy and scikit-learn."""
 
+import json
+
 import numpy as np
 import pytest
 from support.machines.team import train_team
 
 import tux
+from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
+from tux.cli.main import main
 from tux.program.sources import find
 
 ALS = find("docs/examples/als.py").program
@@ -210,3 +214,24 @@ def test_points_of_one_class_are_refused():
     x, label, _ = points()
     with pytest.raises(tux.ProgramError, match="all points are of one class; --positive is 2"):
         train_team(TREES(**CHOSEN | {"positive": 2}), tux.points(x, label=label), 1, k=1)
+
+
+CLASSES = "no", "yes"
+
+
+@pytest.mark.long
+def test_trees_from_the_command_line(tmp_path, capsys, oracle):
+    x, label, held_out = points()
+    rows = [
+        f"{a:g},{b:g},{c:g},{d:g},{CLASSES[y]},{held}"
+        for (a, b, c, d), y, held in zip(x, label, held_out, strict=True)
+    ]
+    (tmp_path / "points.csv").write_text("\n".join(["a,b,c,d,label,held_out", *rows]) + "\n")
+    chosen = {name: value for name, value in CHOSEN.items() if name != "dims"}
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
+    argv = ["run", "docs/examples/boosted_trees.py", str(tmp_path / "points.csv"), *flags]
+    assert main([*argv, "--out", str(tmp_path / "out"), "--workers", "2", "--no-jit"]) == 0
+    close(read_parquet(tmp_path / "out/model/point.parquet")["score"], oracle.score)
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    assert record["parameters"]["dims"] == 4
+    assert "x[0]" in capsys.readouterr().out

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from support.machines.team import train_team
 
+from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import to_networkx
+from tux.cli.main import main
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
 from tux.runs.options import RunOptions
@@ -243,3 +245,17 @@ def test_verified(program, edges):
     found = verify(program, edges, options=RunOptions(seed=1))
     assert found.several and not found.refused and not found.failed
     assert [each for each in found.differences if not each.is_rounding] == []
+
+
+@pytest.mark.long
+def test_components_from_the_command_line(tmp_path, capsys):
+    (tmp_path / "edges.txt").write_text("b a\nc b\nx y\nz z\n")
+    argv = ["run", "docs/examples/components.py", str(tmp_path / "edges.txt"), "--workers", "2"]
+    assert main([*argv, "--out", str(tmp_path / "out"), "--no-jit"]) == 0
+    model = read_parquet(tmp_path / "out/model/node.parquet")
+    assert dict(zip(model["id"], model["component"], strict=True)) == {
+        "a": 0, "b": 0, "c": 0, "x": 3, "y": 3, "z": 5,
+    }  # fmt: skip
+    table = (tmp_path / "out/model/components.tsv").read_text()
+    assert table == "component of\tvertices\na\t3\nx\t2\nz\t1\n"
+    assert "components 3" in capsys.readouterr().out
