@@ -12,11 +12,10 @@ as it is.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tux.engine.worker import Worker
 from tux.graph.routes import ALL
 from tux.protocol.block import Block
 from tux.protocol.encoding import Arrays, Flagged, choose_rows, pack, pick_changed_fields
@@ -28,6 +27,9 @@ from tux.protocol.steps import Fold, Rows
 from tux.protocol.touched import RoutePlaces, kept_rows_arrays
 from tux.stages.row_sets import AllRows, TouchedRows
 from tux.stages.touched_masters import TouchedMasters, find_places
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
 
 KEPT = 4
 """Numbers, for each edge here, of touched masters that are kept from pass to pass: about as much

@@ -8,15 +8,18 @@ touched rows, a message says which rows of the route are meant.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.engine.worker import Worker
 from tux.graph.routes import ALL, Routes
 from tux.program.stage import Batch
 from tux.protocol.block import Block
 from tux.protocol.steps import Rows
 from tux.protocol.touched import RowsByBlock
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
 
 EVERY = (ALL,)
 

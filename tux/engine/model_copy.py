@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.engine.worker import Worker
 from tux.program.fields import Field
+
+if TYPE_CHECKING:
+    from tux.engine.worker import Worker
 
 
 class ModelCopy:
