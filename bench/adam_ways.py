@@ -33,8 +33,8 @@ from tux import (
     total,
     value,
 )
+from tux.clock.steps import Step
 from tux.program.stage import Stage
-from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 SMALL = 1e-8

@@ -36,10 +36,10 @@ from tux.apps.als.als import ALS
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
 from tux.runs.begin import load_for
-from tux.runs.inputs import Inputs
-from tux.runs.options import RunOptions
-from tux.runs.watcher import NullWatcher
 
 TRAIN, TEST = (f"ratings/ml-1m/ml-1m.{part}.dat.gz" for part in ("train", "probe"))
 MAX_SWEEP_RATIO = 4

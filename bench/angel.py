@@ -36,11 +36,11 @@ from bench.machine import machine
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
+from tux.figures.figures import check
+from tux.inputs.samples import samples_to_edges
+from tux.options.options import RunOptions
 from tux.program.program import Program
 from tux.program.sources import find
-from tux.runs.figures import check
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 from tux.synthetic.corpus import corpus

@@ -29,10 +29,10 @@ import numpy as np
 from bench.arguments import names_among
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.edges import EdgeData
-from tux.io.samples import SampleData, read_samples
+from tux.inputs.samples import samples_to_edges
+from tux.io.samples.samples import SampleData, read_samples
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 

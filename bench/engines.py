@@ -29,7 +29,7 @@ from faults.clusters import ENGINES, missing
 from tux.arrays.arrow import text_writer
 from tux.backends.contract import MachineNeeds
 from tux.backends.run import find_backend
-from tux.runs.folder import read_metrics
+from tux.run_folder.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
 NAMES = [name for name in ENGINES if name != "local"]

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 
 from bench.arguments import names_among
 from tux.apps.mf.mf import MF
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 KINDS = ("parquet", "pandas", "polars", "arrow", "numpy")

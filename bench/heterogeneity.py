@@ -31,12 +31,12 @@ from tux.apps.blockpg.coordinate import scatter, step
 from tux.apps.blockpg.logistic import add_to_margins, pass_on
 from tux.apps.blockpg.span import ALL, KEPT, add_displacement
 from tux.arrays.edges import EdgeData
+from tux.inputs.samples import samples_to_edges
+from tux.options.options import RunOptions
 from tux.program.fields import data, delta, shared, value
 from tux.program.sources import find
 from tux.program.stage import Cluster
 from tux.program.types import Vertex
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.synthetic.clicks import clicks

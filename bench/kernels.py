@@ -25,7 +25,7 @@ from tux.graph.layout import tile_order
 from tux.graph.local import LocalGraph
 from tux.rows.table import allocate_aligned
 from tux.stages import Exchange
-from tux.stages.compile import OPTIONS
+from tux.stages.kernel.compile import OPTIONS
 from tux.synthetic.ratings import ratings
 
 F4 = np.float32

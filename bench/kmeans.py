@@ -31,7 +31,7 @@ from bench.arguments import names_among
 from tux.apps.kmeans import PointKMeans, SparseKMeans
 from tux.arrays.edges import EdgeData
 from tux.arrays.points import points
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import Result, run
 from tux.synthetic.clusters import clusters
 

@@ -15,9 +15,9 @@ from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
 from tux.base.random import key, uniforms
+from tux.clock.steps import Step
 from tux.program.params import param
 from tux.program.stage import Cluster, Stage
-from tux.protocol.steps import Step
 from tux.stages import MiniBatch
 
 

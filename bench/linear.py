@@ -38,9 +38,9 @@ from bench.arguments import names_among
 from bench.memory import Memory
 from tux.apps.linear.linear import Linear
 from tux.arrays.edges import EdgeData
-from tux.io.samples import read_samples
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
+from tux.io.samples.samples import read_samples
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from faults.network import Cable, no_namespaces
-from tux.runs.folder import read_metrics
+from tux.run_folder.folder import read_metrics
 
 MEETING = "10.78.0.1:7321"
 """Where they meet. Nobody else is in their namespaces, so any port is free."""

@@ -18,7 +18,7 @@ from tux.arrays.arrow import write_text
 from tux.arrays.edges import EdgeData
 from tux.base.parallel import cores, use_threads
 from tux.graph.layout import even_cuts, sort_by_tiles
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
 from tux.synthetic.ratings import ratings
 
 TILE = 2_000  # rows of either end

@@ -43,10 +43,10 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
+from tux.inputs.samples import samples_to_edges
+from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 

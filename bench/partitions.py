@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
 from tux.partition import PARTITIONERS, quality
 
 GRAPHS = ("wiki-Vote", "soc-Epinions1", "soc-Slashdot0902", "ego-twitter", "cnr-2000", "ml1m")

@@ -41,10 +41,10 @@ from bench.linked import Link
 from bench.machine import machine
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
+from tux.inputs.samples import samples_to_edges
+from tux.options.options import RunOptions
 from tux.program.program import Program
 from tux.program.sources import find
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
 from tux.runs.session import run
 from tux.synthetic.clicks import Clicks, clicks, write_clicks
 

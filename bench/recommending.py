@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.memory import Memory
 from tux.base.parallel import use_threads
-from tux.runs.recommend import Excluded, group_by_query, recommend
+from tux.predict.topk import Excluded, group_by_query, recommend
 
 Found = tuple[np.ndarray, np.ndarray]
 System = Callable[[int], Found]

@@ -17,8 +17,8 @@ import numpy as np
 
 from tux.arrays.networks import from_arrays
 from tux.base.random import key, uniforms
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 WORKERS, CLOCKS, EPOCHS, LENGTH = 4, 100, 2, 0.01

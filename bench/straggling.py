@@ -12,8 +12,8 @@ import numpy as np
 
 from tux import Context, Edge, Program, Vertex, param, shared, total, value
 from tux.base.random import key, uniforms
+from tux.clock.steps import Step
 from tux.program.stage import Stage
-from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 MOST_STALE = 32

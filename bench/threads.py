@@ -28,12 +28,12 @@ from tux.arrays.networks import from_arrays
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
 from tux.program.program import Program
 from tux.program.sources import find
 from tux.runs.begin import load_for
-from tux.runs.inputs import Inputs
-from tux.runs.options import RunOptions
-from tux.runs.watcher import NullWatcher
 
 
 class Workload(NamedTuple):

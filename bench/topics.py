@@ -38,8 +38,8 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ragged import Lists
 from tux.base.text import plural
 from tux.engine.model import model_fields
-from tux.io.bags import read_bags
-from tux.runs.options import RunOptions
+from tux.io.bags.bags import read_bags
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.corpus import corpus, write_corpus
 

@@ -30,8 +30,8 @@ import numpy as np
 from bench.arguments import names_among
 from tux.apps.gbdt.gbdt import GBDT
 from tux.arrays.edges import EdgeData
-from tux.io.samples import read_samples
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
+from tux.io.samples.samples import read_samples
 
 COMPARED = ("peers", "bytes")
 SETS = ("a9a", "farm-ads-vect", "generated-20k-50k")

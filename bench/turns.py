@@ -19,9 +19,9 @@ import numpy as np
 import zmq
 
 from tux.arrays.networks import from_arrays
-from tux.partition.hashing import by_hash
+from tux.base.hashing import by_hash
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 TURNS, EPOCHS, PINGS = 500, 3, 5_000

@@ -32,8 +32,8 @@ from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.scoring import score_embedding
 from tux.apps.deepwalk.walks import Walks
 from tux.arrays.ids import Ids
-from tux.io.vertex_labels import read_vertex_labels
-from tux.runs.options import RunOptions
+from tux.io.vertices.labels import read_vertex_labels
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 SETS = {

@@ -24,10 +24,10 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from tux.apps.mf.mf import MF
-from tux.runs.options import RunOptions
+from tux.monitor.watch.server import PageServer
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.ratings import ratings, write_ratings
-from tux.watch.server import PageServer
 
 PERIOD = 1.0  # seconds between two questions of the page
 

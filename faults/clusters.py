@@ -355,7 +355,7 @@ class PlacedMachine:
                 self.workers = sorted(
                     number
                     for number, (each, above) in alive.items()
-                    if above == pid and "tux.cluster.worker_process" in each
+                    if above == pid and "tux.cluster.job.worker_process" in each
                 )
                 return
         raise LookupError(f"machine {rank} does not run")

@@ -12,7 +12,7 @@ from pathlib import Path
 from faults.recovery import expect_end
 from faults.room import Room, WrongOutcome
 from faults.scenario import Observation, Scenario
-from tux.runs.checkpoints import find_newest_checkpoint
+from tux.checkpoint.store import find_newest_checkpoint
 
 FLIPS = 1000
 """Bits of one checkpoint that are flipped, one after the other, at each time."""

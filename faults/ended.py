@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tux.runs.folder import read_metrics, read_run
+from tux.run_folder.folder import read_metrics, read_run
 
 MEASURED = re.compile(r"(_s|seconds|per_second)$")
 """Names of what depends on time."""

@@ -19,8 +19,8 @@ from faults.room import EPOCHS, PROGRAM, Room, WrongOutcome
 from faults.running import Running
 from faults.scenario import Observation, Scenario
 from tux.base.processes import is_alive
-from tux.runs.checkpoints import has_checkpoint
-from tux.runs.folder import read_run
+from tux.checkpoint.store import has_checkpoint
+from tux.run_folder.folder import read_run
 
 LOSS = re.compile(r" is lost: | goes on from |; goes on from ")
 """What tells that a loss was noticed: of a machine, or of a worker."""

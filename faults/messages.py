@@ -1,8 +1,9 @@
 """Messages that are lost, come twice, out of order, or late: workers in one process, over a
 transport in which a seed decides what happens to which message.
 
-Messages are numbered and checked as `tux/cluster/reactor.py` does it: what was there already is
-counted and dropped, and a gap ends the job. Where all wait, the heartbeats' probes follow.
+Messages are numbered and checked as `tux/cluster/transport/reactor.py` does it: what was there
+already is counted and dropped, and a gap ends the job. Where all wait, the heartbeats' probes
+follow.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from faults.scenario import Observation, Scenario
 from tux.apps.mf.mf import MF
 from tux.arrays.networks import from_arrays
 from tux.base.errors import PeerLost, TuxError
-from tux.cluster.sequence import Sequences
+from tux.checkpoint.snapshot import arrays_of
 from tux.cluster.simulated import SimulatedCluster
-from tux.engine.state import arrays_of
+from tux.cluster.transport.sequence import Sequences
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import add_topology
 from tux.graph.parts import cut
-from tux.protocol.message import Kind, Message
+from tux.messages.message import Kind, Message
 
 EPOCHS = 2
 LATE = 60  # deliveries by which a message is late

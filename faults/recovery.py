@@ -12,8 +12,8 @@ from faults.fault import Fault
 from faults.room import Moment, Room, WrongOutcome
 from faults.running import Running
 from faults.scenario import Observation
-from tux.runs.checkpoints import has_checkpoint
-from tux.runs.folder import read_run
+from tux.checkpoint.store import has_checkpoint
+from tux.run_folder.folder import read_run
 
 
 class Commands(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from faults.ended import RunRemains, hidden_files
 from faults.running import Running, without_warnings
-from tux.runs.folder import read_metrics
+from tux.run_folder.folder import read_metrics
 from tux.synthetic.ratings import ratings
 
 PROGRAM = Path(__file__).with_name("watched.py")

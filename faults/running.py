@@ -92,9 +92,9 @@ class Running:
     def workers(self) -> dict[int, int]:
         """Return the process id of each worker that has started, by rank."""
         return {
-            int(line[line.index("tux.cluster.worker_process") + 2]): pid
+            int(line[line.index("tux.cluster.job.worker_process") + 2]): pid
             for pid, line in self.processes().items()
-            if "tux.cluster.worker_process" in line
+            if "tux.cluster.job.worker_process" in line
         }
 
     def leftovers(self) -> list[str]:

@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 
 from tux.apps.mf.mf import MF, finish, renorm, sgd
+from tux.clock.steps import Step
 from tux.program.stage import Stage
-from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 FOLDER = Path(os.environ.get("FAULTS_PLAN", "/nonexistent"))

@@ -21,11 +21,11 @@ from fuzz.texts import LINES, ONE, TWO, edges, points, skipping, vertices
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.npy import map_npy, read_npy
 from tux.arrays.ragged import Lists
-from tux.io import detect, text
-from tux.io.mat import read_mat_edges, read_mat_labels
-from tux.io.read import read_edges
-from tux.io.sample_labels import numbers_of, read_sample_labels
-from tux.io.samples import read_samples
+from tux.io.edges.mat import read_mat_edges, read_mat_labels
+from tux.io.edges.read import read_edges
+from tux.io.samples.labels import numbers_of, read_sample_labels
+from tux.io.samples.samples import read_samples
+from tux.io.source import detect, text
 
 NPY = 128  # bytes before the numbers of an array
 PARQUET_SHARE = 0.2

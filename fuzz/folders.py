@@ -19,16 +19,16 @@ from tux.apps.mf import MF
 from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
+from tux.checkpoint.spool import Scratch, Spool, SpooledLists
 from tux.cli.info import describe_parts, describe_run
 from tux.engine.records import COSTS
-from tux.engine.spool import Scratch, Spool, SpooledLists
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph, without_edges
-from tux.runs.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
-from tux.runs.model_files import model_file, read_ids
-from tux.runs.pairs import read_pairs
+from tux.inputs.pairs import read_pairs
+from tux.run_folder.folder import App, DataOrigin, RunFolder, RunRecord, fill, read_run
+from tux.run_folder.model_files import model_file, read_ids
 
 NPY = 128  # bytes before the numbers of an array
 FOLDER_SHARE = 0.2

@@ -18,8 +18,9 @@ import numpy as np
 
 from fuzz import mutations
 from fuzz.parser import Parser, choice, join_parts, split_parts
-from tux.cluster import control
-from tux.cluster.control import (
+from tux.checkpoint.shard import Digest
+from tux.cluster.transport import control
+from tux.cluster.transport.control import (
     Beat,
     Bye,
     Failure,
@@ -39,16 +40,14 @@ from tux.cluster.control import (
     Welcome,
     WorkSample,
 )
-from tux.cluster.reactor import ANY
-from tux.cluster.sequence import Sequences
+from tux.cluster.transport.reactor import ANY
+from tux.cluster.transport.sequence import Sequences
 from tux.engine.records import COSTS
-from tux.engine.shard import Digest
 from tux.engine.timeline import Sample
-from tux.program.fields import mirror, shared, total, value
-from tux.protocol.encoding import pack
-from tux.protocol.frames import DTYPES, checksum, decode, encode
-from tux.protocol.message import Kind, Message
-from tux.protocol.payloads import (
+from tux.messages.encoding import pack
+from tux.messages.frames import DTYPES, checksum, decode, encode
+from tux.messages.message import Kind, Message
+from tux.messages.payloads import (
     Answer,
     Contribution,
     EvalRows,
@@ -58,8 +57,9 @@ from tux.protocol.payloads import (
     Push,
     Totals,
 )
-from tux.protocol.piece import Content, Piece, RoundPiece, content_of
-from tux.protocol.touched import FIRST, ONCE, RowsByBlock
+from tux.messages.piece import Content, Piece, RoundPiece, content_of
+from tux.messages.touched import FIRST, ONCE, RowsByBlock
+from tux.program.fields import mirror, shared, total, value
 from tux.rows.table import RowTable
 
 JOB, WORKERS = 0xFEEDFACE12345678, 3
@@ -80,7 +80,7 @@ class _Route:
         return RowsByBlock()
 
     def up(self, home: int, numbers: np.ndarray) -> np.ndarray:
-        """See `tux.protocol.payloads.Rows`."""
+        """See `tux.messages.payloads.Rows`."""
         return np.array([1, 3, 4], np.int32)
 
     def down(self, worker: int, numbers: np.ndarray) -> np.ndarray:

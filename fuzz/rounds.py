@@ -12,9 +12,9 @@ import numpy as np
 from fuzz import mutations
 from fuzz.parser import Parser
 from tux.arrays.arrow import STRING
-from tux.loading.columns import MessageColumns
-from tux.loading.kinds import pack_ids, unpack_ids
-from tux.loading.mailbox import Mailbox
+from tux.parallel_load.algorithm.columns import MessageColumns
+from tux.parallel_load.algorithm.kinds import pack_ids, unpack_ids
+from tux.parallel_load.algorithm.mailbox import Mailbox
 
 IDS = np.array(["u1", "été", "", "77"], STRING)
 NUMBERS = np.array([3, 0, 9], np.int32)

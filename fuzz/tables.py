@@ -21,15 +21,15 @@ from fuzz.parser import Parser, from_file
 from tux.arrays.edges import EdgeData
 from tux.arrays.frames import frame_of
 from tux.base.errors import DataError
-from tux.io.memory_edges import read_frame
-from tux.io.memory_samples import read_memory_samples
-from tux.io.read import read_edges
-from tux.io.row_one import GAPS
-from tux.io.sample_tables import EMPTY_COLUMN
-from tux.io.samples import read_samples
-from tux.io.text import NUMBER
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.memory import read_frame
+from tux.io.edges.read import read_edges
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import read_samples
+from tux.io.samples.tables import EMPTY_COLUMN
+from tux.io.source.row_one import GAPS
+from tux.io.source.text import NUMBER
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.table import read_vertices
 
 ENDS = ("user", "item")
 WORDS = (
@@ -96,7 +96,7 @@ def change_table(rng: Random, samples: Sequence[bytes]) -> bytes:
 
 def as_text(table: Table) -> str:
     """Return the table as the csv module writes it, but that first cells which are comments by
-    `tux.io.table_lines` stand in quotes.
+    `tux.io.source.table_lines` stand in quotes.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -11,17 +11,17 @@ import numpy as np
 from fuzz.parser import Parser, choice, from_file
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io import plain_rows, text
-from tux.io.bags import read_bags, read_vocabulary
-from tux.io.detect import detect_format
-from tux.io.input_shares import cut_into_shares, read_share
-from tux.io.read import read_edges
-from tux.io.sample_labels import SampleLabels, numbers_of, read_sample_labels
-from tux.io.samples import read_samples
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_ids import read_ids
-from tux.io.vertex_labels import read_vertex_labels
-from tux.io.vertex_table import read_vertices
+from tux.io.bags.bags import read_bags, read_vocabulary
+from tux.io.edges.read import read_edges
+from tux.io.samples.labels import SampleLabels, numbers_of, read_sample_labels
+from tux.io.samples.samples import read_samples
+from tux.io.source import plain_rows, text
+from tux.io.source.detect import detect_format
+from tux.io.source.input_shares import cut_into_shares, read_share
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.ids import read_ids
+from tux.io.vertices.labels import read_vertex_labels
+from tux.io.vertices.table import read_vertices
 
 ONE, TWO = ("node", "node"), ("user", "item")
 F4, I4 = np.dtype("f4"), np.dtype("i4")

@@ -17,27 +17,27 @@ ValueError for what none of them can take: an impossible k or cap, ends that are
 integers from 0.
 """
 
-from tux.partition.aweto import aweto as aweto
-from tux.partition.best import best as best
-from tux.partition.bicut import bicut as bicut
-from tux.partition.dbh import dbh as dbh
-from tux.partition.ebv import ebv as ebv
-from tux.partition.ginger import ginger as ginger
-from tux.partition.greedy import greedy as greedy
-from tux.partition.grid import grid as grid
-from tux.partition.hdrf import hdrf as hdrf
-from tux.partition.hybrid import hybrid as hybrid
 from tux.partition.masters import masters as masters
-from tux.partition.ne import ne as ne
-from tux.partition.one_sided import source as source
-from tux.partition.one_sided import target as target
-from tux.partition.pds import pds as pds
+from tux.partition.methods.aweto import aweto as aweto
+from tux.partition.methods.best import best as best
+from tux.partition.methods.bicut import bicut as bicut
+from tux.partition.methods.dbh import dbh as dbh
+from tux.partition.methods.ebv import ebv as ebv
+from tux.partition.methods.ginger import ginger as ginger
+from tux.partition.methods.greedy import greedy as greedy
+from tux.partition.methods.grid import grid as grid
+from tux.partition.methods.hdrf import hdrf as hdrf
+from tux.partition.methods.hybrid import hybrid as hybrid
+from tux.partition.methods.ne import ne as ne
+from tux.partition.methods.one_sided import source as source
+from tux.partition.methods.one_sided import target as target
+from tux.partition.methods.pds import pds as pds
+from tux.partition.methods.random_cut import random as random
+from tux.partition.methods.two_phase import two_phase as two_phase
+from tux.partition.methods.two_phase import two_phase_stream as two_phase_stream
 from tux.partition.quality import Quality as Quality
 from tux.partition.quality import quality as quality
-from tux.partition.random_cut import random as random
 from tux.partition.recommended import recommend_partitioner as recommend_partitioner
-from tux.partition.two_phase import two_phase as two_phase
-from tux.partition.two_phase import two_phase_stream as two_phase_stream
 
 PARTITIONERS = {
     "random": random,

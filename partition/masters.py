@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.capacity import check_parts
-from tux.partition.compiled import cached_njit
-from tux.partition.ends import ends
-from tux.partition.hashing import hash_values
+from tux.base.compiled import cached_njit
+from tux.base.hashing import hash_values
+from tux.partition.common.capacity import check_parts
+from tux.partition.common.ends import ends
 from tux.partition.replicas import Replicas, replicas
 
 METHODS = ("load", "random")
@@ -35,9 +35,10 @@ def masters(
     """Choose the part that masters each vertex, (n,) int16, where edge i, (src[i], dst[i]), is in
     part parts[i] of k.
 
-    Vertices are numbered as `tux.partition.ends.ends` does: 0 to the largest number that occurs;
-    with `bipartite` the sources and then the targets, each of the two types placed for itself;
-    sparse 64-bit numbers by rank. The master of a vertex that has edges is a part that holds it.
+    Vertices are numbered as `tux.partition.common.ends.ends` does: 0 to the largest number that
+    occurs; with `bipartite` the sources and then the targets, each of the two types placed for
+    itself; sparse 64-bit numbers by rank. The master of a vertex that has edges is a part that
+    holds it.
 
     "load": the part with most of the vertex's edges, unless that would have more than 1.02 of the
     mean of masters, or of rows to synchronise; then the one with the least of both among those that

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tux.partition.capacity import MOST_PARTS, capacity, check_parts
-from tux.partition.compiled import cached_njit
-from tux.partition.ends import EdgeEnds, ends
+from tux.base.compiled import cached_njit
+from tux.partition.common.capacity import MOST_PARTS, capacity, check_parts
+from tux.partition.common.ends import EdgeEnds, ends
 from tux.partition.masters import homes
 from tux.partition.replicas import Replicas, replicas
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.partition.compiled import cached_njit
-from tux.partition.ends import EdgeEnds
+from tux.base.compiled import cached_njit
+from tux.partition.common.ends import EdgeEnds
 
 
 class Replicas(NamedTuple):

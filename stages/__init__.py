@@ -3,7 +3,7 @@ Repeat, Generate; Score, which reads a model; and the operators of vectors, whic
 GlobalSyncs.
 
 Each file's docstring is the pseudo-code that the engine runs. The loops are compiled by
-`tux.stages.compile`.
+`tux.stages.kernel.compile`.
 """
 
 from tux.stages.apply import Apply as Apply

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
+from tux.clock.block import Block
+from tux.clock.steps import Rows, Step
 from tux.engine.worker import Worker
 from tux.program.fields import Field, by_entry
 from tux.program.program import Program
 from tux.program.stage import Batch
-from tux.protocol.block import Block
-from tux.protocol.steps import Rows, Step
-from tux.stages.apply_sync import ApplySync
-from tux.stages.bind import Udf, parameters, udf_names
-from tux.stages.calling import CallingStage
-from tux.stages.calls import Call, on_vertex, shape_of
-from tux.stages.plan import ThreadPlan, plan_vertices
-from tux.stages.row_sets import AllRows, row_set
-from tux.stages.scope import Scope, indent_lines
-from tux.stages.tickets import Items, even_items
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.plan import ThreadPlan, plan_vertices
+from tux.stages.kernel.bind import Udf, parameters, udf_names
+from tux.stages.kernel.calls import Call, on_vertex, shape_of
+from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.tickets import Items, even_items
+from tux.sync.apply import ApplySync
+from tux.sync.row_sets import AllRows, row_set
 
 TRAVELLING = ("value", "shared", "delta")
 

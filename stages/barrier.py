@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tux.clock.steps import BarrierStep, Step
 from tux.engine.worker import Worker
 from tux.program.stage import Batch, Stage
-from tux.protocol.steps import BarrierStep, Step
 
 
 class Barrier(Stage):

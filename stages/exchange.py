@@ -6,21 +6,29 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import key
+from tux.clock.block import Block
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.graph.layout import columns_of_round, tile_order
 from tux.graph.local import LocalVertices
 from tux.program.program import Program
 from tux.program.stage import Batch
-from tux.protocol.block import Block
-from tux.protocol.steps import Step
-from tux.stages.bind import Udf, names_role, parameters, udf_names
-from tux.stages.calling import CallingStage
-from tux.stages.calls import Call, on_edge, on_vertex, slice_of
-from tux.stages.loops import EdgeLoops, Loop
-from tux.stages.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
-from tux.stages.replica_rules import may_be_cut
-from tux.stages.tickets import EACH, EDGES_PER_ITEM, Items, cells, even_items, ranges, with_tickets
-from tux.stages.walk import Walk
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
+from tux.stages.analysis.replica_rules import may_be_cut
+from tux.stages.blocks.walk import Walk
+from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
+from tux.stages.kernel.calls import Call, on_edge, on_vertex, slice_of
+from tux.stages.kernel.loops import EdgeLoops, Loop
+from tux.stages.kernel.tickets import (
+    EACH,
+    EDGES_PER_ITEM,
+    Items,
+    cells,
+    even_items,
+    ranges,
+    with_tickets,
+)
 
 
 class Exchange(CallingStage):
@@ -49,15 +57,15 @@ class Exchange(CallingStage):
 
     On several workers a vertex is visited once a replica, with its local edges. `split=True`: the
     program is right so, as the effects of the visits add up; without it, UDFs for which that
-    matters are refused (`tux.stages.replica_rules`). A number, ``split=8``: it is also right if a
-    per-vertex UDF is called up to so many times for a vertex, each time with another share of its
-    edges; so threads can work on several vertices whose UDF changes the other ends. `lanes=True`:
-    it is right if threads change shared fields of the context on copies (`tux.stages.lanes`), as
-    several workers do. `once=True`, for vertices alone: only masters are visited. `cut=False`:
-    only vertices that one worker alone holds, so each has all its edges; on one worker, all.
-    `cut=True`: only the others. Where the edges
-    of an end are declared `whole`, a vertex is visited where they are, or, without any, where its
-    master is; of held-out edges, only where it has some.
+    matters are refused (`tux.stages.analysis.replica_rules`). A number, ``split=8``: it is also
+    right if a per-vertex UDF is called up to so many times for a vertex, each time with another
+    share of its edges; so threads can work on several vertices whose UDF changes the other ends.
+    `lanes=True`: it is right if threads change shared fields of the context on copies
+    (`tux.stages.kernel.lanes`), as several workers do. `once=True`, for vertices alone: only
+    masters are visited. `cut=False`: only vertices that one worker alone holds, so each has all its
+    edges; on one worker, all. `cut=True`: only the others. Where the edges of an end are declared
+    `whole`, a vertex is visited where they are, or, without any, where its master is; of held-out
+    edges, only where it has some.
     """
 
     def __init__(

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
-from tux.engine.spool import Spool
+from tux.checkpoint.spool import Spool
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.program import Program
 from tux.program.stage import Batch
-from tux.protocol.steps import Step
 from tux.rows.table import RowSpec, freeze
 from tux.rows.turns import HI, LO
-from tux.stages.bind import Udf, parameters, place, udf_names
-from tux.stages.calling import CallingStage
-from tux.stages.calls import Call, shape_of, slice_of
-from tux.stages.compile import InjectedGlobal
-from tux.stages.generated import GeneratedLists, Kernels
-from tux.stages.plan import ThreadPlan, plan_lists, plan_vertices, why_no_lanes
-from tux.stages.pull_rows import PullClient
-from tux.stages.scope import Scope, indent_lines
-from tux.stages.tickets import WEIGHT, Items, even_items, ranges
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.plan import ThreadPlan, plan_lists, plan_vertices, why_no_lanes
+from tux.stages.kernel.bind import Udf, parameters, place, udf_names
+from tux.stages.kernel.calls import Call, shape_of, slice_of
+from tux.stages.kernel.compile import InjectedGlobal
+from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.tickets import WEIGHT, Items, even_items, ranges
+from tux.stages.pull.generated import GeneratedLists, Kernels
+from tux.stages.pull.pull_rows import PullClient
 
 ABREAST = 32
 """Vertices whose lists are made side by side: memory is asked for several at a time, and what is
@@ -50,7 +50,7 @@ class Generate(CallingStage):
     is the list. In `use` they are slices of edges: `len`, and by the type's name the row at the
     other end. `topology` is the whole graph (`tux.graph.topology`), `progress` the part of the run
     that is over, `share` the part that masters take of changes to fields with combine="sqrt_mean"
-    (`tux.protocol.pull.share`; of other fields all). The type is declared ``Vertex(remote=True)``:
+    (`tux.sync.pull.share`; of other fields all). The type is declared ``Vertex(remote=True)``:
     with several workers none of its rows stay on a worker. Only inside a MiniBatch, alone.
 
     If `make` has a parameter `at`, it makes one entry at a time: it is called for each place `at`
@@ -64,7 +64,7 @@ class Generate(CallingStage):
     context are refused.
 
     Without `use` (None) no rows come: the lists are the result. They are kept on disk
-    (`tux.engine.spool`), and `Report.write` gets them at the run's end, all in one order.
+    (`tux.checkpoint.spool`), and `Report.write` gets them at the run's end, all in one order.
     """
 
     def __init__(

@@ -8,25 +8,25 @@ from collections.abc import Callable
 from typing import Any
 
 from tux.base.errors import ProgramError
+from tux.clock.block import Block
+from tux.clock.steps import Fold, Rows, Step
 from tux.engine.worker import Worker
+from tux.messages.encoding import Arrays
+from tux.messages.message import BadMessage, Kind, Message
+from tux.messages.payloads import ROW, Answer, Totals
 from tux.program.params import WORKERS
 from tux.program.program import Program
 from tux.program.stage import Batch, TotalAddition
-from tux.protocol.block import Block
-from tux.protocol.encoding import Arrays
-from tux.protocol.message import BadMessage, Kind, Message
-from tux.protocol.payloads import ROW, Answer, Totals
-from tux.protocol.server import Server
-from tux.protocol.steps import Fold, Rows, Step
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import RowTable
-from tux.stages.bind import Udf, call, parameters, udf_names
-from tux.stages.calling import CallingStage
-from tux.stages.calls import Call, on_vertex
-from tux.stages.explain import program_errors
-from tux.stages.plan import ThreadPlan, plan_vertices
-from tux.stages.scope import Scope, indent_lines
-from tux.stages.tickets import Items, even_items
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.plan import ThreadPlan, plan_vertices
+from tux.stages.check.explain import program_errors
+from tux.stages.kernel.bind import Udf, call, parameters, udf_names
+from tux.stages.kernel.calls import Call, on_vertex
+from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.tickets import Items, even_items
+from tux.sync.server import Server
 
 Aggregation = Callable[[int | None], None]
 """It gets the number of the pass (`Worker.pass_number`); None: that of the running clock."""

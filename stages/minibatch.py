@@ -8,19 +8,19 @@ import numpy as np
 
 from tux.base.errors import ProgramError
 from tux.base.random import key, permutation
+from tux.clock.block import Block
+from tux.clock.steps import Blocks, Step
 from tux.engine.worker import Worker
 from tux.graph.layout import blocks_by_vertices
 from tux.program.naming import describe_value
 from tux.program.program import Program
 from tux.program.stage import Batch, Stage
-from tux.protocol.block import Block
-from tux.protocol.steps import Blocks, Step
-from tux.stages import rotation
 from tux.stages.apply import Apply
-from tux.stages.block_cuts import BlockPlan, Size
+from tux.stages.blocks import rotation
+from tux.stages.blocks.block_cuts import BlockPlan, Size
 from tux.stages.exchange import Exchange
-from tux.stages.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.generate import Generate
+from tux.stages.kernel.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.repeat import Repeat
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
@@ -40,12 +40,12 @@ class MiniBatch(Stage):
     `order`: "shuffled", anew in each epoch; "fixed", the seeded order of the vertices; or one of
     the following.
 
-    "rotated": workers are on different blocks at each clock, so that changes in place to a
-    vertex are made by one worker after the other instead of by all at once: see
-    `tux.stages.rotation`. What rotates is the end that is cut. Where the partition keeps the named
-    end whole and cuts the other one, that one is enumerated; where both are cut, both rotate. This
-    needs Exchanges that are called for each edge. With one that is called for each vertex, or has
-    `enter` or `leave`, only the named end rotates. For programs that gather deltas instead,
+    "rotated": workers are on different blocks at each clock, so that changes in place to a vertex
+    are made by one worker after the other instead of by all at once: see
+    `tux.stages.blocks.rotation`. What rotates is the end that is cut. Where the partition keeps the
+    named end whole and cuts the other one, that one is enumerated; where both are cut, both rotate.
+    This needs Exchanges that are called for each edge. With one that is called for each vertex, or
+    has `enter` or `leave`, only the named end rotates. For programs that gather deltas instead,
     rotating would only cost messages.
 
     Sizes in edges are then lowered to give about slack + 2 blocks for each worker, so that a
@@ -63,10 +63,10 @@ class MiniBatch(Stage):
     (`tux.arrays.edges.TOGETHER`); a group larger than a block is one.
 
     With one worker, where nothing travels, the stages of all blocks are one compiled loop
-    (`tux.stages.fused`), so that blocks may be as small as a vertex. `awake` names a field of the
-    enumerated type, of dtype b1. It promises that the stages do nothing to vertices where the field
-    is False. The loop leaves out blocks that have no other vertices, unless an Apply inside works
-    on the other end.
+    (`tux.stages.kernel.fused`), so that blocks may be as small as a vertex. `awake` names a field
+    of the enumerated type, of dtype b1. It promises that the stages do nothing to vertices where
+    the field is False. The loop leaves out blocks that have no other vertices, unless an Apply
+    inside works on the other end.
     """
 
     def __init__(

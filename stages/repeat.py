@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from tux.base.errors import ProgramError
+from tux.clock.block import Block
+from tux.clock.steps import RepeatedSteps, Step
 from tux.engine.worker import Worker
 from tux.program.params import WORKERS
 from tux.program.stage import Batch, Stage
-from tux.protocol.block import Block
-from tux.protocol.steps import RepeatedSteps, Step
 from tux.rows.plain import plain_parameters, plain_row
-from tux.stages.bind import Udf, call, parameters, place, udf_names
-from tux.stages.explain import program_errors
+from tux.stages.check.explain import program_errors
 from tux.stages.generate import Generate
 from tux.stages.globalsync import GlobalSync
+from tux.stages.kernel.bind import Udf, call, parameters, place, udf_names
 
 MAX_REPETITIONS = 10_000
 

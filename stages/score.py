@@ -10,15 +10,15 @@ import numpy as np
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import ProgramError
+from tux.clock.block import Block
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.program.program import Program
 from tux.program.stage import Batch, Stage
-from tux.protocol.block import Block
-from tux.protocol.steps import Step
-from tux.stages.bind import Udf, names_role, parameters, udf_names
-from tux.stages.loops import EdgeLoops, Loop, Names
-from tux.stages.plan import ThreadPlan
-from tux.stages.tickets import Items, even_items
+from tux.stages.analysis.plan import ThreadPlan
+from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
+from tux.stages.kernel.loops import EdgeLoops, Loop, Names
+from tux.stages.kernel.tickets import Items, even_items
 
 
 class VertexLoops(EdgeLoops):

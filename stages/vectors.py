@@ -20,9 +20,9 @@ Those that put a number into a field of tau, which is declared as a `reduction`,
 
 Sums are of double precision; those of the workers are added in the order of the workers. Other
 totals of tau stay where they are. In a MiniBatch too, each word concerns all vertices of the type;
-outside one, its clock starts when all earlier clocks are finished, whatever the slack.
-What a field and a number may be is told in `tux.stages.operands`. A field with dimensions counts
-with all its entries.
+outside one, its clock starts when all earlier clocks are finished, whatever the slack. What a field
+and a number may be is told in `tux.stages.analysis.operands`. A field with dimensions counts with
+all its entries.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ import math
 from collections.abc import Callable, Sequence
 
 from tux.base.errors import ProgramError
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.program.fields import Reduction
 from tux.program.program import Program
 from tux.program.stage import Batch, Stage, TotalAddition
-from tux.protocol.steps import Step
+from tux.stages.analysis.operands import Operand, field, scalar, split
+from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.apply import Apply
-from tux.stages.bind import Udf
-from tux.stages.calls import Call
 from tux.stages.globalsync import GlobalSync
-from tux.stages.operands import Operand, field, scalar, split
-from tux.stages.plan import ThreadPlan
-from tux.stages.scope import indent_lines
-from tux.stages.written import Origin, write_udf
+from tux.stages.kernel.bind import Udf
+from tux.stages.kernel.calls import Call
+from tux.stages.kernel.scope import indent_lines
+from tux.stages.kernel.written import Origin, write_udf
 
 
 class Zip(Apply):

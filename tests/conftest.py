@@ -19,7 +19,7 @@ from tux.cli import show
 from tux.cli.main import main
 from tux.engine.threads import Threads, Work
 from tux.runs import full_disk
-from tux.stages import shared_kernel
+from tux.stages.kernel import shared_kernel
 
 # no test is about elapsed time: a loaded machine may take long for any example
 settings.register_profile("tux", deadline=None, max_examples=examples(100))

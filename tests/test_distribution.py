@@ -74,10 +74,10 @@ def test_the_sdist_holds_each_module_once(build_packages):
 
 @pytest.mark.slow
 def test_the_page_of_watch_is_in_both(build_packages):
-    page = {path.name for path in (ROOT / "tux" / "watch" / "static").iterdir()}
+    page = {path.name for path in (ROOT / "tux" / "monitor" / "watch" / "static").iterdir()}
     with zipfile.ZipFile(next(build_packages.glob("*.whl"))) as wheel:
         packed = {name for name in wheel.namelist() if "/static/" in name}
-    assert packed >= {f"tux/watch/static/{name}" for name in page}
+    assert packed >= {f"tux/monitor/watch/static/{name}" for name in page}
     with tarfile.open(next(build_packages.glob("*.tar.gz"))) as sdist:
         sent = {name.rpartition("/")[2] for name in sdist.getnames() if "/static/" in name}
     assert sent >= page and {"index.html", "uPlot-LICENSE.txt"} <= page

@@ -16,8 +16,8 @@ import tux
 from tux.arrays.arrow import read_parquet
 from tux.arrays.networks import to_networkx
 from tux.cli.main import main
-from tux.io.read import read_edges
-from tux.runs.folder import read_metrics
+from tux.io.edges.read import read_edges
+from tux.run_folder.folder import read_metrics
 
 PROGRAM = "docs/pagerank.py"
 ROOT = Path(__file__).parent.parent

@@ -62,7 +62,7 @@ MODULES = {
 """Files by the names under which they are imported."""
 
 COMMAND_LINE = ("tux/cli/main.py", "tux/__main__.py")
-COMPILER = "stages/compile.py"
+COMPILER = "stages/kernel/compile.py"
 # from which files are imported
 PACKAGES = {module for module, name in MODULES.items() if name.endswith("__init__.py")}
 ONE_DOOR = (
@@ -83,7 +83,7 @@ SEVERAL_DOORS = {
     "pyspark": ["tux/backends/spark.py", "tux/backends/spark_rows.py"],
 }
 LARGER: dict[str, str] = {  # file, or file::function, that may be larger than its kind, and why
-    "partition/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
+    "partition/methods/ne.py::_grow": "one loop on linked lists that all its steps change, for speed",
     "tux/arrays/arrow.py": "the one door to pyarrow: its costs and errors stay in one file",
 }
 

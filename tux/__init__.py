@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tux.estimators import LogisticRegression as LogisticRegression
     from tux.estimators import MatrixFactorization as MatrixFactorization
     from tux.estimators import SparseLogisticRegression as SparseLogisticRegression
+    from tux.options.watcher import Watcher as Watcher
     from tux.program.fields import argmax as argmax
     from tux.program.fields import argmin as argmin
     from tux.program.fields import data as data
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from tux.rows.packed import packed_add as packed_add
     from tux.rows.packed import packed_solve as packed_solve
     from tux.runs.verify import Verified as Verified
-    from tux.runs.watcher import Watcher as Watcher
     from tux.stages import Add as Add
     from tux.stages import Apply as Apply
     from tux.stages import Axpy as Axpy
@@ -182,7 +182,7 @@ _NAMES = {
     "tux.program.vertex_params": ("vertex_param",),
     "tux.rows.packed": ("packed_add", "packed_solve"),
     "tux.runs.verify": ("Verified",),
-    "tux.runs.watcher": ("Watcher",),
+    "tux.options.watcher": ("Watcher",),
     "tux.stages": (
         "Add",
         "Apply",

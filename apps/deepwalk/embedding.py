@@ -11,8 +11,8 @@ import numpy as np
 from tux.apps.deepwalk.scoring import hold_out, score_embedding
 from tux.apps.deepwalk.walking import WalkInput
 from tux.arrays.ids import Ids
-from tux.io.vertex_labels import read_vertex_labels
-from tux.io.word2vec import export_arrays
+from tux.io.vertices.labels import read_vertex_labels
+from tux.io.vertices.word2vec import export_arrays
 from tux.program.params import param
 from tux.program.program import Program
 from tux.program.report import Report

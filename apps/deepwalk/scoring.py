@@ -1,9 +1,9 @@
 """The quality of an embedding of a graph's vertices: by labels that it has not seen, or by edges
 that it has not.
 
-Labels: node classification as in `tux.runs.scores`. Edges: a share of them is held out; two
-vertices are as likely to be joined as the dot product of their vectors is large, and `link_auc` is
-the chance that a held-out edge is told from a pair that no edge joins.
+Labels: node classification as in `tux.predict.node_classification`. Edges: a share of them is held
+out; two vertices are as likely to be joined as the dot product of their vectors is large, and
+`link_auc` is the chance that a held-out edge is told from a pair that no edge joins.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.random import key, permutation, uniforms
-from tux.io.vertex_labels import VertexLabels
-from tux.runs.scores import SHARES, SHUFFLES, auc, f1_scores
+from tux.io.vertices.labels import VertexLabels
+from tux.predict.node_classification import SHARES, SHUFFLES, auc, f1_scores
 
 PIECE = 1 << 17  # pairs scored at a time
 ROUNDS = 50  # of drawing pairs that no edge joins: a graph may have few

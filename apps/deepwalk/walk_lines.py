@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tux.base.compiled import cached_njit
 from tux.base.errors import DataError
-from tux.partition.compiled import cached_njit
 
 BLANK, NEWLINE = 32, 10
 

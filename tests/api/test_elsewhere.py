@@ -7,7 +7,7 @@ from support.programs.tiny_ratings import RATINGS
 import tux
 from tux.backends import run as backend
 from tux.backends.run import error_from_output
-from tux.runs.json_lines import JsonLines
+from tux.monitor.json_lines import JsonLines
 
 
 def test_errors_are_those_that_machine_0_tells():

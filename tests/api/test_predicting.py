@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import tux
-from tux.runs.predict import predict
+from tux.predict.predict import predict
 
 PAIRS = ([12, 13, 99], ["item 3", "item 4", "item 0"])
 

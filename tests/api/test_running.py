@@ -11,7 +11,7 @@ from support.machines.watchers import RecordingSilent
 import tux
 from tux.arrays.arrow import read_parquet
 from tux.graph.local import LocalGraph
-from tux.runs.folder import read_metrics
+from tux.run_folder.folder import read_metrics
 
 
 def mf(data, **options):

@@ -8,7 +8,7 @@ import pytest
 import tux
 from tux.api import table
 from tux.cli.main import main
-from tux.runs import folder, saving
+from tux.run_folder import folder, saving
 
 
 @pytest.fixture

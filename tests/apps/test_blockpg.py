@@ -14,8 +14,8 @@ from support.oracles.blockpg_oracle import Data, draw_samples
 from tux.apps.blockpg import passes, start
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.base.errors import ProgramError
-from tux.io.samples import read_samples
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
+from tux.io.samples.samples import read_samples
 
 REAL = {
     "generated-20k-50k.gz": (2, 11169.26448),

@@ -10,7 +10,7 @@ from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.main import main
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks
 

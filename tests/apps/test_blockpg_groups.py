@@ -15,7 +15,7 @@ from tux.base.errors import UsageError
 from tux.cli.main import main
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 TEN = np.arange(40) // 4  # groups of MADE's features

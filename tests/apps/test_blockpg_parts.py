@@ -11,9 +11,9 @@ from support.machines.blockpg_team import MADE, fit, result_of, unbalanced_sampl
 
 from tux.apps.blockpg import coordinate, logistic, quality, span, weights
 from tux.apps.blockpg.blockpg import BlockPG
+from tux.options.options import RunOptions
+from tux.predict.export import export
 from tux.program.report import Model
-from tux.runs.export import export
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 # Functions in plain Python.

@@ -16,11 +16,11 @@ from support.machines.run_folders import drop_times, model
 
 import tux
 from tux.cli.main import main
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
 from tux.program.sources import builtin
 from tux.runs.begin import load_for
-from tux.runs.options import RunOptions
-from tux.runs.watcher import NullWatcher
-from tux.stages import tickets
+from tux.stages.kernel import tickets
 
 JUDGED = [case for case in CASES if case.judge]
 SCORED = [case for case in CASES if case.score]

@@ -15,9 +15,9 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
 from tux.cli.main import main
 from tux.graph.topology import Topology
+from tux.options.options import RunOptions
 from tux.program.stage import Cluster
 from tux.rows.rng import Stream
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 
 # The functions, one by one.

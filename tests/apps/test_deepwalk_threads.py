@@ -6,7 +6,7 @@ from support.programs.programs import random_pairs
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.deepwalk.walks import Walks
 from tux.arrays.networks import from_arrays
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 LARGER = from_arrays(*random_pairs(600, 600, 2000, seed=1), ends=("node", "node"))

@@ -11,8 +11,8 @@ from support.programs.shown import write_shown_program
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
+from tux.inputs.load import Inputs
 from tux.program.sources import find
-from tux.runs.inputs import Inputs
 from tux.synthetic.corpus import corpus
 from tux.synthetic.graph import graph
 from tux.synthetic.ratings import ratings as more_ratings

@@ -14,12 +14,12 @@ from tux.arrays.arrow import read_parquet
 from tux.base.errors import DataError, UsageError
 from tux.cli.info import info
 from tux.cli.main import main
+from tux.compare import partitioners as compare_cuts
 from tux.graph.store import read_manifest
-from tux.io.samples import read_samples
+from tux.inputs.load import load
+from tux.io.samples.samples import read_samples
+from tux.options.options import Reading, RunOptions
 from tux.partition import aweto, bicut, random
-from tux.runs import compare_cuts
-from tux.runs.inputs import load
-from tux.runs.options import Reading, RunOptions
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 

@@ -7,7 +7,7 @@ from support.oracles.gbdt_oracle import draw_samples, edges_of, score_samples
 import tux
 from tux.apps.gbdt.gbdt import GBDT
 from tux.cli.main import main
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 TREES = ("feature", "cut", "default_left", "weight")

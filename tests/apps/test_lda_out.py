@@ -22,7 +22,7 @@ from tux.cli.main import main
 from tux.engine.model import model_fields
 from tux.engine.training import Training
 from tux.program.report import Model
-from tux.runs.folder import model_of, read_run
+from tux.run_folder.folder import model_of, read_run
 
 # By the rules, in plain Python.
 

@@ -14,9 +14,9 @@ from tux.apps.linear.linear import Linear
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
-from tux.io.hashed import hash_numbers
-from tux.runs.options import RunOptions
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
+from tux.io.bags.hashed import hash_numbers
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic.clicks import clicks, write_clicks
 

@@ -11,10 +11,10 @@ from support.oracles.linear_oracle import least_objective, objective
 import tux
 from tux.base.errors import DataError, ProgramError, UsageError
 from tux.graph.store import read_manifest
+from tux.inputs.load import load
+from tux.inputs.synthetic import generate_data
+from tux.options.options import Reading
 from tux.program.input import Samples
-from tux.runs.generated import generate_data
-from tux.runs.inputs import load
-from tux.runs.options import Reading
 
 RNG = np.random.default_rng(4)
 X = np.round(RNG.normal(size=(80, 6)) * (RNG.random((80, 6)) < 0.6), 3)

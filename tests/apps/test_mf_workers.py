@@ -12,7 +12,7 @@ from support.machines.team import train_team
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 from tux.synthetic import ratings as synthetic_ratings
 

@@ -20,14 +20,14 @@ from tux.apps.lda.metropolis import TOPIC
 from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.arrays.edges import EdgeData
-from tux.engine.redistribute import Redistribution
-from tux.engine.saved import load
+from tux.checkpoint.redistribute import Redistribution
+from tux.checkpoint.saved import load
+from tux.checkpoint.snapshot import State, arrays_of, put_back
 from tux.engine.shares import are_alike, shares_of
-from tux.engine.state import State, arrays_of, put_back
 from tux.engine.training import Training
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.inputs import Inputs
-from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 from tux.synthetic.graph import graph
 

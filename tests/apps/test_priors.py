@@ -18,8 +18,8 @@ from tux.apps.lda.warplda import PROPOSED, TOPIC, WarpLDA
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import UsageError
 from tux.cli.main import main
+from tux.options.options import RunOptions
 from tux.program.stage import Cluster
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Exchange
 

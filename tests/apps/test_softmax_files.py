@@ -15,9 +15,9 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.graph.store import read_manifest
+from tux.inputs.load import load
+from tux.inputs.synthetic import generate_data
 from tux.program.input import Samples, class_names, join_class_names
-from tux.runs.generated import generate_data
-from tux.runs.inputs import load
 
 RNG = np.random.default_rng(4)
 X = np.round(RNG.normal(size=(90, 6)) * (RNG.random((90, 6)) < 0.6), 3)

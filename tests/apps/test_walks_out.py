@@ -14,8 +14,8 @@ from tux.apps.deepwalk.walk_lines import Lines
 from tux.apps.deepwalk.walks import Walks
 from tux.base.errors import DataError, DiskError
 from tux.cli.main import main
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_run
 from tux.runs.session import run
 
 #  a - b - c - d    a - c, d hangs on c; f -> g, a loop at e, which is alone

@@ -18,11 +18,11 @@ from tux.apps.lda.warplda import COUNTED, PROPOSED, TOPIC, WarpLDA
 from tux.arrays.edges import EdgeData
 from tux.base.errors import UsageError
 from tux.engine.training import Training
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
-from tux.runs.predict import reopen_program
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher
+from tux.predict.predict import reopen_program
+from tux.run_folder.folder import read_run
 from tux.runs.session import run
-from tux.runs.watcher import NullWatcher
 
 
 def parameters(topics=4, alpha=0.5, beta=0.25):

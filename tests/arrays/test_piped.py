@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from tux.arrays import packed, piped
 from tux.arrays.piped import readable_path, remove_copies
 from tux.base.errors import DataError, DiskError
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
 
 TEXT = "".join(f"{at % 9},{at % 7},{at % 5}\n" for at in range(80))
 SVM = "1 2:1 5:2\n0 1:1\n1 3:2\n"

@@ -6,8 +6,8 @@ import pytest
 from tux.arrays.arrow import STRING, CodedColumn
 from tux.arrays.ids import Ids
 from tux.arrays.strings import distinct_values
-from tux.io.read import read_edges
-from tux.io.vertex_labels import read_vertex_labels
+from tux.io.edges.read import read_edges
+from tux.io.vertices.labels import read_vertex_labels
 
 ORDERS = {
     "from the middle": np.roll(np.arange(10_000), 100),

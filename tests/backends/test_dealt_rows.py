@@ -19,10 +19,11 @@ from tux.backends.contract import FOLDER
 from tux.backends.remote_run import remote_run
 from tux.backends.run import run
 from tux.base.errors import TuxError
-from tux.runs import session, why_whole
-from tux.runs.checkpoints import newest_number
-from tux.runs.folder import read_metrics, read_run
-from tux.runs.options import RunOptions
+from tux.checkpoint.store import newest_number
+from tux.inputs import serial_reason as why_whole
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_metrics, read_run
+from tux.runs import session
 
 ROWS = [(f"u{at % 7}", at % 11, at % 5 + 1) for at in range(71)]
 HARD = 120.0  # seconds after which a run counts as hung

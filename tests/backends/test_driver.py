@@ -16,8 +16,8 @@ from tux.backends.contract import EngineRows, MachineLost, Order
 from tux.backends.run import run
 from tux.base.errors import DeadlinePassed, DiskError, Refused, TuxError, UsageError
 from tux.cli.main import main
-from tux.runs.folder import App, DataOrigin, RunRecord, read_run, write_run
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import App, DataOrigin, RunRecord, read_run, write_run
 
 LIMIT = 60.0  # seconds after which a test counts as hung
 ENDS = [([], 0)]

@@ -14,7 +14,7 @@ from tux.backends.ray import RayMachine
 from tux.backends.ray_rows import DataSet, matching_tables
 from tux.backends.remote_run import remote_run
 from tux.base.errors import DataError, DiskError, UsageError
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 
 
 class RayError(Exception):

@@ -13,7 +13,7 @@ from tux.backends import spark, spark_reports, spark_rows
 from tux.backends.contract import MachineNeeds
 from tux.backends.spark import Spark, SparkMachine
 from tux.base.errors import DataError, UsageError
-from tux.runs.machine_share import MachineShare, share_of
+from tux.inputs.machine_share import MachineShare, share_of
 
 REPORT = """An error occurred while calling o87.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Could not recover from a \

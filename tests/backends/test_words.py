@@ -10,8 +10,8 @@ from tux.base.errors import UsageError
 from tux.cli.flags import parameters
 from tux.cli.run import _options
 from tux.cli.run_flags import run_flags
+from tux.options.options import RunOptions
 from tux.program import sources
-from tux.runs.options import RunOptions
 
 CASES = [
     (MF(), {}),

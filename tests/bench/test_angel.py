@@ -10,7 +10,7 @@ from support.machines.team import Team
 
 from tux.apps.lda.lda import LDA
 from tux.apps.linear.linear import Linear
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 ROOT = Path(__file__).parents[2]

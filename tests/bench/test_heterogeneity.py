@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.machines.team import Team
 
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 

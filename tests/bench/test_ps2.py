@@ -13,7 +13,7 @@ import pytest
 from support.machines.team import Team
 
 from tux.apps.linear.linear import Linear
-from tux.runs.samples import samples_to_edges
+from tux.inputs.samples import samples_to_edges
 from tux.synthetic.clicks import clicks
 
 EPOCHS, STEP = 3, 0.05

@@ -7,7 +7,7 @@ from tux.cli.flags import parameters
 from tux.cli.run_flags import run_flags
 from tux.program.params import formers
 from tux.program.sources import builtin, find
-from tux.runs.folder import read_run
+from tux.run_folder.folder import read_run
 
 FORMER = [
     (app, former, name)

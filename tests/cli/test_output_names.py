@@ -7,7 +7,7 @@ from tux.api.running import run
 from tux.apps.mf.mf import MF
 from tux.arrays import stores
 from tux.base.errors import UsageError
-from tux.runs.options import Reading, RunOptions
+from tux.options.options import Reading, RunOptions
 
 SHORT = ("--rank", "2", "--epochs", "1", "--no-jit")
 

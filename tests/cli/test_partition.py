@@ -10,10 +10,11 @@ from support.oracles.slow_quality import holders
 from tux.arrays.arrow import write_parquet
 from tux.cli import show
 from tux.cli.main import main
+from tux.compare import partitioners as compare_cuts
+from tux.figures import figures
 from tux.graph.store import load, read_manifest
 from tux.partition import PARTITIONERS, bicut, random
 from tux.partition.quality import Quality, quality
-from tux.runs import compare_cuts, figures
 
 RNG = np.random.default_rng(4)
 PAIRS = [

@@ -82,11 +82,11 @@ RUN = ["run", "mf", "ratings.csv", "--rank", "2", "--epochs", "1", "--no-jit"]
 
 def test_a_run(tux, ratings, make_slow):
     make_slow(
-        "tux.runs.inputs.read_edges",
+        "tux.inputs.load.read_edges",
         "tux.runs.begin.Worker",
         "tux.runs.begin.Training",
         "tux.engine.training.has_converged",
-        "tux.runs.model_files.write_parquet",
+        "tux.run_folder.model_files.write_parquet",
         "tux.runs.finish.model_of",
     )
     code, out, err = tux(*RUN[:-3], "--epochs", "2", "--no-jit", "--test", ratings, "--out", "run")
@@ -98,11 +98,11 @@ def test_a_run(tux, ratings, make_slow):
 @pytest.mark.parametrize(
     ("argv", "place", "what"),
     [
-        (["predict", "run", "--pairs", "pairs.csv"], "tux.runs.predict.read_pairs", "predict"),
-        (["predict", "run", "--nearest", "1"], "tux.runs.nearest.similar", "predict"),
+        (["predict", "run", "--pairs", "pairs.csv"], "tux.predict.predict.read_pairs", "predict"),
+        (["predict", "run", "--nearest", "1"], "tux.predict.neighbours.similar", "predict"),
         (
             ["export", "run", "--format", "arrays", "--out", "a.npz"],
-            "tux.runs.export._model",
+            "tux.predict.export._model",
             "make arrays of the model",
         ),
         (["info", "run"], "tux.cli.info.read_run", "look at run"),
@@ -122,7 +122,7 @@ def test_commands_tell_on_standard_error(tux, ratings, here, make_slow, argv, pl
 @pytest.mark.parametrize("kind", ["ratings", "corpus", "clicks", "graph"])
 def test_generate(tux, here, make_slow, kind):
     usual = f"tux.synthetic.{kind}.write_{kind}"
-    writes = {"graph": "tux.runs.predict.write_text"}.get(kind, usual)
+    writes = {"graph": "tux.predict.predict.write_text"}.get(kind, usual)
     make_slow(f"tux.synthetic.{kind}.{kind}", writes)
     code, _, err = tux("generate", kind, "--out", "x.svm" if kind == "clicks" else "x.csv")
     assert (
@@ -134,7 +134,7 @@ def test_generate(tux, here, make_slow, kind):
 
 def test_partition(tux, ratings, make_slow):
     make_slow("tux.cli.partition.read_graph", "tux.cli.partition.write_folder")
-    make_slow("tux.runs.compare_cuts.quality")
+    make_slow("tux.compare.partitioners.quality")
     code, out, err = tux(
         "partition", ratings, "--parts", "2", "--method", "bicut", "--out", "parts"
     )

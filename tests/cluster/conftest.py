@@ -6,8 +6,8 @@ import pytest
 from support.machines.members import JOB, SMALL
 
 from faults.running import Running
-from tux.cluster.socket_thread import SocketThread
-from tux.protocol.message import Kind
+from tux.cluster.transport.socket_thread import SocketThread
+from tux.messages.message import Kind
 from tux.synthetic.graph import graph
 from tux.synthetic.ratings import ratings as drawn
 

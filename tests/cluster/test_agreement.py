@@ -1,7 +1,7 @@
 """Settings that all machines of a job must have in common, and the messages about differences."""
 
 from tux import __version__
-from tux.cluster.agreement import differences, traits
+from tux.cluster.rendezvous.agreement import differences, traits
 
 OPTIONS = {"seed": 0, "jit": True, "deadline": 600.0, "every": 1, "workers": 2, "nnodes": 2}
 DIGESTS = {"data": "0123456789abcdef", "test data": ""}

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from tux.base import errors
 from tux.base.errors import Refused, TuxError
-from tux.cluster.control import (
+from tux.checkpoint.shard import Digest
+from tux.cluster.transport.control import (
     MOST_BYTES,
     Beat,
     Bye,
@@ -34,10 +35,9 @@ from tux.cluster.control import (
     unpack,
 )
 from tux.engine.records import COSTS
-from tux.engine.shard import Digest
 from tux.engine.timeline import Sample, WorkerInfo
-from tux.protocol.frames import decode, encode
-from tux.protocol.message import Kind, Message
+from tux.messages.frames import decode, encode
+from tux.messages.message import Kind, Message
 
 HELD = WorkerInfo("höst", 4711, 2, 50, {"user": 5}, {"user": 5})
 SAMPLE = Sample(1e9, 0.1, 2, 7, {"compute": 0.05}, 10, 4096, [0, 5], lanes={"main": [0, 9, 3, 7]})

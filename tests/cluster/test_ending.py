@@ -2,9 +2,9 @@
 
 import pytest
 
-from tux.cluster.control import At, End, Until
-from tux.cluster.ending import LauncherEnding
-from tux.cluster.worker_marks import WorkerMarks
+from tux.cluster.checkpoint.worker_marks import WorkerMarks
+from tux.cluster.job.ending import LauncherEnding
+from tux.cluster.transport.control import At, End, Until
 
 
 def test_the_job_ends_with_the_last_of_the_workers_epochs():

@@ -10,12 +10,12 @@ import pytest
 from support.machines.members import job_in
 
 from tux.base.errors import Interrupted, PeerLost, ProgramError, Refused, StartsAgain, TuxError
-from tux.cluster import follower_launcher, local_workers
-from tux.cluster.control import Bye, Welcome, as_failure
-from tux.cluster.follower_launcher import FollowerLauncher
-from tux.cluster.job import Job
-from tux.cluster.local_workers import LocalWorkers
-from tux.cluster.worker_process import ending_error, failure_of, leave_failure
+from tux.cluster.job import follower_launcher, local_workers
+from tux.cluster.job.follower_launcher import FollowerLauncher
+from tux.cluster.job.job import Job
+from tux.cluster.job.local_workers import LocalWorkers
+from tux.cluster.job.worker_process import ending_error, failure_of, leave_failure
+from tux.cluster.transport.control import Bye, Welcome, as_failure
 
 
 class EndedProcess:
@@ -164,7 +164,7 @@ def test_reasons_of_an_older_incarnation_are_removed(tmp_path):
         def no_process(*argv, **options):
             raise FileNotFoundError
 
-        patched.setattr("tux.cluster.local_workers.subprocess.Popen", no_process)
+        patched.setattr("tux.cluster.job.local_workers.subprocess.Popen", no_process)
         workers.start()
     workers.end()
     assert failure_of(tmp_path, 1) is None and failure_of(tmp_path, 2) is not None

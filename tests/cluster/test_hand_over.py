@@ -9,9 +9,9 @@ import pytest
 from support.machines.members import SOON, assert_delivers, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost
-from tux.cluster import hand_over, heartbeat
-from tux.cluster.hand_over import WAITING_COMPUTE_SECONDS, Absence, HandOver
-from tux.protocol.message import Kind, Message
+from tux.cluster.transport import hand_over, heartbeat
+from tux.cluster.transport.hand_over import WAITING_COMPUTE_SECONDS, Absence, HandOver
+from tux.messages.message import Kind, Message
 
 # ---- how long the main thread will be away
 

@@ -1,6 +1,6 @@
 """Signs of life, with a time that the test decides."""
 
-from tux.cluster.heartbeat import HEARTBEAT, SILENCE, Activity, Deadline, Heartbeat
+from tux.cluster.transport.heartbeat import HEARTBEAT, SILENCE, Activity, Deadline, Heartbeat
 
 
 def test_a_sign_of_life_is_due_once_an_interval():

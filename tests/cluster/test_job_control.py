@@ -16,10 +16,10 @@ from faults.running import Running
 from tux.base.errors import DeadlinePassed
 from tux.base.processes import is_stopped
 from tux.base.signals import check_ending, handle_ending, ignore_ending, last_signal
-from tux.cluster import heartbeat, reactor
-from tux.cluster.launcher import Launcher
-from tux.cluster.local_workers import LocalWorkers
-from tux.cluster.socket_thread import SocketThread
+from tux.cluster.job.launcher import Launcher
+from tux.cluster.job.local_workers import LocalWorkers
+from tux.cluster.transport import heartbeat, reactor
+from tux.cluster.transport.socket_thread import SocketThread
 
 HARD = 60.0  # seconds after which a command counts as hung
 ENDLESS = ["--epochs", 1_000_000, "--rank", 4, "--eval-every", 20, "--out", "out"]

@@ -9,18 +9,19 @@ import pytest
 from support.machines.members import SMALL, SOON, job_in, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, Refused
-from tux.cluster import answering, heartbeat, joining
-from tux.cluster.answering import Answers, AnswerThread
-from tux.cluster.control import Bye, Failure, Join, NotYet, ReadWhole, Welcome
-from tux.cluster.follower_launcher import FollowerLauncher
-from tux.cluster.job import Job
-from tux.cluster.launcher import Launcher
-from tux.cluster.meeting import Meeting
-from tux.cluster.place import Place
-from tux.cluster.refusals import Refusals
-from tux.cluster.socket_thread import SocketThread
-from tux.engine.saved import SavedState
-from tux.engine.shard import Digest
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.shard import Digest
+from tux.cluster.job.follower_launcher import FollowerLauncher
+from tux.cluster.job.job import Job
+from tux.cluster.job.launcher import Launcher
+from tux.cluster.rendezvous import answering, joining
+from tux.cluster.rendezvous.answering import Answers, AnswerThread
+from tux.cluster.rendezvous.meeting import Meeting
+from tux.cluster.rendezvous.place import Place
+from tux.cluster.transport import heartbeat
+from tux.cluster.transport.control import Bye, Failure, Join, NotYet, ReadWhole, Welcome
+from tux.cluster.transport.refusals import Refusals
+from tux.cluster.transport.socket_thread import SocketThread
 
 
 @pytest.fixture

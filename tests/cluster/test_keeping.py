@@ -11,14 +11,15 @@ from support.machines.keeping import EPOCHS, AtOnceBackground, ExactMeetings, Ra
 from support.mutants.mutation import CAUGHT
 
 from tux.base.errors import DiskError
-from tux.cluster.control import Keep, MarkPassed, MarkReached, StateKept, StateNotKept
-from tux.cluster.keeper import LEFT_OUT, Checkpointing
-from tux.cluster.worker_marks import WorkerMarks, copy_if_small
-from tux.engine import state, training
+from tux.checkpoint import snapshot as state
+from tux.checkpoint.schedule import Allowance, CheckpointInterval, OneAtATime
+from tux.checkpoint.shard import Digest
+from tux.checkpoint.snapshot import Counts, State, StateHead
+from tux.cluster.checkpoint.keeper import LEFT_OUT, Checkpointing
+from tux.cluster.checkpoint.worker_marks import WorkerMarks, copy_if_small
+from tux.cluster.transport.control import Keep, MarkPassed, MarkReached, StateKept, StateNotKept
+from tux.engine import training
 from tux.engine.clock_loop import ClockLoop
-from tux.engine.shard import Digest
-from tux.engine.state import Counts, State, StateHead
-from tux.protocol.marks import Allowance, CheckpointInterval, OneAtATime
 
 PROGRAMS = [ExactMeetings, RandomWalks]
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})

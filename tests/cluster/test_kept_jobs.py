@@ -18,12 +18,12 @@ from support.machines.run_folders import drop_times as without_times
 from support.machines.run_folders import model as model_files
 
 from tux.apps.lda.lda import LDA
-from tux.cluster.keeper import StatePlan
-from tux.engine.saved import SavedState
-from tux.engine.shard import Digest
-from tux.protocol.marks import CheckpointInterval
-from tux.runs.folder import read_metrics
-from tux.runs.options import RunOptions
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.shard import Digest
+from tux.cluster.checkpoint.keeper import StatePlan
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_metrics
 from tux.runs.session import resume, run
 
 JOB = Path(__file__).parents[1] / "support" / "machines" / "keeping_job.py"

@@ -11,16 +11,16 @@ from support.machines.keeping import EPOCHS, InMemory, LedWorkers, UnusedWalks, 
 from support.machines.members import job_in
 
 from tux.base.errors import DataError
-from tux.cluster import pieces
-from tux.cluster.keeper import Checkpointing
-from tux.cluster.remote_files import RemoteFiles
-from tux.cluster.worker_files import WorkerFiles
-from tux.engine import segments, shard
-from tux.engine.saved import SavedState, load, save, segments_in
-from tux.engine.segments import create_file, list_file_name
-from tux.engine.spool import Scratch, SpooledLists
-from tux.protocol.marks import CheckpointInterval
-from tux.protocol.message import Kind
+from tux.checkpoint import segments, shard
+from tux.checkpoint.saved import SavedState, load, save, segments_in
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.segments import create_file, list_file_name
+from tux.checkpoint.spool import Scratch, SpooledLists
+from tux.cluster.checkpoint import pieces
+from tux.cluster.checkpoint.keeper import Checkpointing
+from tux.cluster.checkpoint.remote_files import RemoteFiles
+from tux.cluster.checkpoint.worker_files import WorkerFiles
+from tux.messages.message import Kind
 
 EACH = CheckpointInterval(seconds=1e-6)  # mark
 

@@ -13,9 +13,9 @@ import pytest
 from faults.running import Running
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
-from tux.cluster.place import Place
-from tux.runs.folder import read_metrics, read_run
-from tux.runs.options import RunOptions
+from tux.cluster.rendezvous.place import Place
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_metrics, read_run
 from tux.runs.session import resume, run
 
 HARD = 120.0  # seconds after which a command counts as hung

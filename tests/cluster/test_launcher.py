@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from tux.base.errors import DeadlinePassed
-from tux.cluster.heartbeat import Heartbeat
-from tux.cluster.launcher import LOOK, Launcher
+from tux.cluster.job.launcher import LOOK, Launcher
+from tux.cluster.transport.heartbeat import Heartbeat
 
 
 @pytest.mark.parametrize("busy", [0, 100])

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tux.base.errors import DiskError
-from tux.cluster import job_folder
-from tux.cluster.left_folders import OWNER, Owner, remove_left, sign_folder
+from tux.cluster.job import job_folder
+from tux.cluster.job.left_folders import OWNER, Owner, remove_left, sign_folder
 
 
 def dead_process():

@@ -17,9 +17,9 @@ from support.programs.tiny_ratings import RATINGS
 from faults.running import Running
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
-from tux.runs.folder import read_metrics, read_run
-from tux.runs.machine_share import MachineShare
-from tux.runs.options import RunOptions
+from tux.inputs.machine_share import MachineShare
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_metrics, read_run
 from tux.runs.session import run
 
 HARD = 240.0  # seconds after which a command counts as hung

@@ -12,8 +12,8 @@ import pytest
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
-from tux.runs.folder import read_metrics
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_metrics
 from tux.runs.session import run
 
 pytestmark = pytest.mark.skipif(

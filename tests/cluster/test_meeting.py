@@ -14,10 +14,10 @@ import pytest
 from faults.running import Running
 from tux.base.disk import remove_parts
 from tux.base.errors import DiskError, TuxError
-from tux.cluster import job_folder
-from tux.cluster.local_workers import LocalWorkers
-from tux.cluster.wire import Sockets
-from tux.runs.folder import read_metrics, read_run
+from tux.cluster.job import job_folder
+from tux.cluster.job.local_workers import LocalWorkers
+from tux.cluster.transport.wire import Sockets
+from tux.run_folder.folder import read_metrics, read_run
 
 HARD = 60.0  # seconds after which a command counts as hung
 

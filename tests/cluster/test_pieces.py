@@ -9,15 +9,15 @@ import pytest
 from support.machines.members import job_in
 
 from tux.base.errors import DataError, DiskError
-from tux.cluster import pieces
-from tux.cluster.control import StateNotKept, unpack
-from tux.cluster.pieces import IncomingFile, OutgoingFile
-from tux.cluster.remote_files import RemoteFiles
-from tux.cluster.worker_files import WorkerFiles
-from tux.engine.saved import SavedState
-from tux.engine.shard import Digest
-from tux.protocol.message import BadMessage, Kind, Message
-from tux.protocol.piece import Content
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.shard import Digest
+from tux.cluster.checkpoint import pieces
+from tux.cluster.checkpoint.pieces import IncomingFile, OutgoingFile
+from tux.cluster.checkpoint.remote_files import RemoteFiles
+from tux.cluster.checkpoint.worker_files import WorkerFiles
+from tux.cluster.transport.control import StateNotKept, unpack
+from tux.messages.message import BadMessage, Kind, Message
+from tux.messages.piece import Content
 
 LAUNCHER = 2
 TEXT = bytes(range(95))

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tux.base.errors import DataError, UsageError
-from tux.cluster.place import PORT, find_place
+from tux.cluster.rendezvous.place import PORT, find_place
 
 
 def place(

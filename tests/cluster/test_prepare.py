@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tux.arrays.networks import from_arrays
-from tux.cluster import job_folder
-from tux.cluster import prepare as module
-from tux.cluster.agreement import differences
-from tux.cluster.job import Job
-from tux.cluster.prepare import prepare
+from tux.cluster.job import job_folder
+from tux.cluster.job import prepare as module
+from tux.cluster.job.job import Job
+from tux.cluster.job.prepare import prepare
+from tux.cluster.rendezvous.agreement import differences
 from tux.engine.training import Training
 from tux.graph.partitioned import PartitionedGraph
-from tux.stages import compile as compiling
+from tux.stages.kernel import compile as compiling
 
 OPTIONS = {
     "seed": 0,

@@ -8,7 +8,7 @@ import pytest
 
 from faults.running import Running, without_warnings
 from tux.arrays.arrow import read_parquet
-from tux.runs.folder import read_metrics
+from tux.run_folder.folder import read_metrics
 
 PAGERANK = Path(__file__).parents[2] / "docs" / "pagerank.py"
 HARD = 300.0  # seconds after which a command counts as hung

@@ -15,16 +15,16 @@ from support.machines.keeping import (
 )
 from support.machines.members import job_in
 
-from tux.cluster import pieces
-from tux.cluster.control import Keep, MarkReached, StateKept, StateNotKept
-from tux.cluster.keeper import Checkpointing
-from tux.cluster.remote_files import RemoteFiles
-from tux.cluster.worker_files import WorkerFiles
-from tux.engine.saved import SavedState, load, save
-from tux.engine.shard import Digest
-from tux.engine.state import Counts, StateHead
-from tux.protocol.marks import CheckpointInterval
-from tux.protocol.message import Kind
+from tux.checkpoint.saved import SavedState, load, save
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.shard import Digest
+from tux.checkpoint.snapshot import Counts, StateHead
+from tux.cluster.checkpoint import pieces
+from tux.cluster.checkpoint.keeper import Checkpointing
+from tux.cluster.checkpoint.remote_files import RemoteFiles
+from tux.cluster.checkpoint.worker_files import WorkerFiles
+from tux.cluster.transport.control import Keep, MarkReached, StateKept, StateNotKept
+from tux.messages.message import Kind
 
 PART = "part"
 NOTHING = Counts(0.0, 0, {}, 0.0, {}, {}, {}, {})

@@ -18,13 +18,13 @@ from tux.base.errors import (
     UsageError,
 )
 from tux.base.signals import defer_ending, handle_ending
-from tux.cluster import job_folder
-from tux.cluster.attendance import MachineLeft, NotJoined
-from tux.cluster.incarnations import Incarnations
-from tux.cluster.job import Job
-from tux.cluster.restarts import Restarts, Start
-from tux.engine.saved import SavedState
-from tux.engine.shard import Digest
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.shard import Digest
+from tux.cluster.job import job_folder
+from tux.cluster.job.job import Job
+from tux.cluster.recovery.incarnations import Incarnations
+from tux.cluster.recovery.restarts import Restarts, Start
+from tux.cluster.rendezvous.attendance import MachineLeft, NotJoined
 
 LOST = PeerLost("worker 1 was killed")
 

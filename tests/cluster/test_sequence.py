@@ -3,8 +3,8 @@
 import pytest
 
 from tux.base.errors import PeerLost
-from tux.cluster.sequence import Sequences
-from tux.protocol.message import Kind, Message
+from tux.cluster.transport.sequence import Sequences
+from tux.messages.message import Kind, Message
 
 
 def message(dest=1, source=0):

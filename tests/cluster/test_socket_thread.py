@@ -8,9 +8,9 @@ import pytest
 from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up, value_of
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
-from tux.cluster import heartbeat
-from tux.cluster.socket_thread import SocketThread
-from tux.protocol.message import Kind, Message
+from tux.cluster.transport import heartbeat
+from tux.cluster.transport.socket_thread import SocketThread
+from tux.messages.message import Kind, Message
 
 # ---- members among themselves
 

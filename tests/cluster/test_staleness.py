@@ -5,7 +5,7 @@ nobody draws the order of deliveries.
 import pytest
 from support.programs.probe_job import PASSES, WORKERS, RealSimulation, StaleProbe, edges, scenario
 
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.session import run
 
 

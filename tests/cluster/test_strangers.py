@@ -11,9 +11,9 @@ import pytest
 import zmq
 
 from tux.base.errors import Refused
-from tux.cluster import wire
-from tux.cluster.socket_thread import SocketThread
-from tux.protocol.message import BadMessage, Kind, Message
+from tux.cluster.transport import wire
+from tux.cluster.transport.socket_thread import SocketThread
+from tux.messages.message import BadMessage, Kind, Message
 
 JOB = 77
 SOON = 20.0  # seconds in which everything here has long happened

@@ -8,9 +8,9 @@ from support.machines.team import ratings, train_team
 
 from tux import Edge, Program, Vertex, delta, value
 from tux.apps.mf.mf import MF
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
+from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS, quality
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Apply, Exchange
 

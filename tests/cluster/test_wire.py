@@ -12,8 +12,8 @@ import pytest
 import zmq
 from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up
 
-from tux.protocol import frames
-from tux.protocol.frames import checksum, encode
+from tux.messages import frames
+from tux.messages.frames import checksum, encode
 
 
 def resident():

@@ -4,8 +4,8 @@ stays.
 
 import numpy as np
 
-from tux.cluster.socket_thread import SocketThread
-from tux.protocol.message import Kind, Message
+from tux.cluster.transport.socket_thread import SocketThread
+from tux.messages.message import Kind, Message
 
 JOB = 77
 

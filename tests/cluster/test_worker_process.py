@@ -8,13 +8,13 @@ import pytest
 from support.machines.members import job_in
 
 from tux.base.errors import PeerLost, Refused
-from tux.cluster.control import Beat, Bye, Go, Keep, Pass, as_failure, pack, pack_beat
-from tux.cluster.job import Job
-from tux.cluster.worker_files import WorkerFiles
-from tux.cluster.worker_process import Peer, failure_of, leave_failure
-from tux.engine.saved import SavedState
-from tux.engine.shard import Digest
-from tux.protocol.message import BadMessage, Kind, Message
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.shard import Digest
+from tux.cluster.checkpoint.worker_files import WorkerFiles
+from tux.cluster.job.job import Job
+from tux.cluster.job.worker_process import Peer, failure_of, leave_failure
+from tux.cluster.transport.control import Beat, Bye, Go, Keep, Pass, as_failure, pack, pack_beat
+from tux.messages.message import BadMessage, Kind, Message
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_a_launcher_that_never_answers_is_lost_as_soon_as_one_that_falls_silent(
     tmp_path, monkeypatch
 ):
     """It was killed when it had taken this machine: neither a state nor a word comes from it."""
-    monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
-    monkeypatch.setattr("tux.cluster.worker_process.SILENCE", 0.02)
+    monkeypatch.setattr("tux.cluster.job.worker_process.HEARTBEAT", 0.01)
+    monkeypatch.setattr("tux.cluster.job.worker_process.SILENCE", 0.02)
     job = job_in(tmp_path, launcher="tcp://127.0.0.1:9", deadline=600.0, rejoin=600.0)
     peer = Peer(tmp_path, 0, job)
     try:
@@ -150,10 +150,10 @@ def test_a_pause_excuses_all_members_until_the_launcher_goes_on(peer):
 
 def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch):
     """It may be stopped before it has given a sign of life."""
-    monkeypatch.setattr("tux.cluster.worker_process.HEARTBEAT", 0.01)
-    monkeypatch.setattr("tux.cluster.worker_process.SILENCE", 0.02)
+    monkeypatch.setattr("tux.cluster.job.worker_process.HEARTBEAT", 0.01)
+    monkeypatch.setattr("tux.cluster.job.worker_process.SILENCE", 0.02)
     stopped = [True] * 9 + [False] * 9
-    monkeypatch.setattr("tux.cluster.worker_process.is_stopped", lambda process: stopped.pop(0))
+    monkeypatch.setattr("tux.cluster.job.worker_process.is_stopped", lambda process: stopped.pop(0))
     peer = Peer(tmp_path, 0, job_in(tmp_path, launcher="tcp://127.0.0.1:9"))
     try:
         with pytest.raises(PeerLost, match="has been silent"):

@@ -6,9 +6,9 @@ from support.machines.conformance import promises
 from faults.ended import RunRemains
 from faults.room import PROGRAM
 from tux.backends.run import run
+from tux.options.options import RunOptions
 from tux.program import sources
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
+from tux.run_folder.folder import read_run
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 

@@ -16,10 +16,10 @@ from support.machines.run_folders import model
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError
-from tux.runs import why_whole
-from tux.runs.checkpoints import newest_number
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
+from tux.checkpoint.store import newest_number
+from tux.inputs import serial_reason as why_whole
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_run
 from tux.runs.session import run as run_here
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
@@ -136,7 +136,7 @@ from tux import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
 from tux.backends.spark_rows import count_rows, cuts, place_rows
-from tux.runs import why_whole
+from tux.inputs import serial_reason as why_whole
 
 spark = SparkSession.builder.getOrCreate()
 rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(30) for i in range(10)]

@@ -12,7 +12,7 @@ import pytest
 from support.machines.run_folders import model
 
 from faults.running import Running
-from tux.runs.folder import read_run
+from tux.run_folder.folder import read_run
 
 ROOT = Path(__file__).parent.parent.parent
 SBATCH, MACHINE = ROOT / "deploy" / "tux.sbatch", ROOT / "deploy" / "machine.sh"

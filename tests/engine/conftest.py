@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from tux.engine.threads import Threads
-from tux.stages import shared_kernel, tickets
+from tux.stages.kernel import shared_kernel, tickets
 
 
 @pytest.fixture

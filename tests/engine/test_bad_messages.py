@@ -14,7 +14,7 @@ from tux.arrays.networks import from_arrays
 from tux.engine.model import ModelReceiver, model_fields, model_messages
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph as LocalGraph
-from tux.protocol.message import BadMessage, Kind, Message
+from tux.messages.message import BadMessage, Kind, Message
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
 
 K = 2

@@ -17,7 +17,7 @@ from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.rows.table import PIECE, RowTable, pieces
-from tux.runs.folder import RunFolder, fill, model_of
+from tux.run_folder.folder import RunFolder, fill, model_of
 from tux.stages import Apply, Exchange
 
 #   bag 30: 2 x word 0, 1 x word 1;   bag 10: nothing;   bag 20: 3 x word 1, 1 x word 2
@@ -251,8 +251,8 @@ def test_declarations_that_cannot_be():
 @pytest.mark.long
 def test_a_team_in_processes_brings_lists_home(tmp_path):
     (tmp_path / "bags.py").write_text(PROCESSES)
+    from tux.options.options import RunOptions
     from tux.program.sources import find
-    from tux.runs.options import RunOptions
     from tux.runs.session import run
 
     program = find(str(tmp_path / "bags.py")).program()

@@ -14,8 +14,8 @@ from tux import Context, Edge, Program, Vertex, delta, metric, mirror, param, sh
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError
+from tux.checkpoint.model_copy import ModelCopy
 from tux.engine.model import model_fields
-from tux.engine.model_copy import ModelCopy
 from tux.engine.training import Training
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 

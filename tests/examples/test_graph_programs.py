@@ -17,9 +17,9 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.edges import EdgeData
 from tux.arrays.networks import to_networkx
 from tux.cli.main import main
+from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS
 from tux.program.sources import find
-from tux.runs.options import RunOptions
 from tux.runs.verify import verify
 
 SETTINGS = pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from tux.apps.lda import LDA
 from tux.apps.linear import Linear
 from tux.apps.mf import MF
 from tux.base.errors import DataError
-from tux.runs.inputs import load
-from tux.runs.options import Reading
+from tux.inputs.load import load
+from tux.options.options import Reading
 
 pd, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 

@@ -9,7 +9,7 @@ import pytest
 from tux.apps.mf.mf import MF
 from tux.arrays.networks import from_arrays
 from tux.graph.local import LocalGraph
-from tux.runs.inputs import Inputs
+from tux.inputs.load import Inputs
 
 EDGES, USERS, ITEMS = 300_000, 3000, 200
 

@@ -16,8 +16,8 @@ from tux.cli.info import info
 from tux.graph import store
 from tux.graph.partitioned import PartitionedGraph, without_edges
 from tux.graph.parts import cut
+from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Apply
 from tux.synthetic.ratings import ratings

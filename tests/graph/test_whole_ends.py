@@ -17,9 +17,9 @@ from tux.graph.partitioned import (
     without_edges,
 )
 from tux.graph.parts import cut
+from tux.inputs.load import Inputs
+from tux.options.options import RunOptions
 from tux.partition import PARTITIONERS
-from tux.runs.inputs import Inputs
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Apply
 

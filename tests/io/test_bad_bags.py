@@ -9,7 +9,7 @@ from support.examples import examples
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
-from tux.io.bags import read_bags, read_vocabulary
+from tux.io.bags.bags import read_bags, read_vocabulary
 
 ENDS = ("document", "word")
 VALUE = {"value": "f8"}

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.text import ADJACENT, ADVICE
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source.text import ADJACENT, ADVICE
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.table import read_vertices
 
 F4 = np.dtype("f4")
 GOOD = "".join(f"{at},{at + 1},{at}.5\n" for at in range(30))

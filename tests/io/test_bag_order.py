@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.programs.sampled import writer
 
-from tux.io import text
-from tux.io.bags import read_bags
+from tux.io.bags.bags import read_bags
+from tux.io.source import text
 
 ENDS, VALUE = ("sample", "feature"), {"value": "f4"}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.table import read_vertices
 
 CASES = [  # what it is read as, its name, its text, and: edges and vertices, points, or the refusal
     (

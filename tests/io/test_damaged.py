@@ -15,15 +15,15 @@ from tux.arrays.arrow import read_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.npy import read_npy
 from tux.base.errors import DataError
-from tux.io.bags import read_bags
-from tux.io.detect import Format, detect_format
-from tux.io.mat import read_mat_edges
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.text import NUMBER, NUMERIC
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_labels import read_vertex_labels
-from tux.io.vertex_table import read_vertices
+from tux.io.bags.bags import read_bags
+from tux.io.edges.mat import read_mat_edges
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.text import NUMBER, NUMERIC
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.labels import read_vertex_labels
+from tux.io.vertices.table import read_vertices
 
 LONG = 5_000  # digits: more than int() takes
 MARKET = "%%MatrixMarket matrix coordinate {} general\n"

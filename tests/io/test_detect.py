@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.examples import examples
 
 from tux.base.errors import DataError, UsageError
-from tux.io.bags import bag_edges
-from tux.io.detect import Format, detect_format
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
+from tux.io.bags.bags import bag_edges
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source.detect import Format, detect_format
 
 ENDS = ("document", "word")
 DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tux.base.errors import DataError, UsageError
-from tux.io import text as io_text
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
+from tux.io.source import text as io_text
 
 ENDS = ("user", "item")
 VALUE = {"value": "f4"}

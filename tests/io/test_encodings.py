@@ -3,9 +3,9 @@
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.bags import read_bags
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
+from tux.io.bags.bags import read_bags
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
 
 ENDS = ("user", "item")
 

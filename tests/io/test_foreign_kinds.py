@@ -6,11 +6,11 @@ import lzma
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.bags import read_bags
-from tux.io.detect import detect_format
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.vertex_table import read_vertices
+from tux.io.bags.bags import read_bags
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source.detect import detect_format
+from tux.io.vertices.table import read_vertices
 
 HTML = "<!DOCTYPE html>\n<html>\n<head><title>404 Not Found</title></head>\n</html>\n"
 VOWPAL = [

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 from support.programs.sampled import entries, fails, writer
 
-from tux.io.hashed import hash_numbers, hash_words
-from tux.io.memory_samples import read_memory_samples
-from tux.io.samples import read_samples
-from tux.runs.memory import frame_of
+from tux.inputs.memory import frame_of
+from tux.io.bags.hashed import hash_numbers, hash_words
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import read_samples
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from scipy.sparse import coo_matrix, save_npz
 
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
 
 SIZES = 300_000, 20_000
 ENDS = ("user", "item")

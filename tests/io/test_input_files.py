@@ -15,9 +15,9 @@ from support.oracles.same_edges import check_same_edges
 
 from tux.arrays import stores
 from tux.base.errors import DataError, UsageError
-from tux.io import text
-from tux.io.input_files import Files, absolute_source, input_files, list_files, pieces_of
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
+from tux.io.source import text
+from tux.io.source.input_files import Files, absolute_source, input_files, list_files, pieces_of
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}
 

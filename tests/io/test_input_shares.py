@@ -10,10 +10,10 @@ import pytest
 
 from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, UsageError
-from tux.io import input_shares
-from tux.io.input_files import pieces_of
-from tux.io.input_shares import cut_into_shares, read_share
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
+from tux.io.source import input_shares
+from tux.io.source.input_files import pieces_of
+from tux.io.source.input_shares import cut_into_shares, read_share
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}
 COUNTS = (1, 2, 3, 5, 7, 40)
@@ -132,7 +132,9 @@ def test_lines_are_counted_only_for_an_error(folder, monkeypatch):
     with pytest.raises(DataError) as error:
         read_share(last, here, ENDS, FIELDS)
     assert error.value.where == f"{here}/a:51"
-    monkeypatch.setattr("tux.io.places.lines_before", lambda path, begin: pytest.fail("counted"))
+    monkeypatch.setattr(
+        "tux.io.source.places.lines_before", lambda path, begin: pytest.fail("counted")
+    )
     assert read_share(first, here, ENDS, FIELDS).rows == 26
 
 

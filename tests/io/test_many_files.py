@@ -10,13 +10,13 @@ import pytest
 from support.oracles.same_edges import check_same_edges
 
 from tux.base.errors import DataError
-from tux.io import sample_tables
-from tux.io import text as io_text
-from tux.io.bags import read_bags
-from tux.io.detect import Format, detect_format
-from tux.io.input_files import input_files
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
+from tux.io.bags.bags import read_bags
+from tux.io.edges.read import read_edges
+from tux.io.samples import tables as sample_tables
+from tux.io.samples.samples import read_samples
+from tux.io.source import text as io_text
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.input_files import input_files
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from tux.base.errors import DataError
 from tux.cli.main import main
-from tux.io.mat import read_mat_edges, read_mat_labels
-from tux.io.read import read_edges
+from tux.io.edges.mat import read_mat_edges, read_mat_labels
+from tux.io.edges.read import read_edges
 
 ENDS = ("node", "node")
 TYPES = {"i1": 1, "u1": 2, "i2": 3, "u2": 4, "i4": 5, "u4": 6, "f4": 7, "f8": 9}

@@ -13,13 +13,13 @@ from tux.apps.gbdt import GBDT
 from tux.apps.kmeans import PointKMeans
 from tux.apps.mf import MF
 from tux.base.errors import DataError
-from tux.io.bags import read_bags
-from tux.io.precision import lost_values
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_table import read_vertices
-from tux.runs.inputs import load
+from tux.inputs.load import load
+from tux.io.bags.bags import read_bags
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source.precision import lost_values
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.table import read_vertices
 
 PAGE = ("page", "page")
 ENDS = ("user", "item")

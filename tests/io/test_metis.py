@@ -11,9 +11,9 @@ from scipy.io import mmwrite
 
 from tux.arrays.networks import from_scipy
 from tux.base.errors import DataError, UsageError
-from tux.io import text as io_text
-from tux.io.metis import is_metis, read_metis
-from tux.io.read import read_edges
+from tux.io.edges.metis import is_metis, read_metis
+from tux.io.edges.read import read_edges
+from tux.io.source import text as io_text
 
 ONE = ("page", "page")
 TWO = ("user", "item")

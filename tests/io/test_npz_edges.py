@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from support.programs.held_data import RatedPairs, WeighedPages, load_data, rows, wrong
 
-from tux.io.npz_edges import npz_shape
+from tux.io.edges.npz import npz_shape
 
 FORMS = ["csr", "csc", "coo"]
 

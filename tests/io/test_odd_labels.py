@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.samples import read_samples
+from tux.io.samples.samples import read_samples
 
 
 @pytest.mark.parametrize("names", ["x,y,kind", "X,Y,kind", "id,y,x"])

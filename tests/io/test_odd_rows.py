@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.read import read_edges
-from tux.io.vertex_columns import WantedField as Field
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.read import read_edges
+from tux.io.vertices.columns import WantedField as Field
+from tux.io.vertices.table import read_vertices
 
 PAGE = ("page", "page")
 

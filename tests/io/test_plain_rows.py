@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tux.base.errors import DataError
-from tux.io import plain_rows
-from tux.io import text as io_text
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
+from tux.io.source import plain_rows
+from tux.io.source import text as io_text
 
 ENDS = ("user", "item")
 VALUE = {"value": "f4"}
@@ -40,7 +40,7 @@ def read(path, fields=VALUE, *, plain, **options):
         if plain:
             patch.setattr("tux.arrays.arrow.parse_text", None)
         else:
-            patch.setattr("tux.io.edge_table.plain_rows", lambda *_: None)
+            patch.setattr("tux.io.edges.table.plain_rows", lambda *_: None)
         return read_edges(path, ENDS, fields, **options)
 
 

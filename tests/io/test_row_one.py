@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.detect import Format, detect_format
-from tux.io.edge_columns import WantedColumns
-from tux.io.edge_layout import known_names
-from tux.io.read import read_edges
-from tux.io.row_one import RowOne, has_names, row_one
-from tux.io.vertex_columns import WantedField as Field
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.columns import WantedColumns
+from tux.io.edges.layout import known_names
+from tux.io.edges.read import read_edges
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.row_one import RowOne, has_names, row_one
+from tux.io.vertices.columns import WantedField as Field
+from tux.io.vertices.table import read_vertices
 
 PAGE = ("page", "page")
 KNOWN = known_names(WantedColumns(("user", "item"), {"rating": np.dtype("f4")}, None))

@@ -14,7 +14,7 @@ from support.examples import examples
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import DataError
-from tux.io.samples import read_samples
+from tux.io.samples.samples import read_samples
 
 SVM = "+1 2:1\n-1 3:1\n"
 

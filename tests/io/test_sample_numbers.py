@@ -11,8 +11,8 @@ from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.arrays.frames import frame_of
 from tux.base.errors import DataError
-from tux.io.memory_samples import read_memory_samples
-from tux.io.samples import read_samples
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import read_samples
 
 LABELS = [2.5, -1e-3, 2.5, 0.0, 7.0]
 X = np.array([[1, 0], [0, 2], [3, 4], [0, 0], [0, 0.5]])

@@ -9,10 +9,11 @@ import pytest
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.arrays.frames import frame_of
-from tux.io import sample_parquet, sample_tables
-from tux.io import text as io_text
-from tux.io.memory_samples import read_memory_samples
-from tux.io.samples import read_samples
+from tux.io.samples import parquet as sample_parquet
+from tux.io.samples import tables as sample_tables
+from tux.io.samples.memory import read_memory_samples
+from tux.io.samples.samples import read_samples
+from tux.io.source import text as io_text
 
 
 @pytest.fixture(scope="module")

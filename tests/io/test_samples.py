@@ -17,9 +17,9 @@ from support.examples import examples
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import UsageError
-from tux.io import sample_parquet
-from tux.io import text as io_text
-from tux.io.samples import read_samples
+from tux.io.samples import parquet as sample_parquet
+from tux.io.samples.samples import read_samples
+from tux.io.source import text as io_text
 
 REAL = os.environ.get("TUX_TEST_DATA", "")
 needs_data = pytest.mark.skipif(not REAL, reason="TUX_TEST_DATA names no folder of real data")

@@ -4,14 +4,14 @@ import pandas as pd
 import pytest
 
 from tux.base.errors import DataError
-from tux.io import text as io_text
-from tux.io.input_shares import cut_into_shares, read_share
-from tux.io.read import read_edges
-from tux.io.samples import read_samples
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_ids import read_ids
-from tux.io.vertex_labels import read_vertex_labels
-from tux.io.vertex_table import read_vertices
+from tux.io.edges.read import read_edges
+from tux.io.samples.samples import read_samples
+from tux.io.source import text as io_text
+from tux.io.source.input_shares import cut_into_shares, read_share
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.ids import read_ids
+from tux.io.vertices.labels import read_vertex_labels
+from tux.io.vertices.table import read_vertices
 
 PAGE = ("page", "page")
 ENDS = ("user", "item")

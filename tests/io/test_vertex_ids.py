@@ -6,7 +6,7 @@ import pytest
 from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.vertex_ids import read_ids
+from tux.io.vertices.ids import read_ids
 
 WORDS, NUMBERS = Ids(np.array(["ann", "bob", "x7"], STRING)), Ids(np.array([3, 5, 900]))
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
-from tux.io.vertex_labels import read_vertex_labels
+from tux.io.vertices.labels import read_vertex_labels
 
 NUMBERS, NAMES = (
     Ids(np.array([7, 0, 12])),

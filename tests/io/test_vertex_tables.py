@@ -9,8 +9,8 @@ from tux.arrays.arrow import write_parquet
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
-from tux.io.vertex_columns import WantedField
-from tux.io.vertex_table import read_vertices
+from tux.io.vertices.columns import WantedField
+from tux.io.vertices.table import read_vertices
 
 F4, I4 = np.dtype("f4"), np.dtype("i4")
 AGE, KIND, X = WantedField("age", F4), WantedField("kind", I4), WantedField("x", F4, 2, "dims")

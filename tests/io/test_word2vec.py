@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tux.base.errors import DataError, DiskError
-from tux.io.word2vec import export_arrays, write_binary, write_text
+from tux.io.vertices.word2vec import export_arrays, write_binary, write_text
 
 RNG = np.random.default_rng(0)
 IDS = {
@@ -122,7 +122,7 @@ def test_nothing_half_written(here, write, monkeypatch):
     def raise_disk_full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tux.io.word2vec._pieces", raise_disk_full)
+    monkeypatch.setattr("tux.io.vertices.word2vec._pieces", raise_disk_full)
     monkeypatch.setattr(np, "savez", raise_disk_full)
     with pytest.raises(DiskError, match="No space left"):
         write("v", ids, vectors(ids))

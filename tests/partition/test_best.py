@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
-from tux.partition.adjacency import adjacency
-from tux.partition.best import best
-from tux.partition.bundles import Annealing, by_neighbour, holders
-from tux.partition.clustering import _coarsen, _Level, cluster_vertices
-from tux.partition.ends import ends
-from tux.partition.lower_degree import lower_degree
-from tux.partition.ne import ne
+from tux.partition.common.adjacency import adjacency
+from tux.partition.common.bundles import Annealing, by_neighbour, holders
+from tux.partition.common.clustering import _coarsen, _Level, cluster_vertices
+from tux.partition.common.ends import ends
+from tux.partition.common.lower_degree import lower_degree
+from tux.partition.methods.best import best
+from tux.partition.methods.ne import ne
 
 edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2).T

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tux.partition import PARTITIONERS
-from tux.partition.capacity import capacity
+from tux.partition.common.capacity import capacity
 
 BOUNDED = {"ne": 1.001, "best": 1.03, "two_phase": 1.05}  # without a cap of the caller's
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.oracles import slow_hash_cuts as slow
 
-from tux.partition.aweto import aweto
-from tux.partition.bicut import bicut
-from tux.partition.dbh import dbh
-from tux.partition.difference_cover import difference_cover
-from tux.partition.ginger import ginger
-from tux.partition.grid import grid
-from tux.partition.hybrid import hybrid
-from tux.partition.one_sided import source, target
-from tux.partition.pds import pds
+from tux.partition.common.difference_cover import difference_cover
+from tux.partition.methods.aweto import aweto
+from tux.partition.methods.bicut import bicut
+from tux.partition.methods.dbh import dbh
+from tux.partition.methods.ginger import ginger
+from tux.partition.methods.grid import grid
+from tux.partition.methods.hybrid import hybrid
+from tux.partition.methods.one_sided import source, target
+from tux.partition.methods.pds import pds
 
 METHODS = {
     "source": (source, slow.by_source),

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.oracles.slow_quality import holders
 
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
 from tux.partition import bicut, random
-from tux.partition.ends import ends
+from tux.partition.common.ends import ends
 from tux.partition.masters import homes, masters
 from tux.partition.quality import quality
 from tux.partition.replicas import gather_replicas, replicas

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.oracles.slow_ne import slow_ne
 
-from tux.partition.ne import ne
+from tux.partition.methods.ne import ne
 
 edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2).T

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.machines.team import relaxed
 
 from tux.partition import PARTITIONERS, bicut, random, recommend_partitioner
-from tux.partition.bicut import favourite_side
-from tux.partition.ends import ends
+from tux.partition.common.ends import ends
+from tux.partition.methods.bicut import favourite_side
 
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=40).map(
     lambda pairs: np.array(pairs, np.int32).reshape(-1, 2).T

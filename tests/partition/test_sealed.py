@@ -7,8 +7,8 @@ import re
 import pytest
 from numba import njit
 
-from tux.partition.compiled import add_disk_cache
-from tux.partition.sealed import DIGEST
+from tux.base.compiled import add_disk_cache
+from tux.base.sealed import DIGEST
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_anothers_files_and_links_are_not_loaded(double, tmp_path, monkeypatch):
 
 def test_a_user_without_a_home_has_no_folder_named_so(double, tmp_path, monkeypatch):
     """The source's folder cannot be written to, and the user has no folder of their own either."""
-    from tux.partition import sealed
+    from tux.base import sealed
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.oracles import slow_streams as slow
 
-from tux.partition.ebv import ebv
-from tux.partition.greedy import greedy
-from tux.partition.hdrf import hdrf
-from tux.partition.scored import shuffle_parts
-from tux.partition.two_phase import two_phase, two_phase_stream
+from tux.partition.common.scored import shuffle_parts
+from tux.partition.methods.ebv import ebv
+from tux.partition.methods.greedy import greedy
+from tux.partition.methods.hdrf import hdrf
+from tux.partition.methods.two_phase import two_phase, two_phase_stream
 
 PARTS = [1, 2, 3, 7, 64, 65, 200]
 METHODS = {

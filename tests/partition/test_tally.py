@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tux.partition.aweto import choose_parts, tally_hashes
+from tux.partition.methods.aweto import choose_parts, tally_hashes
 
 
 @pytest.mark.parametrize(("n", "m", "k"), [(1, 0, 1), (5, 40, 3), (30, 60, 7), (9, 500, 2)])

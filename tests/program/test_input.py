@@ -6,10 +6,10 @@ from support.machines.team import Team
 from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, data, param, value
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError, UsageError
+from tux.inputs.load import load
+from tux.inputs.synthetic import generate_data
+from tux.options.options import Reading
 from tux.program.stage import Cluster
-from tux.runs.generated import generate_data
-from tux.runs.inputs import load
-from tux.runs.options import Reading
 from tux.stages import Apply
 
 

@@ -11,9 +11,9 @@ from support.programs.tiny_ratings import RATINGS
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Refused, UsageError
 from tux.cli.info import info
+from tux.options.options import RunOptions
+from tux.run_folder.folder import RunFolder, read_metrics, read_run
 from tux.runs import session
-from tux.runs.folder import RunFolder, read_metrics, read_run
-from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 
 

@@ -11,9 +11,9 @@ from support.programs.tiny_ratings import RATINGS
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted
 from tux.cli.main import main
-from tux.runs.folder import RunFolder, read_metrics, read_run
-from tux.runs.model_files import read_ids
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import RunFolder, read_metrics, read_run
+from tux.run_folder.model_files import read_ids
 from tux.runs.session import resume, run
 
 

@@ -12,10 +12,10 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.checksums import unseal
 from tux.base.errors import Refused, UsageError
-from tux.engine.shard import hash_bytes
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
-from tux.runs.predict import open_model
+from tux.checkpoint.shard import hash_bytes
+from tux.options.options import RunOptions
+from tux.predict.predict import open_model
+from tux.run_folder.folder import read_run
 from tux.runs.session import resume, run
 
 FORMER = {"learning_rate": "step", "batch_size": "batch"}

@@ -14,11 +14,11 @@ from tux.apps.mf.mf import MF
 from tux.base.disk import writing
 from tux.base.errors import DiskError
 from tux.base.signals import FirstSignal
-from tux.runs import folder as run_folder
+from tux.options.options import RunOptions
+from tux.predict.predict import predict
+from tux.run_folder import folder as run_folder
+from tux.run_folder.folder import RunFolder, read_metrics
 from tux.runs import full_disk
-from tux.runs.folder import RunFolder, read_metrics
-from tux.runs.options import RunOptions
-from tux.runs.predict import predict
 from tux.runs.session import run
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
+from tux.checkpoint.store import find_newest_checkpoint
 from tux.cli.main import main
 from tux.graph import store
-from tux.runs.checkpoints import find_newest_checkpoint
-from tux.runs.folder import read_metrics, read_run
-from tux.runs.inputs import load
+from tux.inputs.load import load
+from tux.run_folder.folder import read_metrics, read_run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "0.1"
 APPS = ("mf", "lda", "blockpg", "deepwalk")

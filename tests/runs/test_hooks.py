@@ -7,9 +7,9 @@ from support.machines.watchers import RecordingSilent
 from tux import Context, Edge, Graph, Program, Report, Vertex, data, metric, shared, total
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
-from tux.runs.folder import read_run
-from tux.runs.model_files import read_ids
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import read_run
+from tux.run_folder.model_files import read_ids
 from tux.runs.session import run
 from tux.stages import Exchange, GlobalSync
 

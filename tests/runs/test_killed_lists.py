@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from faults.running import Running
-from tux.runs.folder import read_run
+from tux.run_folder.folder import read_run
 
 HARD = 240.0  # seconds after which a command counts as hung
 FLAGS = ["--no-jit", "--num-walks", 500, "--walk-length", 8, "--epochs", 2, "--threads", 1]

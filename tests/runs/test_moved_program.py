@@ -9,9 +9,9 @@ from support.machines.watchers import RecordingSilent
 from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import Refused, UsageError
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.folder import read_run
-from tux.runs.options import RunOptions
+from tux.run_folder.folder import read_run
 from tux.runs.session import resume, run
 
 TEXT = "from tux.apps.mf.mf import MF\n\n\nclass Mine(MF):\n    pass\n"

@@ -16,11 +16,11 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import Refused, UsageError
 from tux.base.parallel import cores
+from tux.checkpoint.store import find_newest_checkpoint
 from tux.cli.main import main
-from tux.runs.checkpoints import find_newest_checkpoint
-from tux.runs.folder import Incarnation, read_metrics, read_run, write_run
+from tux.options.options import RunOptions
+from tux.run_folder.folder import Incarnation, read_metrics, read_run, write_run
 from tux.runs.keeping import LocalMarks
-from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 

@@ -15,8 +15,8 @@ from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
 from tux.base.errors import DataError, Interrupted, PeerLost, UsageError
-from tux.runs.folder import Incarnation, read_metrics, read_run
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
+from tux.run_folder.folder import Incarnation, read_metrics, read_run
 from tux.runs.session import resume, run
 
 EPOCHS = 60
@@ -26,7 +26,7 @@ STARTING = "wait for workers 0, 1 to start"
 
 def workers():
     """Return the process id of each worker of this process, by rank."""
-    return running("tux.cluster.worker_process")
+    return running("tux.cluster.job.worker_process")
 
 
 class Killing(RecordingSilent):

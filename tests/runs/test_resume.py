@@ -17,11 +17,11 @@ from tux.apps.mf.mf import MF
 from tux.base.background import Background
 from tux.base.errors import DataError, DiskError, Interrupted, PeerLost, Refused, UsageError
 from tux.base.signals import defer_ending
-from tux.engine.shard import unreadable
-from tux.runs import claim
-from tux.runs.folder import Incarnation, RunFolder, read_metrics, read_run
+from tux.checkpoint.shard import unreadable
+from tux.options.options import RunOptions
+from tux.run_folder import run_lock as claim
+from tux.run_folder.folder import Incarnation, RunFolder, read_metrics, read_run
 from tux.runs.keeping import LocalMarks
-from tux.runs.options import RunOptions
 from tux.runs.session import resume, run
 from tux.stages import Apply, Exchange, GlobalSync
 

@@ -18,16 +18,16 @@ from tux.base.errors import Interrupted, UsageError
 from tux.base.text import plural
 from tux.cli.info import info
 from tux.cli.main import main
-from tux.cluster.agreement import differences
+from tux.cluster.rendezvous.agreement import differences
 from tux.engine.records import metrics
+from tux.inputs.load import Inputs, load
+from tux.inputs.sizes import sizes_of
+from tux.inputs.synthetic import generate_data
+from tux.options.options import Reading, RunOptions
 from tux.program.sources import builtin, find, source_of
+from tux.run_folder.folder import read_metrics
 from tux.runs.begin import sizes_to_compare
-from tux.runs.folder import read_metrics
-from tux.runs.generated import generate_data
-from tux.runs.inputs import Inputs, load
-from tux.runs.options import Reading, RunOptions
 from tux.runs.session import run
-from tux.runs.sizes import sizes_of
 from tux.stages import Apply, Exchange, GlobalSync
 from tux.synthetic.graph import graph
 
@@ -336,7 +336,7 @@ def test_the_recommended_partitioner_is_said_and_recorded(tmp_path):
 
 @pytest.mark.long
 def test_more_workers_than_cores_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("tux.cluster.prepare.cores", lambda: 2)
+    monkeypatch.setattr("tux.cluster.job.prepare.cores", lambda: 2)
     for workers in (2, 3):
         watch = RecordingSilent()
         options = RunOptions(epochs=1, workers=workers, jit=False)

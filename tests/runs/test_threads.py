@@ -10,8 +10,8 @@ from support.machines.watchers import RecordingSilent
 from faults.running import Running, without_warnings
 from tux import Context, Edge, Program, Vertex, shared, total
 from tux.apps.blockpg import BlockPG
+from tux.options.options import RunOptions, RunPlan
 from tux.runs.begin import tell_serial
-from tux.runs.options import RunOptions, RunPlan
 from tux.runs.session import run
 from tux.stages import Exchange, GlobalSync, MiniBatch
 
@@ -91,7 +91,7 @@ def test_the_model_does_not_depend_on_threads(tmp_path, workers):
 @pytest.mark.parametrize(("threads", "told"), [(None, False), (2, True)])
 def test_of_an_app_they_are_told_where_threads_are_asked_for(threads, told, monkeypatch):
     """Its user cannot change it."""
-    monkeypatch.setattr("tux.runs.options.cores", lambda: 2)
+    monkeypatch.setattr("tux.options.options.cores", lambda: 2)
     watch, plan = RecordingSilent(), RunPlan(1, 1, "bicut", RunOptions(threads=threads))
     tell_serial(watch, BlockPG(), SimpleNamespace(test=None), plan)
     assert any("runs on one thread" in line for line in watch.lines) == told

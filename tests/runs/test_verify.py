@@ -20,7 +20,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError, UsageError
 from tux.cli.main import main
 from tux.cli.verify import print_verification
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.runs.verify import SHARES, verify
 from tux.stages import Apply, Exchange, GlobalSync
 

@@ -13,8 +13,8 @@ from tux.base.errors import ProgramError, UsageError
 from tux.cli.main import main
 from tux.cli.run_flags import run_flags
 from tux.engine.training import Training
+from tux.options.options import RunOptions
 from tux.program.sources import Source, find
-from tux.runs.options import RunOptions
 from tux.runs.session import run
 from tux.stages import Generate, MiniBatch
 

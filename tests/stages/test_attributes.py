@@ -15,8 +15,8 @@ from tux import Context, Edge, Program, Vertex, data, shared, total
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.stages import Exchange
-from tux.stages.attributes import attributes
-from tux.stages.scope import Scope
+from tux.stages.analysis.attributes import attributes
+from tux.stages.kernel.scope import Scope
 
 SCALE = (2.0, 3)
 EDGES = from_arrays(

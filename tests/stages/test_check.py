@@ -38,7 +38,7 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.networks import from_arrays
 from tux.base.errors import DataError, ProgramError
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Score
-from tux.stages.sites import Sites
+from tux.stages.check.sites import Sites
 
 #   u0   u1   u2        values are the numbers of the edges
 #   | \ /|    |
@@ -395,6 +395,6 @@ def without_source(item, p):
 
 
 def test_without_source_the_function_is_named(monkeypatch):
-    monkeypatch.setattr("tux.stages.sites.Sites.rewrite", lambda self, function: None)
+    monkeypatch.setattr("tux.stages.check.sites.Sites.rewrite", lambda self, function: None)
     with pytest.raises(ProgramError, match="an index in UDF without_source is out of bounds"):
         drive(start(CheckedFields(), EDGES, check=True), Exchange(without_source))

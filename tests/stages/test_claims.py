@@ -13,7 +13,7 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.rows.table import Claim
 from tux.stages import Exchange
-from tux.stages.plan import ThreadPlan
+from tux.stages.analysis.plan import ThreadPlan
 
 EDGES = from_arrays([0, 0, 1, 2, 2, 3], [1, 2, 1, 2, 3, 1], ends=("user", "item"))
 

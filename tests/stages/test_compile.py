@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.programs.programs import NodeDegrees, both, column, complete, drive, points_at, start
 
-import tux.stages.compile as kernels
+import tux.stages.kernel.compile as kernels
 from tux import Context, Edge, Program, Vertex, data, param, shared, total
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
@@ -85,7 +85,7 @@ def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
 
 COUNTING = """
 import numpy as np
-import tux.stages.scope as scope
+import tux.stages.kernel.scope as scope
 from support.programs.programs import NodeDegrees, column, complete
 from tux.arrays.networks import from_arrays
 

@@ -7,7 +7,7 @@ from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.edges import EdgeData
 from tux.base.errors import ProgramError
 from tux.stages import Apply, Exchange, GlobalSync
-from tux.stages.effects import effects
+from tux.stages.analysis.effects import effects
 
 #   u0   u1   u2   u3      u2's edge is on worker 1, the others on worker 0
 #   | \ /| \   |           so i2 is cut; u3 and i3 have no edge

@@ -19,8 +19,8 @@ from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.program.program import STAGED, stages_of
 from tux.program.stage import Cluster
-from tux.stages.calling import calls_of
-from tux.stages.effects import Shape, effects
+from tux.stages.analysis.calling import calls_of
+from tux.stages.analysis.effects import Shape, effects
 
 ROW = Shape({"a": 0, "b": 0, "f": 1, "g": 2})
 SHAPES = {"u": ROW, "v": ROW, "edges": Shape({"x": 0}, {"item": ROW}, several=True)}

@@ -15,7 +15,7 @@ from support.machines.team import relaxed
 from support.oracles.recorded import FieldRecorder, edges, rows
 from support.programs.random_udfs import COMMON, source
 
-from tux.stages.effects import Shape, effects
+from tux.stages.analysis.effects import Shape, effects
 
 FIELDS = {"a": 0, "b": 0, "f": 1, "g": 2, "h": 1}
 ROW = Shape(FIELDS)

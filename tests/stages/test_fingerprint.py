@@ -9,7 +9,7 @@ import cpus
 import numpy as np
 import pytest
 
-from tux.stages.fingerprint import fingerprint
+from tux.stages.kernel.fingerprint import fingerprint
 
 BASE = """
     STEP = 0.5
@@ -124,7 +124,7 @@ def test_fingerprint_depends_on_the_processor_that_numba_compiles_for():
     command = [
         sys.executable,
         "-c",
-        "from tux.stages.fingerprint import fingerprint; print(fingerprint([], []))",
+        "from tux.stages.kernel.fingerprint import fingerprint; print(fingerprint([], []))",
     ]
     native = cpus.environment("native")
     chosen = (

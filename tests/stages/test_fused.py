@@ -25,9 +25,10 @@ from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
 from tux.engine.training import Training
 from tux.program.stage import Cluster
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, fused, minibatch
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
+from tux.stages.analysis.schedules import serial_reasons
+from tux.stages.kernel import fused
 from tux.stages.minibatch import BatchBlocks
-from tux.stages.schedules import serial_reasons
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)
 EDGES = from_arrays(

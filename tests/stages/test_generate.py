@@ -17,11 +17,12 @@ from tux.base.errors import ProgramError
 from tux.cli.main import main
 from tux.engine.training import Training
 from tux.graph.topology import Topology
+from tux.options.options import RunOptions
 from tux.program.sources import find
-from tux.runs.options import RunOptions
 from tux.runs.session import run
-from tux.stages import Exchange, Generate, GlobalSync, MiniBatch, scope
+from tux.stages import Exchange, Generate, GlobalSync, MiniBatch
 from tux.stages.generate import ABREAST
+from tux.stages.kernel import scope
 
 LEFT, RIGHT = random_pairs(40, 40, 90, seed=3)
 EDGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))

@@ -12,7 +12,7 @@ from tux.base.errors import ProgramError, UsageError
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
-from tux.runs.options import RunOptions
+from tux.options.options import RunOptions
 from tux.stages import Generate, GlobalSync, MiniBatch
 
 EDGES = from_arrays(*random_pairs(40, 40, 90, seed=3), ends=("page", "page"))

@@ -12,9 +12,10 @@ from support.programs.programs import random_pairs, start
 from tux import Context, Edge, Program, Vertex, argmax, argmin, shared, total, value
 from tux.arrays.networks import from_arrays
 from tux.rows.table import RowTable
-from tux.stages import Exchange, GlobalSync, shared_kernel, tickets
-from tux.stages.lanes import Lanes
-from tux.stages.plan import LANES
+from tux.stages import Exchange, GlobalSync
+from tux.stages.analysis.plan import LANES
+from tux.stages.kernel import shared_kernel, tickets
+from tux.stages.kernel.lanes import Lanes
 
 DTYPES = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f4 f8".split()
 SHAPES = {"one": (), "none": (0,), "single": (1,), "some": (3,), "grid": (2, 3)}

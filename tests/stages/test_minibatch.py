@@ -17,8 +17,8 @@ from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
 from tux.partition import bicut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
-from tux.stages.block_cuts import VISIT
-from tux.stages.fused import FusedBlocks
+from tux.stages.blocks.block_cuts import VISIT
+from tux.stages.kernel.fused import FusedBlocks
 
 LEFT, RIGHT = random_pairs(30, 20, 120, seed=1)
 EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"))

@@ -20,7 +20,7 @@ from tux import (
 )
 from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch, Repeat
-from tux.stages.schedules import serial_reasons
+from tux.stages.analysis.schedules import serial_reasons
 
 FIELDS = {"x": shared("f4"), "f": shared("f4", 2), "v": value("f4"), "d": delta("f4")}
 FIELDS |= {"m": mirror("f4"), "h": master("f4")}

@@ -12,7 +12,7 @@ from tux.apps.lda.warplda import WarpLDA
 from tux.apps.mf.mf import MF
 from tux.program.program import STAGED, stages_of
 from tux.program.stage import Cluster
-from tux.stages.schedules import schedules
+from tux.stages.analysis.schedules import schedules
 
 
 def built_in():

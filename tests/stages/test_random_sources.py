@@ -8,7 +8,7 @@ import pytest
 from numpy import random as other
 
 from tux.base.errors import ProgramError
-from tux.stages.random_sources import refuse_unseeded
+from tux.stages.analysis.random_sources import refuse_unseeded
 
 
 def by_module(src):

@@ -11,7 +11,8 @@ from tux.arrays.networks import from_arrays
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
-from tux.stages import Apply, Exchange, MiniBatch, rotation
+from tux.stages import Apply, Exchange, MiniBatch
+from tux.stages.blocks import rotation
 
 
 def touch(user, item):

@@ -9,9 +9,11 @@ from support.programs.programs import DanglingPageRank, column, complete, drive,
 from tux import Edge, Program, Vertex, data, delta, mirror, param, shared
 from tux.arrays.networks import from_arrays
 from tux.base.errors import ProgramError
-from tux.stages import Exchange, sample, scope
-from tux.stages.compile import InjectedGlobal
-from tux.stages.sample import STEPS, CopyOnRead, look_at_call
+from tux.stages import Exchange
+from tux.stages.check import sample
+from tux.stages.check.sample import STEPS, CopyOnRead, look_at_call
+from tux.stages.kernel import scope
+from tux.stages.kernel.compile import InjectedGlobal
 
 EDGES = from_arrays(
     [0, 0, 1, 1, 2], [0, 1, 0, 1, 2], ends=("user", "item"), value=np.float32(range(5))

@@ -7,7 +7,7 @@ from support.programs.programs import column, drive, start
 from tux import Edge, Program, Vertex, value
 from tux.arrays.networks import from_arrays
 from tux.stages import Apply
-from tux.stages.signed import has_unsigned
+from tux.stages.check.signed import has_unsigned
 
 EDGES = from_arrays([0], [1], ends=("node", "node"))
 

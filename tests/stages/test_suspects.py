@@ -4,7 +4,7 @@ import pytest
 
 from tux import Edge, Program, Vertex, delta, mirror, shared, value
 from tux.stages import Apply, Exchange, MiniBatch
-from tux.stages.suspects import order_dependent_fields, suspects
+from tux.stages.analysis.suspects import order_dependent_fields, suspects
 
 
 def sets(src, dst):

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from tux.rows.turns import FIRST, FIRST_NEED, HI, LO, SECOND, SECOND_NEED, TICKETS
-from tux.stages.tickets import MAX_ITEMS, cells, count_earlier, even_items, ranges, with_tickets
+from tux.stages.kernel.tickets import (
+    MAX_ITEMS,
+    cells,
+    count_earlier,
+    even_items,
+    ranges,
+    with_tickets,
+)
 
 LANES = 2  # fewer than in kernels, so that short lists use each of them several times
 

@@ -6,7 +6,8 @@ from support.machines.team import Team, train_team
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.networks import from_arrays
-from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, apply_sync
+from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
+from tux.sync import apply as apply_sync
 
 DRAW = np.random.default_rng(0)
 USERS, ITEMS = DRAW.integers(0, 40, 300), DRAW.integers(0, 60, 300)

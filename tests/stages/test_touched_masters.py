@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machines.team import relaxed
 
-from tux.stages.touched_masters import TouchedMasters, find_places, unite_sorted
+from tux.sync.touched_masters import TouchedMasters, find_places, unite_sorted
 
 LISTS = st.sets(st.integers(0, 400)).map(lambda some: np.array(sorted(some), np.int32))
 

@@ -12,7 +12,7 @@ from support.examples import examples
 
 from tux.base.errors import DiskError, UsageError
 from tux.cli.main import main
-from tux.io.samples import read_samples
+from tux.io.samples.samples import read_samples
 from tux.synthetic import clicks as synthetic_clicks
 from tux.synthetic.clicks import clicks, write_clicks
 

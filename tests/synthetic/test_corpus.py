@@ -11,7 +11,7 @@ from support.examples import examples
 
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import DiskError, UsageError
-from tux.io.bags import read_bags
+from tux.io.bags.bags import read_bags
 from tux.synthetic.corpus import corpus, write_corpus
 
 

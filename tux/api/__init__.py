@@ -1,4 +1,8 @@
-"""The interface for Python programs: `tux.run`, `tux.load`, and the run that these return."""
+"""The interface for Python programs: `tux.run`, `tux.load`, and the run that these return.
+
+Entry points: `running.run`; `result.Run`, its arrays are `table.Table`.
+Reads from: `runs`, `backends`. Used by: `tux`, whose names it makes, and `estimators`.
+"""
 
 from tux.api.loading import load as load
 from tux.api.running import resume as resume

@@ -13,10 +13,10 @@ from tux.api.loading import load
 from tux.api.progress import watching
 from tux.api.result import Run
 from tux.base.errors import Interrupted, UsageError
+from tux.monitor.json_lines import tell
+from tux.options.options import RunOptions
+from tux.options.watcher import Watcher
 from tux.program.program import Program
-from tux.runs.json_lines import tell
-from tux.runs.options import RunOptions
-from tux.runs.watcher import Watcher
 
 WARNING, ERROR = "warning: ", "error: "
 """The beginnings of lines of machine 0's standard error."""

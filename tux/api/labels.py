@@ -11,7 +11,7 @@ from tux.arrays import stores
 from tux.arrays.arrow import STRING
 from tux.arrays.given import to_id_type
 from tux.arrays.ids import Ids
-from tux.io.vertex_labels import VertexLabels, read_vertex_labels
+from tux.io.vertices.labels import VertexLabels, read_vertex_labels
 
 
 def vertex_labels(path: str | os.PathLike[str], ids: Any) -> VertexLabels:

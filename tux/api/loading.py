@@ -11,11 +11,11 @@ from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.arrays.arrow import read_parquet
 from tux.base.errors import TuxError
+from tux.predict.predict import reopen_program
 from tux.program.params import use_present_names
 from tux.program.program import Program
-from tux.runs.folder import read_metrics, read_run
-from tux.runs.model_files import check_model, model_file, read_tables
-from tux.runs.predict import reopen_program
+from tux.run_folder.folder import read_metrics, read_run
+from tux.run_folder.model_files import check_model, model_file, read_tables
 
 
 def load(folder: str | os.PathLike[str], program: Program | None = None) -> Run:

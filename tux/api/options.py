@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
+from tux.options.options import Reading, RunOptions
 from tux.program.params import formers
 from tux.program.program import Program
-from tux.runs.options import Reading, RunOptions
 
 
 class DefaultData(Enum):

@@ -17,12 +17,12 @@ from tux.arrays.ids import Ids
 from tux.arrays.integers import LAST
 from tux.base.errors import DataError
 from tux.base.text import flags_to_arguments
+from tux.inputs.pairs import read_pairs
+from tux.options.options import Reading
+from tux.predict.predict import TrainedModel, predict_rows
+from tux.predict.predict import predict as predict_pairs
 from tux.program.program import Program
-from tux.runs.folder import RunRecord as Record
-from tux.runs.options import Reading
-from tux.runs.pairs import read_pairs
-from tux.runs.predict import TrainedModel, predict_rows
-from tux.runs.predict import predict as predict_pairs
+from tux.run_folder.folder import RunRecord as Record
 
 
 def warn(text: str) -> None:
@@ -36,7 +36,7 @@ def memory_model(
     vertices: Mapping[str, Vertices],
     context: Mapping[str, np.ndarray],
 ) -> TrainedModel:
-    """Return a model in memory in the form that `tux.runs.predict` takes."""
+    """Return a model in memory in the form that `tux.predict.predict` takes."""
 
     def read_columns(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
         table: Any = context if name == "tau" else vertices[name]

@@ -21,7 +21,7 @@ from typing import Any
 from tux.base.errors import UsageError
 from tux.base.text import flags_to_arguments
 from tux.engine.records import metrics
-from tux.runs.watcher import NullWatcher, Watcher
+from tux.options.watcher import NullWatcher, Watcher
 
 PAUSE = 0.2  # seconds between two pictures
 BETWEEN = 1.0  # seconds between two plain lines about epochs
@@ -180,7 +180,7 @@ def epoch_line(record: dict[str, Any], most: int) -> str:
 def watching(progress: bool | Watcher | None) -> Iterator[Watcher]:
     """Yield the watcher of the run in the body: for None or True, the one that fits the place; for
     False, one that shows only warnings; or a watcher of the caller's own
-    (`tux.runs.watcher.Watcher`). UsageError for anything else.
+    (`tux.options.watcher.Watcher`). UsageError for anything else.
     """
     if progress is None or isinstance(progress, bool):
         watch = WarningsOnly() if progress is False else _default_watcher()

@@ -20,15 +20,15 @@ from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import did_you_mean, plural
 from tux.engine.records import metrics
+from tux.inputs.sizes import describe_edges
+from tux.options.python_words import in_python
+from tux.predict.export import formats_of
 from tux.program.program import Program
 from tux.program.report import Model
 from tux.program.returns import check_exports
-from tux.runs.export import formats_of
-from tux.runs.folder import RESULTS
-from tux.runs.folder import RunRecord as Record
-from tux.runs.python_words import in_python
-from tux.runs.saving import save
-from tux.runs.sizes import describe_edges
+from tux.run_folder.folder import RESULTS
+from tux.run_folder.folder import RunRecord as Record
+from tux.run_folder.saving import save
 
 TOPICS = "topics"
 """The format of `exports` that has the words of each topic."""
@@ -252,7 +252,7 @@ class Run:
         return str(self._trained_model().stage.name)
 
     def _trained_model(self) -> Any:
-        """Return the model in the form that `tux.runs.predict` takes."""
+        """Return the model in the form that `tux.predict.predict` takes."""
         return predicting.memory_model(self._record, self.program, self.vertices, self.context)
 
     def _model(self) -> Model:

@@ -15,13 +15,13 @@ from tux.api.table import History, Table, Vertices
 from tux.arrays import stores
 from tux.base.errors import UsageError
 from tux.base.signals import pass_on_termination
+from tux.options.options import RunOptions
+from tux.options.python_words import in_python
+from tux.options.watcher import Watcher
 from tux.program import sources
 from tux.program.program import Program
+from tux.run_folder.folder import columns_of
 from tux.runs import session
-from tux.runs.folder import columns_of
-from tux.runs.options import RunOptions
-from tux.runs.python_words import in_python
-from tux.runs.watcher import Watcher
 
 
 @pass_on_termination()

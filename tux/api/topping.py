@@ -13,11 +13,11 @@ from tux.api.predicting import pairs_of
 from tux.api.table import Table, Vertices
 from tux.base.errors import DataError, UsageError
 from tux.base.text import did_you_mean, plural
-from tux.runs.factors import factors_of
-from tux.runs.nearest import vectors_of
-from tux.runs.predict import TrainedModel
-from tux.runs.recommend import Excluded, group_by_query
-from tux.runs.recommend import similar as nearest_rows
+from tux.predict.factors import factors_of
+from tux.predict.neighbours import vectors_of
+from tux.predict.predict import TrainedModel
+from tux.predict.topk import Excluded, group_by_query
+from tux.predict.topk import similar as nearest_rows
 
 Fields = Mapping[str, Mapping[str, Any]]
 """The fields of a model, as `tux.program.report.Model` has them."""

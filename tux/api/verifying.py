@@ -7,11 +7,11 @@ from typing import Any
 from tux.api.options import MADE_UP, data_of, run_options
 from tux.api.progress import watching
 from tux.base.signals import pass_on_termination
+from tux.options.python_words import in_python
+from tux.options.watcher import Watcher
 from tux.program.program import Program
 from tux.runs import verify as runs
-from tux.runs.python_words import in_python
 from tux.runs.verify import Verified
-from tux.runs.watcher import Watcher
 
 
 @pass_on_termination()

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tux.arrays.pieced import pop_pieces
+from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
-from tux.partition.compiled import cached_njit
 
 
 @cached_njit

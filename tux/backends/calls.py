@@ -1,8 +1,9 @@
 """Calls from the driver to machines that the engine cannot call: each machine connects to the
 driver, and serves what comes from there.
 
-Both ends have sockets of `tux.cluster.wire`, so that what they say is encrypted, and only who holds
-the secret is heard. The secret is drawn for each start, and reaches the machines by the engine.
+Both ends have sockets of `tux.cluster.transport.wire`, so that what they say is encrypted, and only
+who holds the secret is heard. The secret is drawn for each start, and reaches the machines by the
+engine.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import msgspec
 from tux.backends.contract import LEASE, SILENCE, MachineLost, answer_of
 from tux.backends.machine_command import MachineCommand
 from tux.base.errors import Refused
-from tux.cluster.wire import Sockets
+from tux.cluster.transport.wire import Sockets
 
 MAX_MESSAGE_BYTES = 1 << 28
 """Bytes of a message."""

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from tux.base.errors import PeerLost, Refused, TuxError
-from tux.cluster.control import Failure, as_error, as_failure
+from tux.cluster.transport.control import Failure, as_error, as_failure
 
 SILENCE = 20.0
 """Seconds after which a machine that does not answer is lost."""

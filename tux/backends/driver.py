@@ -20,9 +20,9 @@ from tux.backends.remote_run import RemoteRun, has_ended, rename_folders, rename
 from tux.base.disk import writing
 from tux.base.errors import DeadlinePassed, PeerLost, TuxError, UsageError
 from tux.base.signals import defer_ending, ignore_ending
-from tux.cluster.restarts import Restarts
-from tux.runs.checkpoints import has_checkpoint, newest_number
-from tux.runs.claim import LOCK
+from tux.checkpoint.store import has_checkpoint, newest_number
+from tux.cluster.recovery.restarts import Restarts
+from tux.run_folder.run_lock import LOCK
 
 NEWS = 0.5
 """Seconds for which a machine is asked for news at a time."""

@@ -18,14 +18,14 @@ from tux.backends.machine_command import PROGRAM
 from tux.backends.words import words_of
 from tux.base.disk import check_new, check_writable
 from tux.base.errors import DataError, UsageError
-from tux.io.detect import Format
+from tux.inputs.machine_share import MachineShare
+from tux.inputs.serial_reason import FileFacts, LoadRequest, why_whole
+from tux.io.source.detect import Format
+from tux.options.options import MEMORY, RESTARTS, RunOptions
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
-from tux.runs.folder import RunRecord, read_run, write_run
-from tux.runs.machine_share import MachineShare
-from tux.runs.options import MEMORY, RESTARTS, RunOptions
-from tux.runs.why_whole import FileFacts, LoadRequest, why_whole
+from tux.run_folder.folder import RunRecord, read_run, write_run
 
 COLUMNS = 120
 TRAIN, TEST = "data.parquet", "test.parquet"

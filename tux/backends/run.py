@@ -23,8 +23,8 @@ from tux.base.errors import (
     TuxError,
     UsageError,
 )
+from tux.options.options import RunOptions
 from tux.program.program import Program
-from tux.runs.options import RunOptions
 
 ERROR, AT = "error: ", "  at "
 """How the first line of an error begins on standard error, and that of its place."""
@@ -45,7 +45,7 @@ def run(
     """Run the training of `program` on so many machines of a back-end, each with `options.workers`
     workers, and return the exit code that ``tux run`` has on machine 0: its lines go to `say`
     (standard output) and `warn` (standard error, where its error is told). With `json`, those of
-    standard output are what `tux.runs.json_lines.tell` reads.
+    standard output are what `tux.monitor.json_lines.tell` reads.
 
     `data` and `test` are files that each machine can read, or data of the engine's own: with Ray a
     `ray.data.Dataset`, with Spark a DataFrame. Each machine writes its share of the rows of `data`

@@ -24,7 +24,7 @@ from tux.backends.spark_reports import ENDED, LOST_EXECUTOR, cause_of_failure
 from tux.backends.spark_rows import DataFrame, check_alike, place_rows, spool
 from tux.base.errors import DataError, DeadlinePassed, UsageError
 from tux.base.text import plural
-from tux.runs.machine_share import MachineShare
+from tux.inputs.machine_share import MachineShare
 
 PAUSE = 1.0
 """Seconds between two looks at what Spark has."""

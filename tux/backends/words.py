@@ -11,8 +11,8 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
+from tux.options.options import RunOptions
 from tux.program.program import Program
-from tux.runs.options import RunOptions
 
 FILES = ("vocab", "stop", "labels")
 FLAGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tux.partition.compiled import cached_njit
+from tux.base.compiled import cached_njit
 
 
 @cached_njit

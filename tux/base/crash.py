@@ -16,7 +16,7 @@ import numpy as np
 from numba import cfunc, types
 from numba.core.ccallback import CFunc
 
-from tux.partition.compiled import add_disk_cache
+from tux.base.compiled import add_disk_cache
 
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 """Signals by which compiled code dies that reads or writes where it should not."""

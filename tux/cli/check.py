@@ -24,7 +24,7 @@ READING = ("columns", "form", "vocab", "stop", "label", "weight", "labels")
 
 
 def command(argv: list[str]) -> int:
-    """Do what ``tux check`` with these arguments says. Raises what `tux.runs.inputs.load` does."""
+    """Do what ``tux check`` with these arguments says. Raises what `tux.inputs.load.load` does."""
     if argv and argv[0] in ("-h", "--help"):
         Flags("tux check", ABOUT, USAGE).parse(argv)
     if not argv or argv[0].startswith("-"):
@@ -33,8 +33,8 @@ def command(argv: list[str]) -> int:
     named = rest[:1] if rest and not rest[0].startswith("-") else []
     source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])
-    from tux.runs.examination import examine
-    from tux.runs.options import Reading
+    from tux.inputs.examination import examine
+    from tux.options.options import Reading
 
     program = None
     if source:

@@ -85,7 +85,9 @@ def _kernel() -> tuple[str, bool]:
 
         values, out = np.arange(1000.0), np.zeros(1)
         start = time.perf_counter()
-        kernel = import_module("tux.stages.compile").build(KERNEL, {}, (values, out), jit=True)
+        kernel = import_module("tux.stages.kernel.compile").build(
+            KERNEL, {}, (values, out), jit=True
+        )
         seconds = time.perf_counter() - start
         kernel(values, out)
     except Exception as error:

@@ -14,7 +14,7 @@ _TITLES = {"setup": "once", "stages": "each epoch", "evaluate": "after an epoch"
 
 def print_outline(program: Program, *, racing: bool = False) -> int:
     """Print the outline of a program, with or without --racing; return the exit code."""
-    from tux.stages.outline import outline
+    from tux.stages.analysis.outline import outline
 
     for method, entries in outline(program, racing=racing).items():
         if entries:

@@ -8,8 +8,8 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags, input_path, output_path, real
+from tux.predict.export import check_format, export, exporter
 from tux.program.report import GANTT, Document
-from tux.runs.export import check_format, export, exporter
 
 
 def command(argv: list[str]) -> int:
@@ -90,9 +90,9 @@ def _flags() -> Flags:
 
 def _gantt(args: argparse.Namespace) -> int:
     """Write a Gantt chart of a run, which need not have a model yet."""
-    from tux.runs.folder import read_run
-    from tux.runs.gantt import read_gantt
-    from tux.runs.gantt_files import writer
+    from tux.monitor.trace.gantt import read_gantt
+    from tux.monitor.trace.gantt_files import writer
+    from tux.run_folder.folder import read_run
 
     if args.labels is not None:
         raise UsageError(f"--labels colour a picture, not {GANTT}", do="leave them out")

@@ -18,12 +18,12 @@ from typing import Any, NoReturn
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import plural_noun
+from tux.checkpoint.schedule import CheckpointInterval
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import join_paragraphs, room, wrap_text
 from tux.program.naming import place_of_member
 from tux.program.params import Param, formers, use_present_names
 from tux.program.program import Program
-from tux.protocol.marks import CheckpointInterval
 
 HELP = 80  # columns of a help text where there is no terminal
 

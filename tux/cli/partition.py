@@ -19,15 +19,8 @@ from tux.base.text import data_name, plural, plural_noun
 from tux.cli import show
 from tux.cli.flags import vertex_tables
 from tux.cli.partition_shares import partition_in_shares
-from tux.io.detect import detect_format
-from tux.io.input_files import absolute_source, input_files
-from tux.io.sample_labels import LabelCountError
-from tux.io.text import without_skipping
-from tux.io.vertex_table import VertexTable
-from tux.partition.capacity import capacity
-from tux.runs import figures, plots
-from tux.runs.assignments import read_assignment, write_assignment, write_folder
-from tux.runs.compare_cuts import (
+from tux.compare.assignments import read_assignment, write_assignment, write_folder
+from tux.compare.partitioners import (
     CutResult,
     Judge,
     comparison_table,
@@ -36,14 +29,21 @@ from tux.runs.compare_cuts import (
     refusal_lines,
     report,
 )
-from tux.runs.untyped import (
+from tux.figures import figures, plots
+from tux.inputs.edges import (
     NETWORKS,
     UntypedGraph,
     read_for_program,
     read_graph,
     read_samples_graph,
 )
-from tux.runs.vertex_tables import join_given_tables, read_tables
+from tux.inputs.vertices import join_given_tables, read_tables
+from tux.io.samples.labels import LabelCountError
+from tux.io.source.detect import detect_format
+from tux.io.source.input_files import absolute_source, input_files
+from tux.io.source.text import without_skipping
+from tux.io.vertices.table import VertexTable
+from tux.partition.common.capacity import capacity
 
 SEE = "see tux partition --help"
 KEPT = "--numeric keeps those that are numbers, --multiclass any number of classes"

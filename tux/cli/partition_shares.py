@@ -14,15 +14,15 @@ from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import plural
 from tux.cli import show
-from tux.io.detect import Format, detect_format
-from tux.io.input_files import FilePiece, Files, input_files, list_files, pieces_of
-from tux.io.input_shares import read_share
-from tux.io.text import without_skipping
-from tux.loading.plan import IN_SHARES, LoadingPlan
-from tux.runs.in_shares import loading_job
-from tux.runs.loader_process import LoadingJob
-from tux.runs.loading import LoadedGraph, load_in_shares
-from tux.runs.untyped import ONE, TWO, has_numbers, types_by_format
+from tux.inputs.edges import ONE, TWO, has_numbers, types_by_format
+from tux.inputs.in_shares import loading_job
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.input_files import FilePiece, Files, input_files, list_files, pieces_of
+from tux.io.source.input_shares import read_share
+from tux.io.source.text import without_skipping
+from tux.parallel_load.algorithm.plan import IN_SHARES, LoadingPlan
+from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loading import LoadedGraph, load_in_shares
 
 NOT_IN_SHARES = {
     "imports": "--import",

@@ -13,11 +13,11 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags, at_least, input_path, output_path, vertex_tables
-from tux.runs.nearest import COUNT, nearest_of
-from tux.runs.options import Reading
-from tux.runs.predict import pieces_writer, predict, predict_rows, writer
-from tux.runs.top import top
-from tux.runs.watcher import NullWatcher
+from tux.options.options import Reading
+from tux.options.watcher import NullWatcher
+from tux.predict.neighbours import COUNT, nearest_of
+from tux.predict.predict import pieces_writer, predict, predict_rows, writer
+from tux.predict.recommend import top
 
 ASKED = {"DATA": "data", "--pairs FILE": "pairs", "--top N": "top", "--nearest ID": "nearest"}
 """What may be asked for, one of them."""

@@ -16,13 +16,13 @@ from tux.cli.show import listing
 
 if TYPE_CHECKING:
     from tux.cli.flags import Flags
-    from tux.cluster.place import Place
+    from tux.cluster.rendezvous.place import Place
+    from tux.monitor.json_lines import JsonLines
+    from tux.options.options import RunOptions
+    from tux.options.watcher import Watcher
     from tux.program.program import Program
     from tux.program.sources import Source
-    from tux.runs.json_lines import JsonLines
-    from tux.runs.options import RunOptions
     from tux.runs.session import Result
-    from tux.runs.watcher import Watcher
 
 FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
 SHOWN = 20  # rows of a table
@@ -82,7 +82,7 @@ def _train(source: Source, argv: list[str]) -> int:
     program = _make_program(source.program, parameters(args, source.program, show.warn))
     if args.explain:
         from tux.cli.explain import print_outline
-        from tux.runs.options import RunOptions
+        from tux.options.options import RunOptions
 
         RunOptions(racing=args.racing).plan_for(program)
         return print_outline(program, racing=args.racing)
@@ -154,7 +154,7 @@ def _watching(args: Any) -> Iterator[Watcher]:
 
 
 def _json_lines() -> JsonLines:
-    from tux.runs.json_lines import JsonLines
+    from tux.monitor.json_lines import JsonLines
 
     return JsonLines(show.line)
 
@@ -248,7 +248,7 @@ def _resume(argv: list[str]) -> int:
 
 def _place(args: Any) -> Place | None:
     """Return this machine's place among several; None if there is only one."""
-    from tux.cluster.place import find_place
+    from tux.cluster.rendezvous.place import find_place
 
     place = find_place(
         args.nnodes,
@@ -272,8 +272,8 @@ def _place(args: Any) -> Place | None:
 
 def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
     """Return the options of the run that the flags give."""
+    from tux.options.options import RunOptions
     from tux.program.report import REPEATS
-    from tux.runs.options import RunOptions
 
     return RunOptions(
         out=None if place and place.rank else args.out,  # machine 0 writes
@@ -314,7 +314,7 @@ def _tell(result: Result, out: str | None, args: Any) -> None:
     if args.json:
         return _json_lines().end(result.results)
     from tux.cli.info import model_epoch, scores
-    from tux.runs.sizes import bad_rows_note
+    from tux.inputs.sizes import bad_rows_note
 
     for name, columns in result.tables.items():
         rows = [[_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from tux.base.text import plural_noun
 from tux.cli.flags import Flags, add_parameters, at_least, input_path, interval, output_path, whole
+from tux.inputs.load import uses_held_out
+from tux.inputs.samples import FORMS
+from tux.options.options import LOGS, MOST_THREADS, RESTARTS
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
 from tux.program.report import REPEATS
 from tux.program.types import Vertex
-from tux.runs.inputs import uses_held_out
-from tux.runs.options import LOGS, MOST_THREADS, RESTARTS
-from tux.runs.samples import FORMS
 
 if TYPE_CHECKING:
     from tux.program.sources import Source

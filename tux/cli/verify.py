@@ -12,9 +12,9 @@ from tux.base.text import plural
 from tux.cli import show
 
 if TYPE_CHECKING:
+    from tux.inputs.load import Data
+    from tux.options.options import RunOptions
     from tux.program.program import Program
-    from tux.runs.inputs import Data
-    from tux.runs.options import RunOptions
     from tux.runs.verify import Difference, Verified
 
 

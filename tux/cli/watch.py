@@ -15,13 +15,13 @@ def command(argv: list[str]) -> int:
     """Do what ``tux watch`` with these arguments says."""
     args = _flags().parse(argv)
     folder = Path(args.run)
-    from tux.runs.claim import LOCK
-    from tux.runs.folder import is_run, read_run
+    from tux.run_folder.folder import is_run, read_run
+    from tux.run_folder.run_lock import LOCK
 
     if not (is_run(folder) or (folder / LOCK).exists()):
         read_run(folder)  # tells what is wrong
         raise DataError(f"{folder} is no folder of a run")
-    from tux.watch.server import PageServer
+    from tux.monitor.watch.server import PageServer
 
     opened = (
         PageServer.on_usual_port(folder, args.host)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tux.base.errors import TuxError
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
-from tux.protocol.message import Message
-from tux.protocol.steps import Step
+from tux.messages.message import Message
 
 
 class SimulatedCluster:

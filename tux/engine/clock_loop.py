@@ -1,7 +1,7 @@
 """Runs the clocks of one pass over a program's steps: starts them as the slack allows, runs their
 segments, sends contributions, and installs answers.
 
-`tux.protocol.clock` decides whether a clock may start; `tux.protocol.schedule` makes the clocks.
+`tux.clock.clock` decides whether a clock may start; `tux.clock.schedule` makes the clocks.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from tux.protocol.clock import Clock
-from tux.protocol.gathered import UnsentByClock, UnsentRows, list_unsent_rows
-from tux.protocol.message import BadMessage, Kind, Message
-from tux.protocol.schedule import ClockTask, clocks, segments
-from tux.protocol.steps import Step
+from tux.clock.clock import Clock
+from tux.clock.schedule import ClockTask, clocks, segments
+from tux.clock.steps import Step
+from tux.messages.message import BadMessage, Kind, Message
+from tux.sync.gathered import UnsentByClock, UnsentRows, list_unsent_rows
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker

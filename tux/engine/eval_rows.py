@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tux.protocol.message import Kind, Message
-from tux.protocol.payloads import EvalRows
-from tux.protocol.replicas import DOWN, flatten_rows, of_kinds
+from tux.messages.message import Kind, Message
+from tux.messages.payloads import EvalRows
+from tux.sync.replicas import DOWN, flatten_rows, of_kinds
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tux.arrays.ragged import Lists
-from tux.protocol.message import BadMessage, Kind, Message
-from tux.protocol.payloads import ModelRows
-from tux.protocol.replicas import flatten_rows
+from tux.messages.message import BadMessage, Kind, Message
+from tux.messages.payloads import ModelRows
 from tux.rows.table import RowTable, in_model, lists_of_rows, pieces
+from tux.sync.replicas import flatten_rows
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker

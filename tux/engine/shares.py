@@ -1,5 +1,5 @@
 """The share of the graph of each worker of a cut, and the outline of its epochs, made anew from the
-data. `tux.engine.redistribute` needs them to turn states of one cut into states of another.
+data. `tux.checkpoint.redistribute` needs them to turn states of one cut into states of another.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tux.arrays.edges import EdgeData
+from tux.clock.schedule import Outline
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph import store
@@ -19,7 +20,6 @@ from tux.graph.partitioned import NUMBER, partition_inputs
 from tux.graph.share import Share, types_of
 from tux.program.program import Program, stages_of
 from tux.program.stage import Cluster
-from tux.protocol.schedule import Outline
 
 WHOLE = ""
 """Stands for the digest of the graph's part, where the graph is in one."""
@@ -58,7 +58,7 @@ def shares_of(
     epoch: int | None = None,
     **options: Any,
 ) -> Shares:
-    """Cut the edges of a `tux.runs.inputs.Inputs` for k workers, which get the `options`. `epoch`:
+    """Cut the edges of a `tux.inputs.load.Inputs` for k workers, which get the `options`. `epoch`:
     the last epoch that has ended before those of the outlines.
     """
     inputs = replace(

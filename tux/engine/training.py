@@ -9,6 +9,11 @@ from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Any, Protocol
 
+from tux.checkpoint.model_copy import ModelCopy
+from tux.checkpoint.snapshot import Counts, State, StateHead, arrays_of, other_program, put_back
+from tux.checkpoint.spool import SpooledLists
+from tux.clock.schedule import Outline, outline, repeated_steps
+from tux.clock.steps import RepeatedSteps, Step
 from tux.engine.checks import (
     check_finite,
     refuse_dependence,
@@ -17,17 +22,12 @@ from tux.engine.checks import (
 )
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.eval_rows import fetch_eval_rows
-from tux.engine.model_copy import ModelCopy
 from tux.engine.records import TIMES
-from tux.engine.spool import SpooledLists
-from tux.engine.state import Counts, State, StateHead, arrays_of, other_program, put_back
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces, edges_of_graph
 from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
-from tux.protocol.schedule import Outline, outline, repeated_steps
-from tux.protocol.steps import RepeatedSteps, Step
 
 
 class Marks(Protocol):

@@ -2,7 +2,7 @@
 other workers.
 
 Its clocks are run by `tux.engine.clock_loop`. The worker knows stages only as steps
-(`tux.protocol.steps`): what it can run, and what sends, serves and installs.
+(`tux.clock.steps`): what it can run, and what sends, serves and installs.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import numpy as np
 
 from tux.arrays.ids import Ids
 from tux.arrays.ragged import Piece
+from tux.checkpoint.snapshot import add_counts
+from tux.checkpoint.spool import Scratch, Spool
+from tux.clock.steps import Step, Sync
 from tux.engine.clock_loop import ClockLoop, Cuts
 from tux.engine.initial import fill_rows
-from tux.engine.spool import Scratch, Spool
-from tux.engine.state import add_counts
 from tux.engine.threads import Threads
 from tux.engine.timeline import Timeline
 from tux.graph.local import LocalEdges, LocalGraph
 from tux.graph.parts import TypePart
+from tux.messages.message import Kind, Message
 from tux.program.program import Program, scalars
 from tux.program.stage import Stage
 from tux.program.vertex_params import vertex_numbers
-from tux.protocol.message import Kind, Message
-from tux.protocol.replicas import Mirrors
-from tux.protocol.server import Server
-from tux.protocol.steps import Step, Sync
 from tux.rows.plain import PlainRow
 from tux.rows.table import RowTable
+from tux.sync.replicas import Mirrors
+from tux.sync.server import Server
 
 
 class Worker:
-    """One partition's rows and edges. With several workers also a server (`tux.protocol.server`):
+    """One partition's rows and edges. With several workers also a server (`tux.sync.server`):
     masters of its share of the cut types.
 
     Messages to others leave through `send`; those for this worker are put into `inbox`.

@@ -27,8 +27,8 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, matrix_edges
 from tux.estimators.matrices import REALS, in_32_bits
+from tux.inputs.deferred import DeferredEdges
 from tux.program.report import Model
-from tux.runs.deferred import DeferredEdges
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -25,11 +25,11 @@ from tux.estimators.fitting import (
     translate_errors,
 )
 from tux.estimators.tables import as_table, entries_of, pairs_with
+from tux.inputs.deferred import DeferredEdges
+from tux.inputs.load import load
+from tux.inputs.memory import wrap_data
+from tux.predict.predict import TrainedModel
 from tux.program.program import Program
-from tux.runs.deferred import DeferredEdges
-from tux.runs.inputs import load
-from tux.runs.memory import wrap_data
-from tux.runs.predict import TrainedModel
 
 PIECE = 1 << 17  # pairs scored at a time
 

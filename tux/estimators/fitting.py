@@ -29,13 +29,13 @@ from tux.engine.records import metrics
 from tux.engine.worker import Worker
 from tux.estimators.conventions import check_random_state
 from tux.graph.local import LocalGraph
+from tux.options.watcher import NullWatcher
+from tux.predict.predict import TrainedModel
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program, score_of
-from tux.runs.folder import App, DataOrigin
-from tux.runs.folder import RunRecord as Record
-from tux.runs.predict import TrainedModel
-from tux.runs.watcher import NullWatcher
+from tux.run_folder.folder import App, DataOrigin
+from tux.run_folder.folder import RunRecord as Record
 
 Fields = Mapping[str, Mapping[str, np.ndarray]]
 """By vertex type, or "tau", and by name: a field of a model, (n, ...)."""

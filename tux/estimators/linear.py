@@ -22,7 +22,7 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.matrices import REALS, MatrixClassifier, samples
-from tux.runs.deferred import DeferredEdges
+from tux.inputs.deferred import DeferredEdges
 
 
 class LinearClassifier(MatrixClassifier):

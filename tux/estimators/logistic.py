@@ -15,8 +15,8 @@ from tux.estimators.conventions import ConvergenceWarning
 from tux.estimators.fitting import epochs_of, fit, history_of
 from tux.estimators.linear import LinearClassifier
 from tux.estimators.matrices import samples
+from tux.inputs.deferred import DeferredEdges
 from tux.program.input import join_class_names
-from tux.runs.deferred import DeferredEdges
 
 
 class LogisticRegression(LinearClassifier):

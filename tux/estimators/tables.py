@@ -12,9 +12,9 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.given import check_unmasked
 from tux.base.errors import DataError
 from tux.estimators.conventions import check_consistent_length
+from tux.inputs.memory import MemoryData, read_memory_pairs, wrap_data
+from tux.options.python_words import in_python
 from tux.program.program import Program
-from tux.runs.memory import MemoryData, read_memory_pairs, wrap_data
-from tux.runs.python_words import in_python
 
 WIDEST = 4
 """Columns of an array that can be a table: two ids, a number, and a time that is passed over."""

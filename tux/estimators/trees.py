@@ -17,7 +17,7 @@ from tux.estimators.conventions import (
 )
 from tux.estimators.fitting import epochs_of, fit, history_of, scores, translate_errors
 from tux.estimators.matrices import REALS, MatrixClassifier, in_32_bits, samples, weights
-from tux.runs.deferred import DeferredEdges
+from tux.inputs.deferred import DeferredEdges
 
 FOREST = "feature", "cut", "default_left", "weight"
 """Fields of the context by which scores are computed: a row for each tree, with its nodes."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tux.base.compiled import cached_njit
 from tux.base.parallel import slices, spread
 from tux.base.random import permutation, uniforms
 from tux.graph.sorting import Sorting, index_dtype
-from tux.partition.compiled import cached_njit
 from tux.rows.table import freeze
 
 TILE_BYTES = 1 << 20

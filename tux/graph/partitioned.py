@@ -302,7 +302,7 @@ def check_workers(parts: int, workers: int | None, machines: int, folder: Path) 
 def partition_inputs(
     program: Program, inputs: Any, partitioner: str, k: int, seed: int
 ) -> PartitionedGraph:
-    """Return the parts of a run's `tux.runs.inputs.Inputs`: read those that exist already, else cut
+    """Return the parts of a run's `tux.inputs.load.Inputs`: read those that exist already, else cut
     the edges.
     """
     end, held_out = program.edge.whole, program.edge.held_out

@@ -19,10 +19,10 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.arrays.integers import distinct_integers
 from tux.arrays.lookup import look_up
+from tux.base.hashing import by_hash
 from tux.base.parallel import spread
 from tux.graph.orders import order_of
 from tux.graph.sorting import count_keys
-from tux.partition.hashing import by_hash
 from tux.partition.masters import homes
 from tux.partition.replicas import gather_replicas
 

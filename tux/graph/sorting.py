@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tux.arrays.pieced import ArrayPieces
+from tux.base.compiled import cached_njit
 from tux.base.parallel import ENTRIES_PER_THREAD, slices, spread
-from tux.partition.compiled import cached_njit
 from tux.rows.table import freeze
 
 SPARSE = 8

@@ -29,7 +29,7 @@ from tux.graph.stored_arrays import (
     map_indices,
     read_index_lists,
 )
-from tux.partition.capacity import MOST_PARTS
+from tux.partition.common.capacity import MOST_PARTS
 
 FORMAT, MANIFEST = 2, "manifest.json"
 PIECE = 1 << 22  # bytes that are read at a time

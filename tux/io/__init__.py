@@ -1,1 +1,10 @@
-"""Files in, files out: every format of edges, samples, documents, labels and vectors."""
+"""Files in, files out: a room for each kind of data, and one for the text and files under all.
+
+    source    files and their lines: which files, which format, which lines are rows
+    edges     a row is an edge: tables, graphs, sparse matrices
+    bags      a row is a bag of columns: documents and their words
+    samples   a row is a sample: features, labels, weights
+    vertices  a row is a vertex: tables of fields, labels, vectors
+
+Reads from: `arrays`. Used by: `synthetic`, `options`, `inputs`.
+"""

@@ -256,7 +256,7 @@ def shared(
     The master folds the replicas' changes by `combine`: "sum", "mean" weighted by each replica's
     local edges, or "replica_mean", in which replicas weigh the same. In a remote type: "sum", or
     "sqrt_mean", the sum divided by the square root of the number of workers
-    (`tux.protocol.pull`). `kept=False`: no part of the model.
+    (`tux.sync.pull`). `kept=False`: no part of the model.
     """
     return replace(_field("shared", spec, init, combine), kept=None if kept else False)
 

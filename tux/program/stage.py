@@ -15,9 +15,9 @@ import numpy as np
 from tux.base.errors import ProgramError
 
 if TYPE_CHECKING:
+    from tux.clock.steps import Step
     from tux.engine.worker import Worker
     from tux.program.program import Program
-    from tux.protocol.steps import Step
 
 
 class Cluster(NamedTuple):

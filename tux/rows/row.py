@@ -256,7 +256,7 @@ def _lane_address(context: Any, builder: Any, array: Any, lane: Any) -> Any:
 
 def compiled_lane(spec: RowSpec) -> Any:
     """Return a function for kernels: ``lane(arrays, i)`` is the context in its copy i; each array
-    has an axis of copies with a stride of its own (`tux.stages.lanes`).
+    has an axis of copies with a stride of its own (`tux.stages.kernel.lanes`).
     """
 
     @intrinsic

@@ -25,7 +25,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from tux.partition.compiled import cached_njit
+from tux.base.compiled import cached_njit
 
 MOST_LANES = 16
 """Copies of the context that a kernel's runs add to in turn, at most."""

@@ -1,1 +1,14 @@
-"""One run from data to model, and the uses of a model afterwards."""
+"""One run from data to model. `session.run` is the entry point, and its phases are files:
+
+    begin       data are read, the program is suited to them, workers are made ready
+    session     trains: in this process, or by the workers of a job
+    finish      the model, the program's report, and `run.json`
+    description what `run.json` says
+    resume, recovery, other_workers  a run that goes on from a checkpoint
+    keeping     the checkpoints of a single worker
+    full_disk   saves the model where a checkpoint cannot be written
+    verify      the same program on several workers, compared
+    advice      how many workers would be best
+
+Reads from: `inputs`, `stages`, `cluster`, `predict`, `monitor`. Used by: `api`, `cli`.
+"""

@@ -13,14 +13,20 @@ from typing import Any
 from tux.arrays.ids import Ids
 from tux.base.errors import UsageError
 from tux.base.text import data_name, plural, plural_noun
-from tux.cluster.keeper import StatePlan
-from tux.cluster.restarts import Recovery
+from tux.cluster.checkpoint.keeper import StatePlan
+from tux.cluster.recovery.restarts import Recovery
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import PartitionedGraph, check_workers, partition_inputs
 from tux.graph.store import read_manifest
-from tux.io import vertex_labels
+from tux.inputs.in_shares import ShareLoading
+from tux.inputs.load import Data, Inputs, load, uses_held_out
+from tux.inputs.sizes import describe_edges
+from tux.inputs.vertices import fit_parameters
+from tux.io.vertices import labels as vertex_labels
+from tux.options.options import File, RunOptions, RunPlan, may_race
+from tux.options.watcher import Phases, Watcher
 from tux.partition import recommend_partitioner as recommended_partitioner
 from tux.partition.recommended import recommend_for_types
 from tux.program import sources
@@ -28,14 +34,8 @@ from tux.program.program import Program
 from tux.program.returns import call_hook
 from tux.program.stage import Cluster
 from tux.program.vertex_params import vertex_numbers
-from tux.runs.folder import RunFolder
-from tux.runs.in_shares import ShareLoading
-from tux.runs.inputs import Data, Inputs, load, uses_held_out
-from tux.runs.options import File, RunOptions, RunPlan, may_race
-from tux.runs.sizes import describe_edges
-from tux.runs.vertex_tables import fit_parameters
-from tux.runs.watcher import Phases, Watcher
-from tux.stages.schedules import serial_reasons
+from tux.run_folder.folder import RunFolder
+from tux.stages.analysis.schedules import serial_reasons
 
 
 def load_for(
@@ -224,9 +224,9 @@ def start_workers(
     listens: Callable[[], None] = lambda: None,
 ) -> Any:
     """Start several workers, each a process: cut, lay out, compile once for all, and start them as
-    a context, again if one is lost. `listens` is that of `tux.cluster.prepare.prepare`.
+    a context, again if one is lost. `listens` is that of `tux.cluster.job.prepare.prepare`.
     """
-    from tux.cluster.prepare import core_warning, prepare
+    from tux.cluster.job.prepare import core_warning, prepare
 
     if warning := core_warning(plan.workers):
         clock.watch.warn(warning)

@@ -6,12 +6,12 @@ from importlib.metadata import version
 from platform import python_version
 
 from tux import __version__
+from tux.inputs.load import Data, Inputs, cut_folder, origin
+from tux.options.options import RunOptions
 from tux.program import sources
 from tux.program.program import Program
+from tux.run_folder.folder import App, DataOrigin, RunRecord
 from tux.runs.begin import fit_plan_to_folder
-from tux.runs.folder import App, DataOrigin, RunRecord
-from tux.runs.inputs import Data, Inputs, cut_folder, origin
-from tux.runs.options import RunOptions
 
 
 def describe_early(

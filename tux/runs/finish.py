@@ -14,24 +14,24 @@ import numpy as np
 from tux.base.errors import DiskError, Interrupted, ProgramError
 from tux.base.signals import FirstSignal, defer_ending, ignore_ending
 from tux.base.text import plural
+from tux.checkpoint.spool import SpooledLists
+from tux.checkpoint.store import has_checkpoint
 from tux.engine.records import metrics
-from tux.engine.spool import SpooledLists
 from tux.engine.timeline import Sample
 from tux.engine.worker import Worker
 from tux.graph.edge_pieces import Pieces
+from tux.monitor.sinks.sinks import log_to_sink
+from tux.options.options import RunPlan
+from tux.options.watcher import Phases, Watcher
+from tux.predict.factors import factors_of
+from tux.predict.ranking import judge_ranking
 from tux.program.naming import place
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Report, Tables
 from tux.program.returns import call_hook
+from tux.run_folder.folder import RESULTS, Categories, RunFolder, RunRecord, model_of
 from tux.runs.advice import advise_on_workers
-from tux.runs.checkpoints import has_checkpoint
-from tux.runs.factors import factors_of
-from tux.runs.folder import RESULTS, Categories, RunFolder, RunRecord, model_of
 from tux.runs.full_disk import keep_elsewhere, write_patiently
-from tux.runs.options import RunPlan
-from tux.runs.ranking import judge_ranking
-from tux.runs.sinks import log_to_sink
-from tux.runs.watcher import Phases, Watcher
 
 Patiently = Callable[[Callable[[], object]], None]
 """`tux.runs.full_disk.write_patiently`, of one run."""

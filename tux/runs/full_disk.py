@@ -15,9 +15,9 @@ from tux.base.errors import DiskError
 from tux.base.signals import FirstSignal
 from tux.base.text import plural
 from tux.engine.worker import Worker
-from tux.runs.folder import RunRecord, columns_of
-from tux.runs.saving import save
-from tux.runs.watcher import Watcher
+from tux.options.watcher import Watcher
+from tux.run_folder.folder import RunRecord, columns_of
+from tux.run_folder.saving import save
 
 TRIES = 12
 PAUSE = 5.0  # seconds between two tries

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 from tux.base.background import Background
 from tux.base.errors import DiskError
-from tux.cluster.keeper import Keeper
-from tux.cluster.worker_marks import DISK_SECONDS, copy_if_small
-from tux.engine.saved import save
+from tux.checkpoint.saved import save
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.snapshot import State, describe_place
+from tux.checkpoint.spool import Spool
+from tux.cluster.checkpoint.keeper import Keeper
+from tux.cluster.checkpoint.worker_marks import DISK_SECONDS, copy_if_small
 from tux.engine.shares import WHOLE
-from tux.engine.spool import Spool
-from tux.engine.state import State, describe_place
-from tux.protocol.marks import CheckpointInterval
-from tux.runs.watcher import Watcher
+from tux.options.watcher import Watcher
 
 
 class LocalMarks:

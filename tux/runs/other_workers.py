@@ -13,21 +13,21 @@ import msgspec
 
 from tux.base.errors import Refused
 from tux.base.text import plural
-from tux.engine.redistribute import Redistribution
-from tux.engine.saved import load, save
-from tux.engine.shares import Shares, are_alike, shares_of
-from tux.program.program import Program
-from tux.runs.checkpoints import (
+from tux.checkpoint.redistribute import Redistribution
+from tux.checkpoint.saved import load, save
+from tux.checkpoint.store import (
     Checkpoint,
     Checkpoints,
     CheckpointSearch,
     Draft,
     find_newest_checkpoint,
 )
-from tux.runs.inputs import Inputs
-from tux.runs.options import RunPlan
+from tux.engine.shares import Shares, are_alike, shares_of
+from tux.inputs.load import Inputs
+from tux.options.options import RunPlan
+from tux.options.watcher import Watcher
+from tux.program.program import Program
 from tux.runs.resume import StoppedRun, states_of
-from tux.runs.watcher import Watcher
 
 
 def move_to_workers(

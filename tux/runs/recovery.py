@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tux.cluster.restarts import Start
-from tux.runs.checkpoints import (
+from tux.checkpoint.store import (
     Checkpoint,
     Checkpoints,
     CheckpointSearch,
@@ -16,14 +15,16 @@ from tux.runs.checkpoints import (
     newest_number,
     tell_left_out,
 )
-from tux.runs.folder import Incarnation, RunFolder, RunRecord
+from tux.cluster.recovery.restarts import Start
+from tux.options.watcher import Watcher
+from tux.run_folder.folder import Incarnation, RunFolder, RunRecord
 from tux.runs.resume import states_of
-from tux.runs.watcher import Watcher
 
 
 class RunRecovery:
     """The checkpoints of a run below its `folder`. It cuts the run's `records`, in the folder and
-    in memory, to the checkpoint from which the run goes on (`tux.cluster.restarts.Recovery`).
+    in memory, to the checkpoint from which the run goes on
+    (`tux.cluster.recovery.restarts.Recovery`).
 
     A run without checkpoints, or without a folder, goes on from its beginning.
     """

@@ -16,13 +16,10 @@ from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
 from tux.base.text import plural
-from tux.engine.saved import SavedState
-from tux.engine.shard import hash_bytes
-from tux.engine.state import StateHead
-from tux.program import sources
-from tux.program.params import use_present_names
-from tux.program.program import Program
-from tux.runs.checkpoints import (
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.shard import hash_bytes
+from tux.checkpoint.snapshot import StateHead
+from tux.checkpoint.store import (
     FOLDER,
     Checkpoint,
     CheckpointManifest,
@@ -30,12 +27,15 @@ from tux.runs.checkpoints import (
     find_newest_checkpoint,
     tell_left_out,
 )
-from tux.runs.folder import WHOLE, App, RunRecord, read_metrics, read_run
-from tux.runs.inputs import cut_folder
-from tux.runs.options import ALLOWED, MEMORY, RunOptions
+from tux.inputs.load import cut_folder
+from tux.options.options import ALLOWED, MEMORY, RunOptions
+from tux.program import sources
+from tux.program.params import use_present_names
+from tux.program.program import Program
+from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run
 
 if TYPE_CHECKING:
-    from tux.cluster.place import Place
+    from tux.cluster.rendezvous.place import Place
 
 OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
 """Options that a run may go on with other values of."""

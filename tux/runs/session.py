@@ -16,22 +16,31 @@ from typing import TYPE_CHECKING, Any
 from tux.base.errors import DeadlinePassed, DiskError, PeerLost, UsageError
 from tux.base.limits import check_files
 from tux.base.text import plural
-from tux.cluster import job_folder
-from tux.cluster.answering import Answers
-from tux.cluster.joining import telling_machine_0
-from tux.cluster.keeper import StatePlan
-from tux.cluster.restarts import Start
-from tux.engine.saved import load
+from tux.checkpoint.folder_keeper import FolderKeeper
+from tux.checkpoint.saved import load
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.spool import Scratch
+from tux.checkpoint.store import Checkpoints, CheckpointSearch, has_checkpoint
+from tux.cluster.checkpoint.keeper import StatePlan
+from tux.cluster.job import job_folder
+from tux.cluster.recovery.restarts import Start
+from tux.cluster.rendezvous.answering import Answers
+from tux.cluster.rendezvous.joining import telling_machine_0
 from tux.engine.shares import WHOLE
-from tux.engine.spool import Scratch
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.store import is_partitioned
+from tux.inputs.in_shares import ShareLoading
+from tux.inputs.load import Data, Inputs, cut_folder
+from tux.inputs.memory import wrap_data
+from tux.monitor.sinks import sinks
+from tux.options.options import RunOptions, RunPlan
+from tux.options.watcher import NullWatcher, Phases, Watcher
 from tux.program.program import Program
 from tux.program.report import GroundTruth, Tables
 from tux.program.returns import check_exports
-from tux.protocol.marks import CheckpointInterval
-from tux.runs import sinks
+from tux.run_folder.folder import RunFolder, RunRecord
+from tux.run_folder.journal import JournalWatcher
 from tux.runs.begin import (
     choose_partitioner,
     fit_plan_to_folder,
@@ -42,24 +51,15 @@ from tux.runs.begin import (
     start_workers,
     tell_serial,
 )
-from tux.runs.checkpoints import Checkpoints, CheckpointSearch, has_checkpoint
 from tux.runs.description import describe, describe_early
 from tux.runs.finish import carry_out
-from tux.runs.folder import RunFolder, RunRecord
-from tux.runs.folder_keeper import FolderKeeper
-from tux.runs.in_shares import ShareLoading
-from tux.runs.inputs import Data, Inputs, cut_folder
-from tux.runs.journal import JournalWatcher
 from tux.runs.keeping import LocalMarks
-from tux.runs.memory import wrap_data
-from tux.runs.options import RunOptions, RunPlan
 from tux.runs.other_workers import move_to_workers
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
-from tux.runs.watcher import NullWatcher, Phases, Watcher
 
 if TYPE_CHECKING:
-    from tux.cluster.place import Place
+    from tux.cluster.rendezvous.place import Place
 
 BY_HAND = "tux run --resume"
 """The reason in the record of a run that the user has had go on."""
@@ -96,7 +96,7 @@ def run(
     watch: Watcher | None = None,
 ) -> Result:
     """Run `program`: train it on files, a partitioned folder, `EdgeData`, other data in memory
-    (`tux.runs.memory`: tables of any library, matrices, graphs, texts), or small generated data.
+    (`tux.inputs.memory`: tables of any library, matrices, graphs, texts), or small generated data.
 
     `test` holds edges out (`EdgeData` must be made against the ids of `data`). With held-out edges,
     or `options.patience`, the model is that of the epoch which is the best by the program's

@@ -23,16 +23,16 @@ from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import partition_inputs
 from tux.graph.sample import sample
+from tux.inputs.load import Data, Inputs
+from tux.inputs.sizes import describe_edges, sizes_of
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher, Watcher
 from tux.program.fields import Field
 from tux.program.program import Program
 from tux.program.vertex_params import vertex_numbers
 from tux.runs.begin import load_for
-from tux.runs.inputs import Data, Inputs
-from tux.runs.options import RunOptions
-from tux.runs.sizes import describe_edges, sizes_of
-from tux.runs.watcher import NullWatcher, Watcher
-from tux.stages.schedules import has_shares
-from tux.stages.suspects import Suspect, order_dependent_fields, suspects
+from tux.stages.analysis.schedules import has_shares
+from tux.stages.analysis.suspects import Suspect, order_dependent_fields, suspects
 
 MOST_EDGES = 2_000
 EPOCHS = 2

@@ -26,11 +26,11 @@ import numpy as np
 
 from tux.arrays.edges import EdgeData
 from tux.base.alias import fill_aliases
+from tux.base.compiled import cached_njit
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.base.random import GOLDEN, key, mix, permutation, uniforms
-from tux.io.samples import CLASSES, SampleData
-from tux.partition.compiled import cached_njit
+from tux.io.samples.samples import CLASSES, SampleData
 from tux.synthetic.corpus import next_uniform
 from tux.synthetic.sizes import apportion_total
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from tux.arrays.arrow import STRING, WRITTEN, parquet_writer, text_writer
 from tux.base.alias import fill_aliases
+from tux.base.compiled import cached_njit
 from tux.base.disk import replacing
 from tux.base.errors import UsageError
 from tux.base.random import key, permutation, uniforms
-from tux.partition.compiled import cached_njit
 from tux.synthetic.sizes import apportion_total
 
 SHIFT = 2.7  # of Mandelbrot's law, about that of English

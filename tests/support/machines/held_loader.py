@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from tux.runs.loader_process import read_rows, run_loader
+from tux.parallel_load.process.loader_process import read_rows, run_loader
 
 
 def read(job, number, tell):

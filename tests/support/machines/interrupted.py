@@ -7,22 +7,22 @@ from typing import NamedTuple
 from support.machines.keeping import InMemory, LedWorkers
 from support.machines.run_folders import drop_times
 
-from tux.cluster.control import pack
+from tux.checkpoint.saved import SavedState, load, save
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.snapshot import arrays_of
+from tux.cluster.checkpoint.worker_marks import WorkerMarks
 from tux.cluster.simulated import SimulatedCluster
-from tux.cluster.worker_marks import WorkerMarks
-from tux.engine.saved import SavedState, load, save
-from tux.engine.state import arrays_of
+from tux.cluster.transport.control import pack
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import partition_inputs
-from tux.protocol.marks import CheckpointInterval
 
 PART = "part"  # the digest of the graph's part, which no test here looks at
 
 
 class TrainingJob(NamedTuple):
-    """A program on data, a `tux.runs.inputs.Inputs`, for some workers."""
+    """A program on data, a `tux.inputs.load.Inputs`, for some workers."""
 
     program: object
     inputs: object

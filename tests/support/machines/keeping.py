@@ -21,13 +21,13 @@ from tux import (
 from tux.arrays.edges import EdgeData
 from tux.base.background import Background, Outcome
 from tux.base.errors import DiskError
-from tux.cluster.control import pack, unpack
-from tux.cluster.keeper import Checkpointing
+from tux.checkpoint.shard import Digest
+from tux.cluster.checkpoint.keeper import Checkpointing
+from tux.cluster.checkpoint.worker_marks import WorkerMarks
 from tux.cluster.simulated import SimulatedCluster
-from tux.cluster.worker_marks import WorkerMarks
-from tux.engine.shard import Digest
+from tux.cluster.transport.control import pack, unpack
 from tux.engine.training import Training
-from tux.protocol.message import Kind
+from tux.messages.message import Kind
 from tux.stages import Apply, Exchange, Generate, GlobalSync, MiniBatch
 
 EPOCHS = 3

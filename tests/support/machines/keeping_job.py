@@ -13,20 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from tux.cluster.keeper import StatePlan
-from tux.engine.model import model_fields
-from tux.engine.saved import SavedState
-from tux.program.sources import find
-from tux.protocol.marks import CheckpointInterval
-from tux.runs.begin import fit_plan_to_folder, load_for, start_workers
-from tux.runs.checkpoints import (
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.store import (
     CheckpointManifest,
     Checkpoints,
     CheckpointSearch,
     find_newest_checkpoint,
 )
-from tux.runs.options import RunOptions
-from tux.runs.watcher import NullWatcher, Phases
+from tux.cluster.checkpoint.keeper import StatePlan
+from tux.engine.model import model_fields
+from tux.options.options import RunOptions
+from tux.options.watcher import NullWatcher, Phases
+from tux.program.sources import find
+from tux.runs.begin import fit_plan_to_folder, load_for, start_workers
 
 UNKNOWN = dict(
     seed=0,

@@ -1,5 +1,5 @@
 """Machines, which are threads of this process with a folder each, or processes, that load a file of
-lines together by the processes of `tests/loading/line_loader.py`.
+lines together by the processes of `tests/parallel_load/line_loader.py`.
 """
 
 import os
@@ -15,15 +15,19 @@ from support.machines.watchers import RecordingSilent
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import TuxError
-from tux.cluster.place import Place
-from tux.io.input_files import list_files
-from tux.loading.plan import LoadingPlan
-from tux.runs.loader_process import LoadingJob
-from tux.runs.loading_again import Losses
-from tux.runs.loading_together import make_parts_together
+from tux.cluster.rendezvous.place import Place
+from tux.io.source.input_files import list_files
+from tux.parallel_load.algorithm.plan import LoadingPlan
+from tux.parallel_load.process.loader_process import LoadingJob
+from tux.parallel_load.process.loading_again import Losses
+from tux.parallel_load.process.loading_together import make_parts_together
 
 TWO = ("user", "item")
-COMMAND = [sys.executable, "-P", str(Path(__file__).parents[2] / "loading" / "line_loader.py")]
+COMMAND = [
+    sys.executable,
+    "-P",
+    str(Path(__file__).parents[2] / "parallel_load" / "line_loader.py"),
+]
 KEY = bytes(range(32))
 
 

@@ -3,14 +3,14 @@
 from tux.arrays.edges import EdgeData
 from tux.graph.parts import cut
 from tux.graph.store import save
-from tux.loading.digest import DigestThread
-from tux.loading.elsewhere import rows_of, write_elsewhere
-from tux.loading.folder import join
-from tux.loading.kept import ArraySpool, SpooledArrays, ranges_of
-from tux.loading.loader import loader
-from tux.loading.plan import InputShare
-from tux.loading.rounds import run_together
-from tux.loading.sharing import digest_in_rounds, share_ranges
+from tux.parallel_load.algorithm.digest import DigestThread
+from tux.parallel_load.algorithm.elsewhere import rows_of, write_elsewhere
+from tux.parallel_load.algorithm.folder import join
+from tux.parallel_load.algorithm.kept import ArraySpool, SpooledArrays, ranges_of
+from tux.parallel_load.algorithm.loader import loader
+from tux.parallel_load.algorithm.plan import InputShare
+from tux.parallel_load.algorithm.rounds import run_together
+from tux.parallel_load.algorithm.sharing import digest_in_rounds, share_ranges
 from tux.partition import PARTITIONERS
 
 

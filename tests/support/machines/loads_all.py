@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from tux.cli.main import main
-from tux.runs import in_shares, why_whole
+from tux.inputs import in_shares
+from tux.inputs import serial_reason as why_whole
 
 LOADER = [sys.executable, "-P", str(Path(__file__).with_name("held_loader.py"))]
 TOGETHER = "the parts were made together"

@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from tux.cluster.job import Job
-from tux.protocol.message import Kind, Message
+from tux.cluster.job.job import Job
+from tux.messages.message import Kind, Message
 
 JOB = 0x1234_5678_9ABC_DEF0
 SOON = 60.0  # seconds in which everything here has long happened

@@ -10,14 +10,15 @@ from support.machines.loaded import files
 from support.machines.watchers import RecordingSilent
 
 from tux.graph.partitioned import partition_inputs
-from tux.loading.kept import ArraySpool
-from tux.loading.loader import loader
-from tux.loading.rounds import run_together
-from tux.runs import loading, why_whole
+from tux.inputs import serial_reason as why_whole
+from tux.inputs.in_shares import ShareLoading
+from tux.parallel_load.algorithm.kept import ArraySpool
+from tux.parallel_load.algorithm.loader import loader
+from tux.parallel_load.algorithm.rounds import run_together
+from tux.parallel_load.process import loading
+from tux.parallel_load.process.loader_process import LoaderResult, read_rows, spool_of
 from tux.runs.begin import choose_partitioner, introduce, load_for
 from tux.runs.description import describe
-from tux.runs.in_shares import ShareLoading
-from tux.runs.loader_process import LoaderResult, read_rows, spool_of
 
 
 class Begun(NamedTuple):

@@ -17,8 +17,8 @@ from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import add_topology
 from tux.graph.parts import cut
+from tux.messages.encoding import NEVER, pack, unpack
 from tux.partition import PARTITIONERS
-from tux.protocol.encoding import NEVER, pack, unpack
 
 relaxed = settings(deadline=None)  # the first example of a compiled function takes its compilation
 

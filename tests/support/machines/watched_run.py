@@ -4,8 +4,8 @@ import msgspec
 
 from tux.engine.records import COSTS
 from tux.engine.timeline import Sample, WorkerInfo
-from tux.runs.folder import App, DataOrigin, RunRecord, write_run
-from tux.runs.journal import FILE, BeginEntry, EndEntry, MessageEntry, SampleEntry
+from tux.run_folder.folder import App, DataOrigin, RunRecord, write_run
+from tux.run_folder.journal import FILE, BeginEntry, EndEntry, MessageEntry, SampleEntry
 
 LANES = {
     "main": [0, 400_000, 200_000, 3, 3, 200_000, 200_000, 3],

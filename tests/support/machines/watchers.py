@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tux.runs.watcher import NullWatcher
+from tux.options.watcher import NullWatcher
 
 
 class RecordingSilent(NullWatcher):

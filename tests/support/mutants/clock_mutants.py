@@ -8,12 +8,12 @@ from collections import defaultdict
 
 from support.mutants.mutation import mutant
 
+from tux.clock.clock import Clock, Gather
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.worker import Worker
-from tux.protocol.clock import Clock, Gather
-from tux.protocol.gathered import UnsentByClock
-from tux.protocol.message import Kind
+from tux.messages.message import Kind
+from tux.sync.gathered import UnsentByClock
 
 
 @mutant(Clock, "may_start")

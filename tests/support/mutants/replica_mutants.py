@@ -8,13 +8,13 @@ import numpy as np
 from support.mutants.mutation import mutant
 
 from tux.graph.routes import ALL
-from tux.protocol.encoding import NEVER, FieldElements, pack
-from tux.protocol.gathered import TotalsByClock
-from tux.protocol.replicas import DOWN, Masters, Mirrors, flatten_rows
-from tux.protocol.server import Server
+from tux.messages.encoding import NEVER, FieldElements, pack
 from tux.rows.table import RowTable
-from tux.stages.apply_sync import ApplySync
 from tux.stages.globalsync import ContextSync
+from tux.sync.apply import ApplySync
+from tux.sync.gathered import TotalsByClock
+from tux.sync.replicas import DOWN, Masters, Mirrors, flatten_rows
+from tux.sync.server import Server
 
 
 def _select(picked, keep):

@@ -1,6 +1,6 @@
 """The edges of files as pairs of ids, for tests that compare them."""
 
-from tux.io.read import read_edges
+from tux.io.edges.read import read_edges
 
 ONE = ("v", "v")
 

@@ -1,4 +1,4 @@
-"""NE++ in plain Python, from the rule in the head of partition/ne.py: sets and searches for
+"""NE++ in plain Python, from the rule in the head of partition/methods/ne.py: sets and searches for
 everything. What the fast one must equal.
 """
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from tux.partition.hashing import by_hash
+from tux.base.hashing import by_hash
 
 
 def number_vertices(src, dst, bipartite):

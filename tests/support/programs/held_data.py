@@ -8,8 +8,8 @@ import pytest
 
 from tux import Bags, Edge, Graph, Points, Program, Ratings, Samples, Vertex, data
 from tux.base.errors import DataError, UsageError
-from tux.runs.inputs import load
-from tux.runs.options import Reading
+from tux.inputs.load import load
+from tux.options.options import Reading
 
 STRING = np.dtypes.StringDType()
 

@@ -21,7 +21,7 @@ from tux.cluster.simulated import SimulatedCluster
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.parts import cut
-from tux.protocol.message import Kind
+from tux.messages.message import Kind
 
 
 class Simulation:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tux import Context, Edge, Program, Vertex, delta, param, total, uniform, value
+from tux.clock.steps import Step
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.program.stage import Stage
-from tux.protocol.steps import Step
 from tux.stages import Apply, Exchange, GlobalSync
 
 both = pytest.mark.parametrize("jit", [True, False], ids=["jit", "plain"])

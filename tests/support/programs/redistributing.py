@@ -22,15 +22,15 @@ from tux import (
     value,
 )
 from tux.arrays.edges import EdgeData
+from tux.checkpoint.redistribute import Redistribution
 from tux.cluster.simulated import SimulatedCluster
-from tux.engine.redistribute import Redistribution
 from tux.engine.shares import shares_of
 from tux.engine.training import Training
 from tux.engine.worker import Worker
 from tux.graph.local import LocalGraph
 from tux.graph.partitioned import partition_inputs
+from tux.inputs.load import Inputs
 from tux.rows.table import RowTable
-from tux.runs.inputs import Inputs
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 
 SEED = 4

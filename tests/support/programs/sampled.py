@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tux.base.errors import DataError
-from tux.io.samples import read_samples
+from tux.io.samples.samples import read_samples
 
 
 def writer(folder):

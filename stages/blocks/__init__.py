@@ -1,0 +1,5 @@
+"""Blocks of a mini-batch: where they begin and end (`block_cuts`), in which order an Exchange walks
+their edges (`walk`), and which block a worker works on at each clock (`rotation`).
+
+Reads from: `graph`. Used by: `stages.minibatch`, `stages.exchange`.
+"""

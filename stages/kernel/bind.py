@@ -1,0 +1,85 @@
+"""Binding of UDFs: a parameter's name says what it is, and an unknown name is told with what it
+could be.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tux.base.errors import ProgramError
+from tux.program.program import Program
+from tux.stages.kernel.written import place_in
+
+Udf = Callable[..., Any]
+
+
+def udf_names(*udfs: Udf | None) -> str:
+    """Return the names of those `udfs` that are not None, for messages."""
+    return ", ".join(str(getattr(udf, "__name__", udf)) for udf in udfs if udf is not None)
+
+
+def place(udf: Udf) -> str:
+    """Return ``file:line`` of a UDF, or of the stage for which it was written."""
+    code = getattr(getattr(udf, "__func__", udf), "__code__", None)
+    return place_in(code.co_filename, code.co_firstlineno) if code else repr(udf)
+
+
+def parameters(udf: Udf, stage: str) -> list[str]:
+    """Return the names of a UDF's parameters; raise ProgramError when it is no plain function."""
+    if not inspect.isfunction(udf):
+        if inspect.ismethod(udf):
+            what, do = f"{stage} was given the method {udf.__name__}", "write it above the class"
+        else:
+            what, do = f"{stage} was given {udf!r}", "write one with def"
+        raise ProgramError(
+            f"{what}, not a plain function",
+            where=place(udf) if inspect.ismethod(udf) else "",
+            do=f"{do}, and name it here without calling it: Exchange(f)",
+        )
+    if inspect.isgeneratorfunction(udf) or inspect.iscoroutinefunction(udf):
+        raise ProgramError(
+            f"UDF {udf.__name__} is a generator or asynchronous",
+            where=place(udf),
+            do="write a plain function, without yield, async and await",
+        )
+    found = inspect.signature(udf).parameters.values()
+    for p in found:
+        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) or p.default is not p.empty:
+            raise ProgramError(
+                f"UDF {udf.__name__} has parameter {p}",
+                where=place(udf),
+                do="UDFs take plain parameters: write a constant above the function, or a param "
+                "of the program",
+            )
+    return [p.name for p in found]
+
+
+def names_role(program: Program, over: str, stage: str) -> bool:
+    """Return whether `over` is the name of an end in UDFs. Raise ProgramError where it names no end
+    at all.
+    """
+    edge = program.edge
+    if over and over not in (*edge.ends, *edge.roles):
+        raise ProgramError(
+            f"{stage}: '{over}' is no end of {program.edge_name}",
+            do=f"ends: {', '.join(edge.roles)}",
+        )
+    return over in edge.roles
+
+
+def call(udf: Udf, name: str, stage: str, available: dict[str, Callable[[], str]]) -> str:
+    """Return the source of a call of `udf`, as the global `name`, with each parameter replaced by
+    the expression that `available` makes for it.
+    """
+    wanted = parameters(udf, stage)
+    for parameter in wanted:
+        if parameter not in available:
+            raise ProgramError(
+                f"UDF {udf.__name__} of {stage} has a parameter '{parameter}' that it cannot be "
+                "given",
+                where=place(udf),
+                do=f"parameters it could have: {', '.join(available)}",
+            )
+    return f"{name}({', '.join(available[parameter]() for parameter in wanted)})"

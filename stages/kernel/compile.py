@@ -1,0 +1,314 @@
+"""Kernels: a stage's loop as Python source in the cache folder, with UDFs as its globals, compiled
+by numba and found again next time.
+
+Closures over UDFs, or UDFs as arguments, would never hit numba's disk cache; a file whose name is
+the fingerprint of all that the kernel depends on always does. Under `--no-jit` the same source runs
+as plain Python. With `check`, UDFs are rewritten so that an index out of bounds, and NaN that
+replaces a number, end the run with the place (`tux.stages.check.rewrite`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+from numba.core.dispatcher import Dispatcher
+
+from tux.base.cache import cache_errors, cache_folder
+from tux.base.compiled import add_disk_cache
+from tux.base.errors import ProgramError, TuxError
+from tux.base.sealed import warn_not_used
+from tux.rows import turns
+from tux.rows.edge_slice import compiled_edges
+from tux.rows.plain import plain_edges, plain_lane, plain_parameters, plain_row
+from tux.rows.rng import Stream, compiled_seed_stream, compiled_stream, seed_stream
+from tux.rows.row import compiled_lane, compiled_parameters, compiled_row
+from tux.stages.check import checks, signed
+from tux.stages.check.explain import compile_error, failed_check_error, program_errors
+from tux.stages.check.signed import has_unsigned
+from tux.stages.check.sites import Sites
+from tux.stages.kernel.bind import place
+from tux.stages.kernel.fingerprint import fingerprint, global_loads
+
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "boundscheck": False,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    # Full speed needs reassociation; unlike fastmath=True, tests for NaN keep their meaning.
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
+
+# Of UDFs, which only kernels call.
+_INLINED: dict[str, Any] = {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+}
+
+# As text that is the same in every process: the order of a set's members is not.
+_CHOSEN = sorted(
+    (name, sorted(value) if isinstance(value, set) else value) for name, value in OPTIONS.items()
+)
+
+Kernel = Callable[..., None]
+
+_LOADED: dict[str, Kernel] = {}
+"""The compiled kernels of this process, by name: of several runs of a program, only the first loads
+them from the cache folder.
+"""
+
+
+class InjectedGlobal(NamedTuple):
+    """A global of a kernel's module: a row, lane, edges or parameters constructor, the stream of
+    random numbers, or a UDF.
+    """
+
+    kind: str
+    spec: tuple[Any, ...] = ()
+
+
+_COMPILED: dict[str, Callable[..., Any]] = {
+    "row": compiled_row,
+    "lane": compiled_lane,
+    "edges": compiled_edges,
+    "parameters": compiled_parameters,
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "row": plain_row,
+    "lane": plain_lane,
+    "edges": plain_edges,
+    "parameters": plain_parameters,
+}
+_STREAM = {True: (compiled_stream, compiled_seed_stream), False: (Stream, seed_stream)}
+_TURNS: dict[bool, Any] = {True: turns, False: turns.PlainTurns}
+
+
+def build(
+    source: str,
+    injected: dict[str, InjectedGlobal],
+    args: tuple[Any, ...],
+    *,
+    jit: bool,
+    check: bool = False,
+) -> Kernel:
+    """Return the function `kernel` that `source` defines, ready to be called with arguments of the
+    types of `args`.
+
+    Raises ProgramError with the UDF's file and line where numba cannot compile it. With `check` the
+    kernel raises ProgramError for an index out of bounds or a number that does not fit its field,
+    and DataError for NaN that replaces a number, each with file and line.
+    """
+    udfs = [i.spec[0] for i in injected.values() if i.kind == "udf"]
+    if not check:
+        kernel = _build_kernel(source, injected, args, None, jit=jit)
+        return kernel if jit else _with_program_errors(kernel, udfs)
+    sites = Sites(signed=has_unsigned(args))
+    try:
+        kernel = _build_kernel(source, injected, args, sites, jit=jit)
+    # numba's own checks then, and its reasons in terms of the source as it was written
+    except ProgramError:
+        sites = Sites(rewrites=False)
+        kernel = _build_kernel(source, injected, args, sites, jit=jit)
+
+    def run_checked(*arguments: Any) -> None:
+        try:
+            kernel(*arguments)
+        except (IndexError, checks.BecameNan, checks.UnfitNumber, checks.UnlikeShapes) as error:
+            raise failed_check_error(error, sites.found, udfs) from error
+
+    return _with_program_errors(run_checked, udfs)
+
+
+def _with_program_errors(kernel: Kernel, udfs: list[Any]) -> Kernel:
+    """Return a function that calls `kernel` and turns its errors into ProgramErrors."""
+
+    def run_kernel(*arguments: Any) -> None:
+        with program_errors(udfs):
+            kernel(*arguments)
+
+    return run_kernel
+
+
+def _build_kernel(
+    source: str,
+    injected: dict[str, InjectedGlobal],
+    args: tuple[Any, ...],
+    sites: Sites | None,
+    *,
+    jit: bool,
+) -> Kernel:
+    """Build a kernel of UDFs as they are, or, with `sites`, of UDFs with checks at these places.
+    Find it in this process or in the cache folder if it was compiled before.
+    """
+    udfs = {name: i.spec[0] for name, i in injected.items() if i.kind == "udf"}
+    shapes = sorted((name, i.kind, i.spec) for name, i in injected.items() if i.kind != "udf")
+    signature = tuple(numba.typeof(a) for a in args) if jit else ()
+    unsigned = has_unsigned(args)
+    scope = _scope(injected, sites, checks.FUNCTIONS | signed.FUNCTIONS, jit=jit, unsigned=unsigned)
+    parts: list[object] = [source, shapes, signature, jit, _CHOSEN]
+    if unsigned:
+        parts.append(inspect.getsource(signed))
+    if sites is not None:
+        parts += [inspect.getsource(checks), *sites.sources]
+    name = f"tux_kernel_{fingerprint(parts, list(udfs.values()))}"
+    if jit and (loaded := _LOADED.get(name)):
+        return loaded
+    kernel = _module(name, source, scope).kernel
+    if not jit:
+        return kernel  # type: ignore[no-any-return]
+    dispatcher = add_disk_cache(numba.njit(**OPTIONS)(kernel), kernel)
+    try:
+        with cache_errors():
+            dispatcher.compile(signature)
+    except TuxError:
+        raise
+    except Exception as error:  # numba raises many kinds; all of them are about these functions
+        raise compile_error(error, udfs.values()) from error
+    _LOADED[name] = dispatcher
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def plain(
+    source: str,
+    injected: dict[str, InjectedGlobal],
+    named: dict[str, Any],
+    tick: Callable[[], None],
+) -> Kernel:
+    """Return the kernel as plain Python, of checked UDFs that call the functions `named`; its own
+    loops call `tick` at each iteration.
+    """
+    scope = _scope(injected, Sites(ticks=True), named, jit=False)
+    scope["range"] = lambda *bounds: _tick_each(range(*bounds), tick)
+    exec(compile(source, "<kernel>", "exec"), scope)
+    return scope["kernel"]  # type: ignore[no-any-return]
+
+
+def _tick_each(numbers: range, tick: Callable[[], None]) -> Iterator[int]:
+    for number in numbers:
+        tick()
+        yield number
+
+
+def _scope(
+    injected: dict[str, InjectedGlobal],
+    sites: Sites | None,
+    named: dict[str, Any],
+    *,
+    jit: bool,
+    unsigned: bool = False,
+) -> dict[str, Any]:
+    """Return the globals of a kernel's module; `named` are the functions that rewritten UDFs call.
+    `unsigned`: whether there are unsigned numbers.
+    """
+    copies = Copies(sites, named, jit=jit, unsigned=unsigned)
+    scope: dict[str, Any] = {
+        n: copies.of(i.spec[0]) if jit or sites or unsigned else i.spec[0]
+        for n, i in injected.items()
+        if i.kind == "udf"
+    }
+    for n, (kind, spec) in injected.items():
+        if kind in _COMPILED:
+            scope[n] = (_COMPILED if jit else _PLAIN)[kind](*spec)
+    scope["stream"], scope["seed_stream"] = _STREAM[jit]
+    for n in ("take", "begin_run", "end_run", "begin", "finish"):
+        scope[n] = getattr(_TURNS[jit], n)
+    return scope
+
+
+class Copies:
+    """Copies of UDFs, and of the plain functions that they read or close over: compiled by numba
+    and inlined, with checks at `sites`, or both; `unsigned`: with signed differences. `named`: the
+    functions that checks call, by name.
+    """
+
+    def __init__(
+        self, sites: Sites | None, named: dict[str, Any], *, jit: bool, unsigned: bool
+    ) -> None:
+        self.sites, self.named, self.jit, self.unsigned = sites, named, jit, unsigned
+        # for sources that are not to be had
+        self.options = OPTIONS if sites is None else OPTIONS | {"boundscheck": True}
+        self._made: dict[Any, Any] = {}
+
+    def of(self, udf: Any) -> Any:
+        """Return the copy of a UDF. Raise ProgramError where a function calls itself."""
+        return self._copy(udf, udf)
+
+    def _rewrite(self, function: types.FunctionType) -> types.CodeType | None:
+        if self.sites:
+            return self.sites.rewrite(function)
+        return signed.sign_differences(function) if self.unsigned else None
+
+    def _copy(self, found: Any, udf: Any) -> Any:
+        # by a decorator of the user's
+        compiled = self.sites is not None and isinstance(found, Dispatcher)
+        function = found.py_func if compiled else found
+        if not isinstance(function, types.FunctionType):
+            return found
+        if self._made.get(function, function) is None:
+            what = f"UDF {udf.__name__} cannot be compiled: {function.__name__} calls itself"
+            raise ProgramError(what, where=place(function), do="write it as a loop")
+        if function not in self._made:
+            self._made[function] = None  # while it is being compiled
+            code = self._rewrite(function) or function.__code__
+            names = global_loads(code)
+            scope = {n: self._copy(v, udf) for n, v in function.__globals__.items() if n in names}
+            scope |= {n: v for n, v in self.named.items() if n in names}
+            scope["__builtins__"] = __builtins__
+            cells = dict(
+                zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            )
+            closure = tuple(
+                types.CellType(self._copy(cells[n].cell_contents, udf)) for n in code.co_freevars
+            )
+            copy = types.FunctionType(
+                code, scope, function.__name__, function.__defaults__, closure
+            )
+            copy.__kwdefaults__ = function.__kwdefaults__
+            self._made[function] = (
+                numba.njit(**_INLINED, **self.options)(copy) if self.jit else copy
+            )
+        return self._made[function]
+
+
+def _module(name: str, source: str, scope: dict[str, Any]) -> Any:
+    """Run `source`, which stands in the cache folder, as module `name`, with `scope` as globals
+    that it finds. The file is for numba and for readers: not even its bytecode is loaded.
+    """
+    path = cache_folder() / f"{name}.py"
+    _keep(path, source)
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    vars(module).update(scope)
+    sys.modules[name] = module
+    exec(compile(source, path, "exec"), vars(module))
+    return module
+
+
+def _keep(path: Path, source: str) -> None:
+    """Write `source` to the file `path`, unless it is there already."""
+    try:
+        if path.read_bytes() == source.encode():
+            return
+        warn_not_used(path, "is damaged")
+    except FileNotFoundError:
+        pass
+    _write(path, source)
+
+
+def _write(path: Path, source: str) -> None:
+    """Write a kernel's source whole or not at all: another process may be doing the same."""
+    with cache_errors():
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(source)
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)

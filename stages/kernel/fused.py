@@ -1,0 +1,214 @@
+"""A mini-batch of which nothing travels, as one compiled loop over its blocks: a block may be
+less work than a call from Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tux.base.random import key, permutation
+from tux.clock.block import Block
+from tux.clock.steps import Step
+from tux.engine.worker import Worker
+from tux.program.program import Program
+from tux.program.stage import Batch, Stage
+from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.plan import ThreadPlan, joint_claims
+from tux.stages.apply import Apply
+from tux.stages.blocks.walk import Walk
+from tux.stages.exchange import Exchange
+from tux.stages.kernel.bind import parameters
+from tux.stages.kernel.compile import InjectedGlobal
+from tux.stages.kernel.scope import Scope, compile_kernel, indent_lines
+from tux.sync.row_sets import TouchedRows, row_set
+
+MAX_FUSED_EDGES = 1_000_000
+"""Edges of a block up to which its Applies on the other end are part of the loop. In larger ones it
+pays that all threads share them (`tux.stages.kernel.shared_kernel.ALONE_SECONDS`).
+"""
+
+
+def can_be_fused(program: Program, workers: int, stages: Sequence[Stage], role: str) -> bool:
+    """Return whether all of a mini-batch's stages work on rows that are known here: one worker, no
+    tiles, no GlobalSync, and no random numbers for rows that several blocks touch.
+    """
+    own = _vertex_type(program, role)
+    rows = [
+        isinstance(s, Exchange)
+        and not s.by_tile
+        or isinstance(s, Apply)
+        and s.f is not None
+        and not s.all
+        and (s.over == own or s.over in program.edge.ends and "rng" not in parameters(s.f, s.label))
+        for s in stages
+    ]
+    return workers == 1 and bool(rows) and all(rows)
+
+
+def touches_others(program: Program, stages: Sequence[Stage], role: str) -> bool:
+    """Return whether one of the `stages` is an Apply on the end that is not enumerated."""
+    own = _vertex_type(program, role)
+    return any(isinstance(stage, Apply) and stage.over != own for stage in stages)
+
+
+def is_fusion_faster(worker: Worker, batch: Batch, stages: Sequence[Stage]) -> bool:
+    """Return whether blocks are so small that one loop on one thread is faster."""
+    touches = touches_others(worker.program, stages, batch.role)
+    return not touches or len(worker.graph.edges) <= MAX_FUSED_EDGES * (len(batch.local_cuts) - 1)
+
+
+def one_thread_reason(program: Program, stages: Sequence[Stage], role: str) -> str:
+    """Return the reason for which a mini-batch that can be fused runs on one thread, and under
+    which condition it does.
+    """
+    limit = (
+        f", if they have at most {MAX_FUSED_EDGES:,} edges"
+        if touches_others(program, stages, role)
+        else ""
+    )
+    return f"blocks run one after the other{limit}"
+
+
+def _vertex_type(program: Program, role: str) -> str:
+    """Return the vertex type of an end."""
+    return program.edge.ends[program.edge.roles.index(role)]
+
+
+def neighbours(blocks: int) -> int:
+    """Return the number of small blocks that make a run. One kernel works through the blocks and
+    shuffles whole runs of neighbours: so memory is read in streams, at twice the speed.
+    """
+    return max(1, min(64, blocks // 16))
+
+
+# of a block; for few vertices awake, calling the stages for the others would take most of the time
+ANY_AWAKE = (
+    "some = False",
+    "for j in range(lo, hi):",
+    "    some = some or awake[j]",
+    "if not some:",
+    "    continue",
+)
+
+
+class FusedBlocks(Step):
+    """For each block b, rows lo..hi, in which a vertex is `awake` (without that field: for each):
+    the loop of each stage, then, after an Apply, its deltas cleared. An Apply on the other end
+    visits the rows that the block's edges touch, and then no block is left out.
+    """
+
+    own_clock = True
+
+    def __init__(
+        self, worker: Worker, stages: Sequence[Stage], batch: Batch, order: str, awake: str = ""
+    ) -> None:
+        """Write and compile the loop; `stages` are those of `can_be_fused`."""
+        self._worker, self._batch, self._order, self.walks = worker, batch, order, list[Walk]()
+        self._purposes: list[np.uint64] = []
+        self._bound: list[tuple[Any, ...]] = []
+        role = batch.role
+        self._claims = joint_claims(
+            [
+                c
+                for s in stages
+                if isinstance(s, CallingStage)
+                for c in s.calls(worker.program, role)
+            ]
+        )
+        before: list[str] = []
+        inside: list[str] = []
+        layout = {"runs": self._neighbours(), "cuts": batch.local_cuts.astype(np.int64)}
+        # an Apply on the other end is called although nothing has been gathered
+        awake = "" if touches_others(worker.program, stages, role) else awake
+        if awake:
+            layout["awake"] = worker.tables[worker.graph.of_role(batch.role).name].arrays[awake]
+        self._layout = tuple(layout.values())
+        names, injected = ["order", *layout], dict[str, InjectedGlobal]()
+        for number, stage in enumerate(stages):
+            scope, lines, varying = self._stage(worker, stage, f"s{number}_")
+            before += scope.before
+            inside += lines
+            injected |= scope.injected
+            names += [*varying, f"{scope.prefix}key", *scope.arguments]
+            self._purposes.append(scope.purpose)
+            self._bound.append((tuple(varying.values()), tuple(scope.arguments.values())))
+        block = ["lo, hi = cuts[b], cuts[b + 1]", *(ANY_AWAKE if awake else ()), *inside]
+        title = f"MiniBatch({', '.join(stage.label for stage in stages)})"
+        lines = [
+            *before,
+            "for i in range(len(order)):",
+            "    for b in range(runs[order[i]], runs[order[i] + 1]):",
+            *indent_lines(indent_lines(block)),
+        ]
+        examples = (np.zeros(1, np.int64), *self._layout, *self._arguments(0))
+        self._kernel = compile_kernel(
+            worker, title, names, examples, lines, injected, worker.tables["tau"]
+        )
+
+    def _stage(
+        self, worker: Worker, stage: Any, prefix: str
+    ) -> tuple[Scope, list[str], dict[str, Any]]:
+        """Return one stage's scope, lines over rows lo..hi, and arguments beside the scope's."""
+        plan = ThreadPlan(claims=self._claims)
+        if isinstance(stage, Exchange):
+            self.walks.append(stage.walk(worker, self._batch, self._batch.role, plan))
+            loops, along = stage.loops(worker, self.walks[-1], plan, prefix)
+            return loops.scope, along, loops.varying
+        scope = Scope(worker, stage.access, stage.label, plan, prefix=prefix)
+        rows = row_set(worker, stage.over, self._batch)
+        varying: dict[str, Any] = {}
+        head = ["for j in range(lo, hi):"]
+        if isinstance(rows, TouchedRows):
+            varying |= {f"{prefix}bounds": rows.bounds, f"{prefix}rows": rows.rows.astype(np.int32)}
+            head = [
+                f"for t in range({prefix}bounds[b], {prefix}bounds[b + 1]):",
+                f"    j = {prefix}rows[t]",
+            ]
+        lines = [*head, *indent_lines(stage.calls_of_row(scope, "j"))]
+        for field, declared in worker.tables[stage.over].declared.items():
+            if declared.kind == "delta" and stage.gather:
+                array = worker.tables[stage.over].arrays[field]
+                varying |= {
+                    f"{prefix}old_{field}": array,
+                    f"{prefix}none_{field}": array.dtype.type(declared.identity),
+                }
+                # rows anywhere in memory are cleared while they are in the cache; those of a range
+                # in a loop of its own, as assigning to a slice costs more than a short loop
+                lines += () if isinstance(rows, TouchedRows) else head
+                lines.append(f"    {prefix}old_{field}[j] = {prefix}none_{field}")
+        return scope, lines, varying
+
+    def _arguments(self, pass_number: int) -> list[Any]:
+        out: list[Any] = []
+        for purpose, (varying, bound) in zip(self._purposes, self._bound, strict=True):
+            out += [*varying, purpose ^ np.uint64(pass_number), *bound]
+        return out
+
+    @property
+    def cuts(self) -> np.ndarray:
+        """Boundaries (blocks + 1,) in positions of the enumerated type."""
+        return self._batch.cuts
+
+    def _neighbours(self) -> np.ndarray:
+        """Return the boundaries (runs + 1,), in blocks, of the runs that are shuffled."""
+        count = len(self.cuts) - 1
+        runs = 1 if self._order == "fixed" else -(-count // neighbours(count))
+        length, longer = divmod(count, runs)
+        return np.cumsum([0, *[length + 1] * longer, *[length] * (runs - longer)])
+
+    def _shuffle_runs(self) -> np.ndarray:
+        """Return the random order of runs in this pass."""
+        worker, count = self._worker, len(self._layout[0]) - 1
+        return permutation(key(worker.seed, "blocks", worker.pass_number), count).astype(np.int64)
+
+    def run(self, block: Block | None = None) -> None:
+        """Run all blocks; each is a clock."""
+        worker, cuts = self._worker, self._batch.local_cuts
+        with worker.timing("compute"):
+            self._kernel(self._shuffle_runs(), *self._layout, *self._arguments(worker.pass_number))
+        worker.clock += len(cuts) - 2
+        for walk in self.walks:
+            worker.edges_visited += int(walk.layout.bounds[cuts[-1]])

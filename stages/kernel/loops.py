@@ -1,0 +1,174 @@
+"""The loops over edges that Exchange and Score run, as source: per edge, per edge grouped by
+vertex, and per vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tux.engine.worker import Worker
+from tux.graph.layout import Layout
+from tux.graph.local import LocalEdges
+from tux.rows.table import RowTable
+from tux.rows.turns import PART, PART_END
+from tux.stages.analysis.plan import ThreadPlan
+from tux.stages.kernel.bind import Udf
+from tux.stages.kernel.scope import Scope, indent_lines
+
+SMALL = 8
+"""Bytes of an edge's fields up to which a walk has copies of them in its order."""
+
+Names = dict[str, Callable[[], str]]
+Loop = Callable[..., None]
+"""A compiled loop, called with Items and what varies."""
+
+
+class EdgeLoops:
+    """Loops over one layout of one set of edges; `role` is the enumerated end."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        stage: str,
+        edges: LocalEdges,
+        layout: Layout,
+        role: str,
+        plan: ThreadPlan,
+        access: str = "exchange",
+        prefix: str = "",
+    ) -> None:
+        self.worker, self.edges, self.layout, self.role, self.prefix = (
+            worker,
+            edges,
+            layout,
+            role,
+            prefix,
+        )
+        self.plan = plan
+        self.scope = Scope(worker, access, stage, plan, prefix=prefix)
+        declared = worker.program.edge
+        self.types = dict(zip(declared.roles, declared.ends, strict=True))
+        self.at = dict(zip(declared.roles, (f"{prefix}src[e]", f"{prefix}dst[e]"), strict=True))
+        arrays = {
+            "src": layout.src,
+            "dst": layout.dst,
+            "index": layout.index,
+            "bounds": layout.bounds,
+        }
+        self.varying: dict[str, Any] = {prefix + name: array for name, array in arrays.items()}
+
+    def _row(self, role: str, index: str) -> Callable[[], str]:
+        return lambda: self.scope.row(self.worker.tables[self.types[role]], index, role)
+
+    def _edge(self) -> Names:
+        """Return the names of a per-edge UDF: both ends and the edge."""
+        position = "e" if isinstance(self.layout.index, tuple) else f"{self.prefix}index[e]"
+        rows = {role: self._row(role, at) for role, at in self.at.items()}
+        table = self.worker.edge_table(self.edges)
+        return {**rows, table.name: lambda: self.scope.row(table, position)}
+
+    def _edge_ids(self) -> str:
+        return ", ".join(
+            f"{self.scope.ids(self.types[role])}[{at}]" for role, at in self.at.items()
+        )
+
+    def _vertex(self) -> Names:
+        """Return the names of a UDF on the enumerated vertex alone."""
+        return {self.role: self._row(self.role, "v")}
+
+    def _vertex_ids(self) -> str:
+        ids = f"{self.scope.ids(self.types[self.role])}[v]"
+        return f"{ids}, {ids}"
+
+    def per_edge(self, f: Udf) -> Loop:
+        """Compile the loop ``for each edge e of lo..hi: f(...)``. It is called with items of
+        edges.
+        """
+        call = self.scope.call(f, self._edge(), self._edge_ids)
+        return self._kernel({}, ["for e in range(lo, hi):", *indent_lines(call)])
+
+    def over_rows(self, lines: list[str]) -> Loop:
+        """Compile the lines of `by_vertex` or `per_vertex`. The kernel is called with items of
+        rows.
+        """
+        return self._kernel({}, lines)
+
+    def by_vertex(self, f: Udf | None, enter: Udf | None, leave: Udf | None) -> list[str]:
+        """Return the lines of ``for each vertex v in lo..hi: enter(v); for each edge e of v:
+        f(...); leave(v)``.
+        """
+        loop = self.scope.call(enter, self._vertex(), self._vertex_ids) if enter else []
+        if f:
+            span = f"range({self.prefix}bounds[v], {self.prefix}bounds[v + 1])"
+            loop += [
+                f"for e in {span}:",
+                *indent_lines(self.scope.call(f, self._edge(), self._edge_ids)),
+            ]
+        loop += self.scope.call(leave, self._vertex(), self._vertex_ids) if leave else []
+        return ["for v in range(lo, hi):", *indent_lines(loop)]
+
+    def per_vertex(self, f: Udf) -> list[str]:
+        """Return the lines of ``for each vertex v in lo..hi: f(v, edges of v)``."""
+        other, bounds = self.edges.other(self.role), f"{self.prefix}bounds"
+        ends = self.at[other].removesuffix("[e]")
+        first, last = f"{bounds}[v]", f"{bounds}[v + 1]"
+        if self.plan.form == "cells":
+            first, last = "first", "last"
+        span = f"{ends}, {self.prefix}index, {first}, {last}"
+        edges = {
+            "edges": lambda: self.scope.edges(
+                self._edge_table(), other, self.worker.tables[self.types[other]], span
+            )
+        }
+
+        def ids() -> str:
+            # Replicas of a vertex have other edges, so the first of them tells their streams of
+            # random numbers apart.
+            own, others = self.scope.ids(self.types[self.role]), self.scope.ids(self.types[other])
+            return f"{own}[v], {others}[{ends}[{first}]] if {first} < {last} else {own}[v]"
+
+        call = self.scope.call(f, {**self._vertex(), **edges}, ids)
+        if self.plan.form == "cells":
+            call = [*self._cell(), *indent_lines(call)]
+        return ["for v in range(lo, hi):", *indent_lines(call)]
+
+    def _edge_table(self) -> RowTable:
+        """Return the table of edges for `per_vertex`, once it is known which fields the UDF uses.
+        Where they are data, and small, they are copied into the order of the walk: to jump to each
+        in memory takes longer than the sum over a vertex's edges.
+        """
+        table, index = self.worker.edge_table(self.edges), f"{self.prefix}index"
+        used = [name for name in table.declared if self.scope.uses(name)]
+        size = sum(table.arrays[name][:1].nbytes for name in used)
+        if size > SMALL or any(table.declared[name].kind != "data" for name in used):
+            return table
+        self.varying[index] = ()
+        arrays = {name: self.layout.column(name, table.arrays[name]) for name in used}
+        return RowTable(table.name, table.declared, table.arrays | arrays)
+
+    def _cell(self) -> list[str]:
+        """Return the lines that select the edges of v that lead to one share of the other end; v is
+        passed over where there are none, but for a vertex without edges in the first share.
+        """
+        parts = self.layout.across
+        return [
+            f"part, end = items[item, {PART}], items[item, {PART_END}]",
+            f"first, last = bounds[v * {parts} + part], bounds[v * {parts} + end]",
+            f"if first < last or part == 0 and bounds[v * {parts}] == bounds[(v + 1) * {parts}]:",
+        ]
+
+    def score(self, f: Udf, out: np.ndarray) -> Loop:
+        """Compile the loop ``for each edge e of lo..hi in memory: out[e] = f(...)``. It is called
+        with items of edges and `out` (m,) float64.
+        """
+        *seed_stream, call = self.scope.call(f, self._edge(), self._edge_ids)
+        lines = ["for e in range(lo, hi):", *indent_lines([*seed_stream, f"out[e] = {call}"])]
+        return self._kernel({"out": out}, lines)
+
+    def _kernel(self, varying: dict[str, Any], loop: list[str]) -> Loop:
+        run = self.scope.kernel({**varying, **self.varying}, loop)
+        layout = tuple(self.varying.values())
+        return lambda items, *arguments: run(items, *arguments, *layout)

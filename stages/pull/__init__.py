@@ -1,0 +1,6 @@
+"""Rows that come when they are touched, for edges that a program generates: the worker's side.
+`tux.sync.pull` is the masters' side.
+
+Entry points: `pull_rows`, the protocol; `generated`, the steps of a Generate.
+Used by: `stages.generate`.
+"""

@@ -1,0 +1,145 @@
+"""The choice of the runs that load their data in shares, and the reasons why others do not."""
+
+import os
+
+import numpy as np
+import pytest
+
+from tux import Edge, Program, Vertex, data, value
+from tux.apps.blockpg.blockpg import BlockPG
+from tux.apps.deepwalk.deepwalk import DeepWalk
+from tux.apps.lda.lda import LDA
+from tux.apps.mf.mf import MF
+from tux.arrays.arrow import write_parquet
+from tux.base.errors import DataError
+from tux.inputs.serial_reason import (
+    SMALL,
+    FileFacts,
+    LoadRequest,
+    known_partitioner,
+    read_file_facts,
+    why_whole,
+)
+from tux.io.source.detect import Format
+from tux.options.options import RunOptions
+from tux.program.input import Bags, Graph
+
+TEXT = FileFacts(Format.TEXT, SMALL)
+
+
+class RankedPages(Program):
+    page = Vertex(rank=value("f4"))
+    link = Edge("page", "page")
+
+    def stages(self):
+        return []
+
+
+class Forward(RankedPages):
+    link = Edge("page", "page", whole="src")
+
+
+class Documents(Program):
+    input = Bags()
+    document = word = Vertex(n=value("i4"))
+    occurrence = Edge("document", "word", count=data("i4"))
+
+    def stages(self):
+        return []
+
+
+class Holding(Graph):
+    def hold_out(self, program, edges):
+        return edges, None
+
+
+class HoldsOut(RankedPages):
+    input = Holding()
+
+
+def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **known):
+    return LoadRequest(program(), reading or RunOptions(), workers, partitioner, **known)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        make_question(),
+        make_question(partitioner="auto"),
+        make_question(partitioner="aweto", workers=5),
+        make_question(partitioner="dbh", reading=RunOptions(columns="1,2,3", on_bad_row="skip")),
+        make_question(RankedPages),
+        make_question(RankedPages, "random"),
+        make_question(Forward, "auto"),
+        make_question(Forward, "source"),
+        make_question(Documents),
+        make_question(HoldsOut, has_test=True),
+    ],
+)
+@pytest.mark.parametrize("found", [TEXT, FileFacts(Format.PARQUET, 10 * SMALL)])
+def test_in_shares(run, found):
+    assert why_whole(run) == why_whole(run, found) == ""
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (make_question(workers=1), "there is one worker"),
+        (make_question(recut=True), "a checkpoint becomes one of other workers by all edges"),
+        (make_question(Documents, reading=RunOptions(form="text")), "documents are read whole"),
+        (make_question(Documents, reading=RunOptions(stop="stop.txt")), "documents are read whole"),
+        (
+            make_question(RankedPages, reading=RunOptions(vertices={"page": "pages.csv"})),
+            "tables of vertices are joined with all edges",
+        ),
+        (make_question(BlockPG), "Samples are read whole"),
+        (make_question(LDA), "SizedCorpus.specialise may look at all edges"),
+        (make_question(HoldsOut), "Holding.hold_out may look at all edges"),
+        (make_question(DeepWalk, has_test=True), ".specialise may look at all edges"),
+        (make_question(RankedPages, "auto"), "auto looks at all edges"),
+        (make_question(partitioner="ne"), "ne looks at all edges"),
+        (make_question(partitioner="hdrf"), "hdrf looks at all edges"),
+        (make_question(partitioner="pds"), "pds does not show how many edges repeat others"),
+        (make_question(Forward, "dbh"), "dbh does not keep the edges of a vertex as src together"),
+    ],
+)
+def test_whole_whatever_the_files_are(run, why):
+    for reason in (why_whole(run), why_whole(run, TEXT)):
+        assert reason.endswith(why) and reason
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (FileFacts(None, 0), "they can be read only once"),
+        (FileFacts(Format.METIS, SMALL), "a metis file is read whole"),
+        (FileFacts(Format.DOCWORD, SMALL), "a docword file is read whole"),
+        (FileFacts(Format.TEXT, SMALL - 1), "they are small"),
+    ],
+)
+def test_whole_for_what_the_files_are(found, why):
+    assert why_whole(make_question()) == ""
+    assert why_whole(make_question(), found) == why
+
+
+def test_what_auto_stands_for():
+    assert known_partitioner(MF(), "auto") == known_partitioner(Forward(), "auto") == "aweto"
+    assert known_partitioner(RankedPages(), "auto") == "auto"
+    assert known_partitioner(MF(), "dbh") == "dbh"
+
+
+def test_what_is_known_of_files(tmp_path):
+    folder = tmp_path / "ratings"
+    folder.mkdir()
+    (folder / "a.csv").write_text("1,2,3\n")
+    (folder / "b.csv").write_text("")
+    (folder / "c.csv").write_text("1,2,34\n")
+    assert read_file_facts(folder) == FileFacts(Format.TEXT, 13)
+    assert read_file_facts([folder / "a.csv", folder / "c.csv"]) == FileFacts(Format.TEXT, 13)
+    write_parquet(tmp_path / "edges.parquet", {"a": np.arange(3), "b": np.arange(3)})
+    assert read_file_facts(tmp_path / "edges.parquet").format is Format.PARQUET
+    os.mkfifo(tmp_path / "pipe")
+    assert read_file_facts(tmp_path / "pipe") == read_file_facts("-") == FileFacts(None, 0)
+    assert read_file_facts(tmp_path / "none.csv") == FileFacts(None, 0)
+    with pytest.raises(DataError, match="no file is called"):
+        read_file_facts(tmp_path / "none*.csv")

@@ -1,0 +1,32 @@
+"""The one way in which functions of tux become machine code that is kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from tux.base.sealed import SealedCache
+
+
+def cached_njit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` to machine code: no GIL, no bounds checks, kept between runs, the same
+    result on every machine (no fast-math).
+
+    Where no folder can be written, code is compiled anew in every process; that is slower, never an
+    error.
+    """
+    return add_disk_cache(njit(nogil=True, error_model="numpy")(function), function)
+
+
+def add_disk_cache(made: Any, function: Callable[..., Any]) -> Any:
+    """Give `made`, which numba compiles `function` to, a cache on disk if there is a place for one;
+    return it.
+    """
+    if hasattr(made, "_cache"):  # not where numba is told to compile nothing
+        try:
+            made._cache = SealedCache(function)
+        except RuntimeError:  # numba found no place for its cache
+            pass
+    return made

@@ -1,0 +1,202 @@
+"""The steps of an epoch as a sequence of clocks, each cut into segments by the synchronisations
+that must be answered in between.
+
+    Blocks                   each block is a clock; one more if the blocks have closing steps
+    a run of other steps     one clock
+    RepeatedSteps            the clocks of each repetition, one repetition after the other
+    a segment                steps that run here, then the Applies or the GlobalSync that end it
+
+Within a mini-batch the first segments of blocks run while earlier blocks wait for answers. What
+follows a mini-batch, a run of other steps or a repetition begins when all segments before it have
+run, so that each worker runs its stages, and each master folds what they send, in the order of the
+program.
+
+Applies in a row end one segment together, those that run here first: they concern different types,
+so their order does not matter. A GlobalSync waits for the Applies before it if they have functions,
+which may add to the context, or if it aggregates what they have folded; else it goes with them.
+
+A GlobalSync after a mini-batch takes the totals of all blocks. Where some of them come late (from
+second segments, or from Applies at the masters), where an Apply of the blocks may read what it
+sets, or where it aggregates masters that the blocks change, its clock waits until all blocks are
+finished. So does that of an Exchange outside mini-batches which adds to totals and reads what the
+Applies of the blocks change; as behind a Barrier, no later clock starts beside it. The clock of
+operators on vectors (`Step.in_order`) waits too, outside mini-batches, as each of them reads what
+those before it have left on all masters.
+
+Where a repetition depends on the answers to those before it, the schedule pauses (None) until all
+clocks so far are finished, before the first repetition too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
+
+from tux.clock.block import Block
+from tux.clock.steps import BarrierStep, Blocks, Fold, Pull, RepeatedSteps, Step, Sync
+
+
+@dataclass
+class Segment:
+    """Steps that run here, then synchronisations."""
+
+    here: list[Step] = field(default_factory=list)
+    syncs: list[Sync] = field(default_factory=list)
+
+    def ends_before(self, step: Step) -> bool:
+        """Return whether `step` must see the answers to this segment's synchronisations."""
+        if not self.syncs:
+            return False
+        if not all(sync.is_apply for sync in self.syncs):
+            return True
+        goes_along = (
+            isinstance(step, Sync)
+            and not step.reads_masters
+            and not any(sync.has_function for sync in self.syncs)
+        )
+        return not (step.is_apply or goes_along)
+
+
+@dataclass
+class ClockTask:
+    """The work of one clock: a block (None outside a mini-batch) and segments.
+
+    `visit`: a number that is the same for all blocks of one pass over a mini-batch, which may run
+    beside each other, and different for each other clock.
+    """
+
+    block: Block | None
+    segments: list[Segment]
+    visit: int
+    closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
+    waits: bool = False  # starts when all earlier clocks are finished
+    alone: bool = False  # it waits, and no other clock starts beside it
+    repetition: int | None = None  # of the innermost `RepeatedSteps` around it
+
+
+def segments(steps: Iterable[Step]) -> list[Segment]:
+    """Cut the steps of a clock into segments; none if there is nothing to do."""
+    out: list[Segment] = []
+    for step in steps:
+        if not out or out[-1].ends_before(step):
+            out.append(Segment())
+        if isinstance(step, Sync):
+            out[-1].syncs.append(step)
+        else:
+            out[-1].here.append(step)
+    return out
+
+
+def repeated_steps(steps: Iterable[Step]) -> Iterator[RepeatedSteps]:
+    """Yield all steps that repeat others, in the order of the program."""
+    for step in steps:
+        if isinstance(step, RepeatedSteps):
+            yield step
+        if isinstance(step, RepeatedSteps | Blocks):
+            yield from repeated_steps(step.steps)
+
+
+class Outline(NamedTuple):
+    """The outline of the clocks of one pass, by which two schedules are compared: the boundaries of
+    the blocks of each mini-batch, and of each clock its block as (number, round, rounds), or None.
+    """
+
+    cuts: list[list[int]]
+    clocks: list[tuple[int, int, int] | None]
+
+
+def outline(steps: Sequence[Step]) -> Outline:
+    """Return the outline of one pass over steps that do not depend on answers."""
+    blocks = [task.block for task in clocks(steps) if task is not None]
+    return Outline(
+        [step.cuts.tolist() for step in steps if isinstance(step, Blocks)],
+        [(each.number, each.round, each.rounds) if each else None for each in blocks],
+    )
+
+
+def clocks(steps: Sequence[Step]) -> Iterator[ClockTask | None]:
+    """Yield the clocks of one pass over `steps`. None: the next clock is known when all clocks so
+    far are finished, and must not be asked for earlier.
+    """
+    return _clocks(steps, {}, None, count())
+
+
+def _clocks(
+    steps: Sequence[Step],
+    batches: dict[Blocks, list[Segment]],
+    repetition: int | None,
+    visits: Iterator[int],
+) -> Iterator[ClockTask | None]:
+    """Yield the `clocks` of a repetition, or outside one. `batches`: the segments of each
+    mini-batch before, to which those of `steps` are added. `visits` gives numbers for
+    `ClockTask.visit`.
+    """
+    run: list[Step] = []
+    for step in steps:
+        if not (isinstance(step, Blocks | RepeatedSteps) or step.own_clock):
+            run.append(step)
+            continue
+        if run:
+            yield _outside(run, batches, repetition, next(visits))
+            run = []
+        if isinstance(step, RepeatedSteps):
+            if step.waits:
+                yield None
+            for number in step.repetitions():
+                yield from _clocks(step.steps, batches, number, visits)
+                if step.waits:
+                    yield None
+        elif isinstance(step, Blocks):
+            cut, visit = batches.setdefault(step, segments(step.steps)), next(visits)
+            for block in step.blocks(repetition):
+                yield ClockTask(block, cut, visit, step.closing, repetition=repetition)
+            if step.closing:
+                closed = segments(step.closing)
+                yield ClockTask(None, closed, visit, step.closing, repetition=repetition)
+        else:
+            yield ClockTask(None, segments([step]), next(visits), repetition=repetition)
+    if run:
+        yield _outside(run, batches, repetition, next(visits))
+
+
+def _outside(
+    steps: Sequence[Step],
+    batches: dict[Blocks, list[Segment]],
+    repetition: int | None,
+    visit: int,
+) -> ClockTask:
+    """Make the clock of a run of steps outside mini-batches, which come after `batches`."""
+    cuts = [*batches.values()]
+    changed = _changed_types(cuts)
+    alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
+    in_order = any(step.in_order for step in steps)
+    waits = alone or in_order or _ends_blocks(steps, cuts)
+    return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
+
+
+def _changed_types(batches: Sequence[list[Segment]]) -> set[str]:
+    """Collect the vertex types that blocks change at masters, or here after their first answers."""
+    syncs = [sync for cut in batches for segment in cut for sync in segment.syncs]
+    late = [step for cut in batches for segment in cut[1:] for step in segment.here]
+    at_masters = {sync.table for sync in syncs if sync.is_apply or isinstance(sync, Pull)}
+    return at_masters | {step.applies for step in late if step.applies}
+
+
+def _ends_blocks(steps: Sequence[Step], batches: Sequence[list[Segment]]) -> bool:
+    """Return whether a GlobalSync of `steps` must wait for all blocks: it takes totals that the
+    blocks gather after their first answers, or at the masters, or may set a field that an Apply of
+    the blocks reads there.
+    """
+    folds = [
+        sync
+        for cut in batches
+        for segment in cut
+        for sync in segment.syncs
+        if isinstance(sync, Fold)
+    ]
+    late = any(len(cut) > 1 for cut in batches) or any(fold.sees_context for fold in folds)
+    changed = _changed_types(batches)
+    syncs = [step for step in steps if isinstance(step, Fold) and not step.is_apply]
+    return any(late and sync.has_function or sync.aggregated in changed for sync in syncs)

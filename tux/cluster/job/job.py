@@ -1,0 +1,173 @@
+"""A job: all that a worker process must know, as a file in the job's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tux.arrays.edges import EdgeData
+from tux.checkpoint.saved import SavedState
+from tux.checkpoint.schedule import CheckpointInterval
+from tux.checkpoint.segments import ListSegment, list_file_name
+from tux.checkpoint.spool import Scratch, SpooledLists
+from tux.cluster.rendezvous import joining
+from tux.cluster.rendezvous.place import REJOIN
+from tux.engine.worker import Worker
+from tux.graph import store
+from tux.graph.local import LocalGraph
+from tux.program import sources
+
+STARTING = 120.0
+"""Seconds that workers of this machine may take to start in which none of them works."""
+
+
+class Job(msgspec.Struct, dict=True, kw_only=True):
+    """The facts that a worker must know: `job.json` in the job's folder."""
+
+    nonce: bytes  # drawn by machine 0 at each start; b"": machine 0 has to be asked for it
+    graph: str  # folder of the parts
+    app: str  # as `tux.program.sources.find` takes it
+    parameters: dict[str, Any]
+    traits: dict[str, str]  # the same on all machines
+    workers: int
+    launcher: str  # its address
+    listen: str  # where workers of this machine listen; "{}" stands for the rank
+    secret: bytes | None  # None: plaintext
+    seed: int
+    slack: int
+    racing: bool = False
+    jit: bool
+    check: bool
+    epochs: int
+    every: int
+    patience: int
+    keep_best: bool  # the model is that of the best epoch, not of the last
+    deadline: float  # seconds that a wait may take
+    threads: int = 1  # of each worker on this machine
+    # True if the launcher is a process of this machine, the parent of its workers
+    launcher_here: bool = True
+    # lists that no stage uses are "spooled" to `list_file`, "sent" to the launcher of machine 0
+    # too, or dropped ("")
+    lists: str = ""
+    lists_folder: str = ""  # on machine 0, where lists are a part of the states that are kept
+    workers_here: int = 1  # of this machine
+    checkpoint_every: CheckpointInterval | None = None
+    restarts: int = 0  # how often all workers are started again when one is lost
+    rejoin: float = REJOIN  # seconds in which another machine must have joined again
+    # the workers' files, by rank, of the checkpoint that it goes on from; without a path: it is the
+    # launcher's, which sends it
+    resume: list[SavedState] = []
+
+    @staticmethod
+    def read(folder: Path) -> Job:
+        """Read the job of a folder."""
+        return msgspec.json.decode((folder / "job.json").read_bytes(), type=Job)
+
+    def write(self, folder: Path) -> None:
+        """Write the job into a folder."""
+        (folder / "job.json").write_bytes(msgspec.json.encode(self))
+
+    @cached_property
+    def number(self) -> int:
+        """The 64 bits that every frame carries."""
+        return joining.number(self._common_bytes, self.nonce)
+
+    @property
+    def meeting(self) -> int:
+        """The number under which other machines ask for the nonce."""
+        return joining.number(self._common_bytes, b"")
+
+    @property
+    def loading(self) -> int:
+        """The number under which other machines ask to load their shares of the data."""
+        return joining.number(self._common_bytes, b"", loading=True)
+
+    @property
+    def again(self) -> str:
+        """The word for what is done after a loss, in messages."""
+        return "started the workers again"
+
+    @property
+    def _common_bytes(self) -> bytes:
+        """The bytes that all machines of the job know."""
+        return self.secret or self.launcher.encode()
+
+    @cached_property
+    def source(self) -> sources.Source:
+        """The program and its place."""
+        return sources.find(self.app)
+
+    def worker(self, rank: int, most: int | None = None) -> Worker:
+        """Make the worker of one part, its rows initialised. With `most`, it gets only the first of
+        its edges, at most so many, unless a column says how often each of them is there.
+        """
+        program = self.source.program(**self.parameters)
+        part = store.load(Path(self.graph), rank)
+        own = part if most is None or program.edge.repeats else part.beginning(most)
+        graph = LocalGraph.of(program, own)
+        graph.edges.left_out = len(part.src) - len(own.src)
+        options: dict[str, Any] = {
+            "seed": self.seed,
+            "jit": self.jit,
+            "check": self.check,
+            "slack": self.slack,
+            "threads": self.threads,
+            "racing": self.racing,
+        }
+        worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
+        worker.scratch = self._scratch(rank) if self.lists else None
+        return worker
+
+    def _scratch(self, rank: int) -> Scratch:
+        """Make the scratch to which a worker writes its lists."""
+        if self.lists_folder:
+            return Scratch.in_folder(Path(self.lists_folder), rank, self.nonce)
+        path, name = self.list_file(rank), list_file_name(rank, self.nonce)
+        return Scratch(lambda: open(path, "wb+"), name if self.checkpoint_every else "")
+
+    def model_holder(self, bare: EdgeData) -> Worker:
+        """Make a worker without edges that holds every vertex, to receive the model."""
+        program = self.source.program(**self.parameters)
+        return Worker(
+            program, LocalGraph.whole(program, bare, None, self.seed), seed=self.seed, jit=False
+        )
+
+    def state_file(self, rank: int) -> Path:
+        """Return the path of a state that goes to the launcher of another machine, or comes from
+        there.
+        """
+        return Path(self.graph, f"state-{rank}")
+
+    def list_file(self, rank: int) -> Path:
+        """Return the path to which a worker of this machine, or its launcher for it, writes
+        lists.
+        """
+        if self.lists_folder:
+            return Path(self.lists_folder, list_file_name(rank, self.nonce))
+        return Path(self.graph, f"lists-{rank}")
+
+    def all_lists(
+        self, earlier: Mapping[int, Sequence[ListSegment]], here: int
+    ) -> SpooledLists | None:
+        """Open the lists of all workers at the end, if there are any and they are wanted; `earlier`
+        as for `lists_of`, by worker; `here`: a worker of this machine, whose part is there.
+        """
+        parts = [self.lists_of(rank, earlier.get(rank, [])) for rank in range(self.workers)]
+        if not self.lists or not any(parts):
+            return None
+        types = store.load(Path(self.graph), here).types
+        orders = {name: each.order[: each.vertices] for name, each in types.items()}
+        return SpooledLists.from_files(parts, orders)
+
+    def lists_of(self, rank: int, earlier: Sequence[ListSegment]) -> list[tuple[Path, int]]:
+        """List the files of a worker's lists at the end, and the number of bytes of each;
+        `earlier`: the segments of the state from which it went on.
+        """
+        parts = [(Path(self.lists_folder, each.name), each.size) for each in earlier]
+        if (path := self.list_file(rank)).exists():
+            parts.append((path, path.stat().st_size))
+        return parts

@@ -1,0 +1,371 @@
+"""The launcher of one incarnation of a job: leads the workers of all machines through their epochs,
+and brings back records and the model.
+
+It is the job's member number `workers`, connected to all. Whatever happens to it or to a worker, no
+process, socket file or folder is left: workers whose launcher is gone end by themselves, and the
+launcher ends the others when one is lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tux.base.errors import DeadlinePassed, PeerLost
+from tux.base.signals import check_ending, ignore_ending, note_ending
+from tux.checkpoint.saved import epoch_in, segments_in
+from tux.checkpoint.segments import ListSegment
+from tux.checkpoint.spool import SpooledLists
+from tux.cluster.checkpoint.keeper import Checkpointing, Keeper
+from tux.cluster.checkpoint.remote_files import RemoteFiles
+from tux.cluster.checkpoint.worker_marks import DISK_SECONDS
+from tux.cluster.job.ending import LauncherEnding
+from tux.cluster.job.job import Job
+from tux.cluster.job.local_workers import LocalWorkers
+from tux.cluster.rendezvous import joining
+from tux.cluster.rendezvous.attendance import Attendance
+from tux.cluster.rendezvous.joining import welcome
+from tux.cluster.transport.control import (
+    At,
+    Bye,
+    Control,
+    End,
+    Failure,
+    Go,
+    Hello,
+    Join,
+    MarkPassed,
+    MarkReached,
+    Record,
+    StateKept,
+    StateNotKept,
+    TrainingEnd,
+    Until,
+    WorkSample,
+    as_error,
+    beat_in,
+    control_in,
+    epoch_of,
+    pack,
+)
+from tux.cluster.transport.heartbeat import Deadline
+from tux.cluster.transport.refusals import Refusals
+from tux.cluster.transport.socket_thread import SocketThread
+from tux.engine.model import ModelReceiver
+from tux.engine.records import merge_records
+from tux.engine.timeline import Sample
+from tux.engine.worker import Worker
+from tux.graph.edge_pieces import Pieces, edges_of_parts
+from tux.messages.message import BadMessage, Kind, Message, checking
+
+LOOK = 0.2
+"""Seconds between two looks at the worker processes, while the launcher waits for a message."""
+
+LONGER = "all wait for a message; if the network is slow, give it longer: --timeout SECONDS"
+
+
+class Launcher(LocalWorkers):
+    """The workers of the first or only machine, and the leader of the workers of all machines.
+    `worker` gets the model.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path,
+        ranks: Sequence[int],
+        worker: Worker,
+        phase: Callable[[str], None] = lambda name: None,
+        warn: Callable[[str], None] = lambda text: None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        super().__init__(job, folder, ranks)
+        self._checkpointing = None
+        if keeper and job.checkpoint_every:
+            remote = {*range(job.workers)} - {*ranks}
+            self._checkpointing = Checkpointing(
+                job.workers, job.checkpoint_every, keeper, self._say, warn, remote=remote
+            )
+        self._phase = phase
+        self._attendance = Attendance(job.workers, ranks, job.traits, job.launcher)
+        self._earlier: dict[int, list[ListSegment]] = {}  # lists before this start, by worker
+        self._refusals = Refusals(warn)
+        self.worker, self._model = worker, ModelReceiver(worker)
+        self.seconds, self.best_epoch, self.ended_early = 0.0, 0, False
+        self.has_model = True
+        self._asked: Callable[[], float | None] = lambda: None
+        self._tell: Callable[[], None] = lambda: None
+        self._sampled: Callable[[int, Sample], None] = lambda rank, sample: None
+        self._trains, self._over, self._ending = False, False, LauncherEnding(job.workers)
+        self.socket_thread: SocketThread = SocketThread(
+            job.workers,
+            [""] * job.workers + [job.launcher],
+            job.number,
+            self._handle,
+            partners=range(job.workers),
+            secret=job.secret,
+            foreign=lambda message: self._attendance.answer_foreign(self.socket_thread, message),
+            outside=self._outside,
+        )
+        self._files = RemoteFiles(job, ranks, self._checkpointing, self.socket_thread.send)
+
+    # ---- in the socket thread
+
+    def _handle(self, message: Message) -> bool:
+        """Take heartbeats; every other message is left to `epochs`."""
+        if message.kind is not Kind.BEAT:
+            return False
+        self._refusals.note(message.source, beat_in(message))
+        return True
+
+    def _outside(self, frames: list[Any]) -> bool:
+        """Answer frames that are not of this job, if they are the command of another machine, which
+        asks for the nonce; return whether they are. If it has lost workers of this incarnation, all
+        are lost; if it ends before it has joined, the user is told.
+        """
+        sockets = self.socket_thread.reactor.sockets
+        if joining.turn_away(sockets, frames, self.job):
+            return True
+        if not isinstance(join := joining.decode_control(frames, self.job.meeting), Join):
+            return False
+        if join.leaves and not join.nonce:
+            self._refusals.note_departure(join.lost, join.address)
+            joining.answer(sockets, join, Bye(), self.job.meeting)
+            return True
+        if join.lost and join.nonce == self.job.nonce:
+            self.socket_thread.inbox.put(PeerLost(join.lost, do="see what its machine says"))
+            return True
+        answer = (
+            Bye("its job has all workers already")
+            if self._attendance.is_complete
+            else welcome(self.job)
+        )
+        joining.answer(sockets, join, answer, self.job.meeting)
+        return True
+
+    # ---- start
+
+    def start(self) -> None:
+        """Start the workers and wait until all, on any machine, have said hello. PeerLost, Refused
+        or DeadlinePassed if they don't.
+
+        Workers of this machine are watched, so the wait for them may be long. The wait for workers
+        of other machines begins when all of this one are there, begins anew with each that comes,
+        and ends when none has worked for the job's deadline.
+        """
+        super().start()
+        self.socket_thread.start()
+        attendance = self._attendance
+        while not attendance.is_complete:
+            message = attendance.receive(self._receive, self.job.deadline, self._phase)
+            hello = control_in(message)
+            if isinstance(hello, Hello):
+                attendance.note_hello(message.source, hello, self._addresses)
+                if not hello.ready:
+                    self._files.give(message)
+            elif message.kind is Kind.TAKEN:
+                self._files.send_next_piece(message)
+
+    @property
+    def _addresses(self) -> list[str]:
+        """The workers' addresses by rank ("" if unknown), then the launcher's own."""
+        return self.socket_thread.addresses
+
+    # ---- epochs
+
+    def end_when(self, asked: Callable[[], float | None], tell: Callable[[], None]) -> None:
+        """Let the workers end with the epoch under way once `asked` gives seconds since a wish to
+        end; `tell` is called once then.
+        """
+        self._asked, self._tell = asked, tell
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Let `tell` be called with the rank and the sample whenever a worker sends one."""
+        self._sampled = tell
+
+    def epochs(
+        self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the records of the job's epochs, all workers' in one, then put the model into
+        `worker`. The arguments are those of the job.
+        """
+        self._tell_all(Go(self._addresses[: self.job.workers]))
+        if self._checkpointing:
+            self._checkpointing.start(time.monotonic())
+        first = epoch_in(self.job.resume[0]) + 1 if self.job.resume else min(most, 1)
+        # now: the checkpoint may be gone when the lists are read
+        self._earlier = {rank: segments_in(each) for rank, each in enumerate(self.job.resume)}
+        with self.socket_thread.naming_hosts():
+            yield from self._records(first)
+            if self._checkpointing:
+                self._checkpointing.end(DISK_SECONDS)
+        self._refusals.warn(self.socket_thread.reactor, end=True)
+
+    def _records(self, first: int) -> Iterator[dict[str, Any]]:
+        """Yield the records of the epochs from the `first`, which is 0 in a run of none, until all
+        workers have sent their share of the model, and their states.
+        """
+        records: dict[int, dict[int, dict[str, float]]] = defaultdict(dict)  # by epoch and worker
+        last = [first - 1] * self.job.workers  # the epoch of the last record, by worker
+        training = set(range(self.job.workers))
+        self._trains = True
+        while training or (self._checkpointing and self._checkpointing.receives):
+            waiting_for = f"epoch {min(last) + 1}" if training else "states of other machines"
+            message = self._receive(self.job.deadline, waiting_for)
+            match control_in(message):
+                case Record() as record:
+                    epoch = last[message.source] = epoch_of(message, record, last[message.source])
+                    records[epoch][message.source] = record.fields
+                    if len(records[epoch]) == self.job.workers:
+                        yield merge_records(records.pop(epoch))
+                case WorkSample(sample):
+                    self._sampled(message.source, sample)
+                case (MarkPassed() | MarkReached() | StateKept() | StateNotKept()) as control:
+                    self._keep(message, control)
+                case At(epoch):
+                    with checking(message):
+                        until = self._ending.at(message.source, epoch)
+                    if until is not None:
+                        self._tell_all(Until(until))
+                case TrainingEnd(seconds, best_epoch, ended_early):
+                    self.ended_early |= ended_early
+                    self.seconds, self.best_epoch = max(self.seconds, seconds), best_epoch
+                case None:
+                    if self._take_data(message):
+                        training.discard(message.source)
+
+    def _keep(
+        self, message: Message, control: MarkPassed | MarkReached | StateKept | StateNotKept
+    ) -> None:
+        """Handle the message of a worker about its state."""
+        if self._checkpointing is None:
+            raise BadMessage(message, "no states are kept")
+        with checking(message):
+            self._checkpointing.handle(message.source, control, time.monotonic())
+
+    def _take_data(self, message: Message) -> bool:
+        """Take a part of the model or of a file; return True if it is the last of the model of its
+        worker.
+        """
+        match message.kind:
+            case Kind.MODEL_ROWS:
+                return self._model.install(message)
+            case Kind.PIECE:
+                self._files.take(message)
+                return False
+        raise BadMessage(message, "it is not for the launcher")
+
+    def lists(self) -> SpooledLists | None:
+        """Return the lists that no stage uses, of all workers, if there are any and they are
+        wanted.
+        """
+        return self.job.all_lists(self._earlier, self.ranks[0])
+
+    def edges(self) -> Pieces:
+        """Return the edges trained on, which are read when they are asked for; none where other
+        machines have some of them.
+        """
+        if len(self.ranks) < self.job.workers:
+            return ()
+        return edges_of_parts(self.worker.program, Path(self.job.graph), self.job.workers)
+
+    # ---- pause and end
+
+    def pause(self) -> None:
+        """Stop the workers of this machine; those of others are warned that they will hear nothing
+        for a while.
+        """
+        self.socket_thread.pause()
+        super().pause()
+
+    def resume(self) -> None:
+        """Let the workers go on."""
+        super().resume()
+        self.socket_thread.resume()
+
+    def close(
+        self,
+        why: str = "",
+        *,
+        again: bool = False,
+        interrupted: bool = False,
+        patience: float = 2.0,
+    ) -> None:
+        """Say goodbye to the workers that have said hello, and end all. `why`: before its time;
+        `again`: they are started again; `interrupted`: the user has ended the job.
+        """
+        if self._over:
+            return
+        with note_ending() if again else ignore_ending():
+            self._over = True
+            met = [rank for rank in range(self.job.workers) if self._addresses[rank]]
+            for rank in met:
+                self._say(Bye(why, again, interrupted), rank)
+            self.end(met, patience)
+            if self._checkpointing:
+                self._checkpointing.end(patience)
+            # workers on another machine may not have it yet
+            self.socket_thread.close(0.5 if len(self.ranks) < self.job.workers else 0)
+
+    def wait_for_disk(self) -> bool:
+        """Wait for the disk; return whether nothing of a checkpoint is being written any more."""
+        return self._checkpointing is None or self._checkpointing.end(DISK_SECONDS)
+
+    # ---- messages
+
+    def _say(self, control: Control, rank: int) -> None:
+        self.socket_thread.send(pack(control, self.job.workers, rank))
+
+    def _look_around(self) -> None:
+        """Check two things that no message tells: whether a checkpoint has become whole, and
+        whether the user has asked to end. Then the workers end, or KeyboardInterrupt if none trains
+        yet.
+        """
+        check_ending()
+        if self._checkpointing:
+            self._checkpointing.look()
+        if self._asked() is None or self._ending.asked:
+            return
+        if not self._trains:
+            raise KeyboardInterrupt
+        self._ending.asked = True
+        self._tell_all(End())
+        self._tell()
+
+    def _tell_all(self, control: Control) -> None:
+        for rank in range(self.job.workers):
+            self._say(control, rank)
+
+    def _receive(self, seconds: float, waiting_for: str) -> Message:
+        """Receive the next message; PeerLost as soon as a worker process ends, the error of a
+        worker that fails.
+
+        DeadlinePassed after `seconds` in which no worker has worked; the time that this process was
+        stopped does not count.
+        """
+        ended, deadline = False, Deadline(seconds, self.socket_thread.reactor.heartbeat)
+        while True:
+            self._refusals.warn(self.socket_thread.reactor)
+            try:
+                message = self.socket_thread.receive(LOOK, waiting_for)
+            except DeadlinePassed:
+                self._look_around()
+                before, ended = ended, self.any_ended()
+                if before or not ended:  # the last message of one that has ended is here soon
+                    self.check()
+                deadline.count_wait(LOOK)
+                if deadline.left <= 0:
+                    raise DeadlinePassed(
+                        f"waited {seconds:.0f} s for {waiting_for}, and no worker was at work",
+                        where="the launcher",
+                        do=LONGER,
+                    ) from None
+                continue
+            self._look_around()
+            self.check_folders()
+            if isinstance(failure := control_in(message), Failure):
+                raise as_error(failure)
+            return message

@@ -1,0 +1,11 @@
+"""The meeting of the machines of a job.
+
+    place       which machine this is: from flags, or from torchrun, Slurm and others
+    agreement   what must be the same on all machines
+    joining     how another machine learns the number of a job
+    answering   what machine 0 says while it has no launcher
+    attendance  which members have come to the launcher
+    meeting     what loaders of several machines must know to meet
+
+Used by: `cluster.job`, `parallel_load.process`, `runs.session`.
+"""

@@ -1,0 +1,374 @@
+"""A comparison of partitioners on one graph: they are run, judged and sorted by the bytes that an
+epoch moves, and the winner is given with its reason.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tux.base.errors import UsageError
+from tux.base.text import did_you_mean, plural_noun
+from tux.graph.partitioned import FAVOURING
+from tux.partition import PARTITIONERS
+from tux.partition.common.capacity import capacity
+from tux.partition.quality import Quality, RowBytes, quality
+
+# of the mean load: with a larger part a method does not win, unless --cap says otherwise
+FAIR = 1.25
+NEAR = 1.01  # of the least volume: within that, the busiest worker decides
+# edges on which a method is run first, so that neither time nor memory counts its compilation
+WARM = 1000
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+
+
+@dataclass(frozen=True, eq=False)
+class CutResult:
+    """The result of one method or imported assignment: its `quality` and its `parts` (m,), or in
+    `why` the reason why there is none of them.
+    """
+
+    name: str
+    quality: Quality | None = None
+    parts: np.ndarray | None = None
+    why: str = ""
+    memory: str = ""  # the kind of memory that was measured, in words
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The graph, (m,) dense vertex numbers, and the measures by which cuts are compared; see
+    `tux.partition.quality`.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    k: int
+    bipartite: bool = False
+    seed: int = 0
+    cap: float | None = None
+    row_bytes: RowBytes | Sequence[RowBytes] = 4
+    syncs: float | Sequence[float] = 1
+    whole: str = ""  # the first of two types, if its vertices are not to be cut
+
+    def run(self, name: str, share: Callable[[float], None] | None = None) -> CutResult:
+        """Run a method and judge it. The text of a ValueError with which it refuses, and lack of
+        memory, are given in `why`.
+        """
+        method = PARTITIONERS[name]
+        how: dict[str, Any] = {"bipartite": self.bipartite, "cap": self.cap}
+        how |= {"favourite": "source"} if self.whole and name in FAVOURING else {}
+        try:
+            method(self.src[:WARM], self.dst[:WARM], self.k, self.seed, **how)
+            with Peak() as peak:
+                begun = time.perf_counter()
+                parts = method(self.src, self.dst, self.k, self.seed, progress=share, **how)
+                seconds = time.perf_counter() - begun
+        except ValueError as error:
+            return CutResult(name, why=str(error))
+        except MemoryError:
+            return CutResult(name, why="not enough memory")
+        judged = self.judge_parts(name, parts)
+        assert judged.quality is not None
+        return replace(
+            judged,
+            quality=replace(judged.quality, seconds=seconds, peak_bytes=peak.bytes),
+            memory=peak.how,
+        )
+
+    def judge_parts(self, name: str, parts: np.ndarray) -> CutResult:
+        """Judge an assignment of edges to `parts` (m,)."""
+        how: dict[str, Any] = {
+            "bipartite": self.bipartite,
+            "row_bytes": self.row_bytes,
+            "syncs": self.syncs,
+        }
+        return CutResult(name, quality(self.src, self.dst, parts, self.k, **how), parts)
+
+    def candidates(self, rows: Sequence[CutResult]) -> list[CutResult]:
+        """Return the rows that may win: those with a fair largest part; or the fairest, if none is
+        fair.
+
+        Where a type is to be `whole`, only those that keep it so, if any does.
+        """
+        judged = [(row, row.quality) for row in rows if row.quality is not None]
+        judged = [(row, q) for row, q in judged if self.keeps_whole(q)] or judged
+        fair = [(row, q) for row, q in judged if self.is_fair(q)]
+        fairest = sorted(judged, key=lambda pair: pair[1].edge_balance)[:1]
+        return [row for row, _ in fair or fairest]
+
+    def near_best(self, rows: Sequence[CutResult]) -> list[CutResult]:
+        """Return the candidates whose volume is within a hundredth of the least."""
+        pairs = [(row, row.quality) for row in self.candidates(rows) if row.quality]
+        least = min((q.volume for _, q in pairs), default=0)
+        return [row for row, q in pairs if q.volume <= NEAR * least]
+
+    def best(self, rows: Sequence[CutResult]) -> CutResult | None:
+        """Return the winner: of the rows that `close` returns, the one whose busiest worker moves
+        the least.
+        """
+        return min(
+            self.near_best(rows),
+            key=lambda row: row.quality.largest_volume if row.quality else 0,
+            default=None,
+        )
+
+    def keeps_whole(self, judged: Quality) -> bool:
+        """Return whether no vertex of the type that is to be whole is cut."""
+        return not self.whole or judged.types[0].cut == 0
+
+    def is_fair(self, judged: Quality) -> bool:
+        """Return whether the largest part is not above `cap`, or 1.25, times the mean."""
+        return max(judged.part_edges) <= capacity(judged.edges, self.k, self.cap or FAIR)
+
+    def explain_losers(self, rows: Sequence[CutResult]) -> Iterator[str]:
+        """Yield lines about the methods that cannot win, even if they move the least."""
+        candidates = self.candidates(rows)
+        others = [(row.name, row.quality) for row in rows if row.quality and row not in candidates]
+        skewed = [name for name, q in others if not self.is_fair(q)]
+        cutting = [name for name, q in others if self.is_fair(q)]
+        if skewed:
+            limit = f"{self.cap or FAIR:g} times the mean"
+            yield f"x: cannot win, as the largest part has more than {limit}: {', '.join(skewed)}."
+        if cutting:
+            yield f"x: cannot win, as {plural_noun(self.whole)} are cut: {', '.join(cutting)}."
+
+    def reason(self, best: CutResult, rows: Sequence[CutResult]) -> str:
+        """Explain why `best` has won, and how much better any method could be."""
+        assert (won := best.quality) is not None
+        cut = (
+            ""
+            if self.keeps_whole(won)
+            else f" Some {plural_noun(self.whole)} are cut: programs that need each whole will "
+            "refuse "
+            "this."
+        )
+        return (
+            f"{best.name}: an epoch moves "
+            f"{format_volume(won.volume)}{self._why(best, won, rows)}. RF "
+            f"{won.replication:.3f}; with parts as large it cannot be below {won.bound:.3f}.{cut}"
+        )
+
+    def _why(self, best: CutResult, won: Quality, rows: Sequence[CutResult]) -> str:
+        """Compare the winner with the other rows that may win, in words."""
+        if not self.is_fair(won) and sum(row.quality is not None for row in rows) > 1:
+            return (
+                f"; no method keeps its largest part to at most {self.cap or FAIR:g} times the "
+                f"mean, and this one comes nearest, with {won.edge_balance:.2f}"
+            )
+        candidates = self.candidates(rows)
+        others = [(row.quality.volume, row.name) for row in candidates if row.quality]
+        others.remove((won.volume, best.name))
+        if not others:
+            return ""
+        if near := [name for moved, name in others if moved < won.volume]:
+            return f", hardly more than {', '.join(near)}, and its busiest worker has the least"
+        if same := [name for moved, name in others if moved == won.volume]:
+            return f", as little as {', '.join(same)}"
+        moved, second = min(others)
+        all_ = "all" if len(candidates) == len(rows) else "those that can win"
+        return f", the least of {all_}; the next, {second}, {format_volume(moved)}"
+
+
+def parse_methods(methods: str) -> list[str]:
+    """Return the names of methods in a text with commas between them, or all. UsageError for an
+    unknown one.
+    """
+    names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
+    if names == ["all"]:
+        return list(PARTITIONERS)
+    for name in names:
+        if name not in PARTITIONERS:
+            raise UsageError(
+                f"unknown method {name!r}",
+                do=f"{did_you_mean(name, PARTITIONERS)}methods: {', '.join(PARTITIONERS)}, or all",
+            )
+    return names
+
+
+# ---- as text
+
+
+def comparison_table(
+    rows: Sequence[CutResult], best: CutResult | None, judge: Judge
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return the header of a table, its lines and their marks: first the winner (*), then the other
+    methods that may win by volume, then the ones that cannot win (x), and last the ones that were
+    refused.
+    """
+    candidates = judge.candidates(rows)
+
+    def place(row: CutResult) -> tuple[Any, ...]:
+        q = row.quality
+        if q is None:
+            return (3,)
+        return (0 if row is best else 1 if row in candidates else 2, q.volume, q.largest_volume)
+
+    order = sorted(rows, key=place)
+    marks = [("*", "", "x", "")[place(row)[0]] for row in order]
+    qualities = [row.quality for row in order if row.quality is not None]
+    divisor, unit = _unit(max((q.volume for q in qualities), default=0))
+    places = (
+        0
+        if divisor == 1
+        else 1
+        if max((q.volume for q in qualities), default=0) >= 10 * divisor
+        else 2
+    )
+    exact = max((q.seconds or 0 for q in qualities), default=0) < 10
+    types = (
+        [t.name for t in qualities[0].types] if qualities and len(qualities[0].types) > 1 else []
+    )
+    empty = any(q.empty_parts for q in qualities)
+    header = [
+        "method",
+        "RF",
+        *(f"RF {name}" for name in types),
+        "edges",
+        "vertices",
+        "masters",
+        f"volume {unit}",
+        f"busiest {unit}",
+    ]
+    header += (["empty"] if empty else []) + ["seconds", "memory MB"]
+    lines = []
+    for row in order:
+        q = row.quality
+        if q is None:
+            lines.append([row.name, *["-"] * (len(header) - 1)])
+            continue
+        cells = [f"{q.replication:.3f}", *(f"{t.replication:.3f}" for t in q.types if types)]
+        cells += [f"{x:.2f}" for x in (q.edge_balance, q.vertex_balance, q.master_balance)]
+        cells += [f"{x / divisor:.{places}f}" for x in (q.volume, q.largest_volume)] + (
+            [f"{q.empty_parts:,}"] if empty else []
+        )
+        cells.append("-" if q.seconds is None else f"{q.seconds:.{3 if exact else 1}f}")
+        cells.append("-" if q.peak_bytes is None else f"{q.peak_bytes / 1e6:,.1f}")
+        lines.append([row.name, *cells])
+    return header, lines, marks
+
+
+def refusal_lines(rows: Sequence[CutResult]) -> Iterator[str]:
+    """Yield a line for each method that gave no assignment."""
+    return (f"{row.name} could not be judged: {row.why}" for row in rows if row.quality is None)
+
+
+def legend(rows: Sequence[CutResult]) -> Iterator[str]:
+    """Yield lines that explain the columns, and by what the rows were judged."""
+    judged = next((row.quality for row in rows if row.quality is not None), None)
+    if judged is None:
+        return
+    sizes_of_rows = [
+        f"rows of {_bytes(t.row_bytes)} B up and down, {t.syncs:g} x" for t in judged.types
+    ]
+    sizes = (
+        sizes_of_rows[0]
+        if len(set(sizes_of_rows)) == 1
+        else "; ".join(
+            f"{t.name} {text}" for t, text in zip(judged.types, sizes_of_rows, strict=True)
+        )
+    )
+    yield (
+        "RF: parts that hold a vertex, on average.  edges, vertices, masters: the most in one part "
+        "over the mean."
+    )
+    yield (
+        f"volume: all that workers send in an epoch ({sizes}).  busiest: what one of them sends "
+        "and receives."
+    )
+    if measured := next((row.memory for row in rows if row.memory), ""):
+        yield f"seconds, memory: of one run, compilation not counted; memory is {measured}."
+
+
+def _bytes(row: tuple[int, int]) -> str:
+    return str(row[0]) if row[0] == row[1] else f"{row[0]}/{row[1]}"
+
+
+def format_volume(count: int) -> str:
+    """Write a number of bytes with its unit."""
+    divisor, unit = _unit(count)
+    return f"{_digits(count / divisor)} {unit}"
+
+
+def _unit(most: int) -> tuple[int, str]:
+    return next(((size, unit) for size, unit in UNITS if most >= size), (1, "B"))
+
+
+def _digits(x: float) -> str:
+    """Write a number with three digits or more."""
+    return f"{x:,.0f}" if x >= 100 or x == int(x) else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def report(rows: Sequence[CutResult], best: CutResult | None, **about: Any) -> dict[str, Any]:
+    """Return everything as numbers, strings, lists and dicts, for JSON."""
+    methods = [
+        {"name": row.name, "quality": row.quality.to_dict()}
+        if row.quality is not None
+        else {"name": row.name, "refused": row.why}
+        for row in rows
+    ]
+    return {**about, "winner": best.name if best else None, "methods": methods}
+
+
+RESIDENT = "growth of resident memory"
+TRACED = "arrays that numpy allocates outside compiled code"
+
+
+class Peak:
+    """A context that measures memory; after it `bytes` is the peak, and `how` names the measure.
+
+    On Linux it is the growth of the process's resident memory, whose high-water mark the kernel
+    sets back on request: arrays made in compiled code count, and memory that is reserved but never
+    touched does not. Elsewhere it is what `tracemalloc` sees. The compiler's own memory counts too,
+    so run the work once on something small before.
+    """
+
+    def __enter__(self) -> Peak:
+        self.bytes = 0
+        self.how = RESIDENT if _reset() else TRACED
+        if self.how == RESIDENT:
+            self._before = _status("VmRSS")
+        else:
+            tracemalloc.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.how == RESIDENT:
+            self.bytes = max(_status("VmHWM") - self._before, 0)
+        else:
+            self.bytes = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+
+
+def _reset() -> bool:
+    """Give freed memory back to the system, and set the system's mark of the most resident memory
+    back. False where that cannot be done.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):
+        pass  # another C library, which keeps less
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        return _status("VmHWM") > 0
+    except OSError:
+        return False
+
+
+def _status(name: str) -> int:
+    """Read a figure of this process in bytes; 0 where the system does not tell it."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

@@ -1,0 +1,406 @@
+"""The data of a run: edges to train on and edges held out, from files, from memory, or made up with
+known truth.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.arrays.piped import STANDARD, input_name
+from tux.base.errors import DataError, MustReadWhole, UsageError
+from tux.base.text import data_name, plural_noun
+from tux.graph.partitioned import check_whole, without_edges
+from tux.graph.store import is_partitioned, read_manifest
+from tux.inputs.deferred import DeferredEdges
+from tux.inputs.edges import Sides, check_one_type, two_types_reason
+from tux.inputs.in_shares import LoadedParts, ShareLoading, sides_of
+from tux.inputs.memory import (
+    MemoryData,
+    is_matrix,
+    is_network,
+    points_table,
+    read_memory,
+    wrap_data,
+)
+from tux.inputs.points import read_points, retype_points
+from tux.inputs.samples import (
+    add_program_groups,
+    check_hashed,
+    check_labels,
+    groups_file,
+    read_labelled_samples,
+    relabel_folder,
+)
+from tux.inputs.serial_reason import FileFacts
+from tux.inputs.sizes import EdgeTotals, oddities, sizes_of
+from tux.inputs.synthetic import generate_data
+from tux.inputs.vertex_data import shape_folder_data
+from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_tables
+from tux.io.edges.read import read_edges
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.input_files import Source, absolute_source, input_files, lookup_path
+from tux.options.options import Reading
+from tux.options.python_words import in_python
+from tux.program.input import Bags, Points, Samples
+from tux.program.program import Program
+from tux.program.report import Report
+from tux.program.returns import call_hook
+
+Data = Source | EdgeData | MemoryData | Any
+"""Names of files for `tux.io.source.input_files`, edges, or other data that `tux.inputs.memory`
+reads.
+"""
+Warn = Callable[[str], None]
+
+
+@dataclass
+class Inputs:
+    """The edges of one run; `test` has the ids of `train` first. `truth`: of generated data, how
+    good the truth itself is, in words.
+    """
+
+    train: EdgeData
+    test: EdgeData | None = None
+    origin: str | list[str] = "generated"  # see `tux.run_folder.folder.Origin`
+    test_origin: str | list[str] = ""
+    truth: str = ""
+    sizes: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None  # of a partitioned graph; then `train` has its ids and no edges
+    loaded: LoadedParts | None = None  # the same where loaders have made the parts for this run
+
+    def release_train(self) -> EdgeData:
+        """Return the training edges, and keep only the data of their vertices here. So the caller
+        can free the columns of edges.
+        """
+        train, self.train = self.train, self.train.bare()
+        return train
+
+    def digest(self) -> str:
+        """Return a digest of the training edges."""
+        folder = self.loaded.folder if self.loaded else self.folder
+        return read_manifest(folder).digest if folder else self.train.digest()
+
+
+def load(
+    program: Program,
+    data: Data | None,
+    test: Data | None = None,
+    reading: Reading | None = None,
+    *,
+    warn: Warn = lambda text: None,
+    shares: ShareLoading | None = None,
+) -> Inputs:
+    """Read or make the edges that `program` declares, and `warn` of odd things in them; where it
+    can be, in `shares`.
+
+    Raises UsageError if there are no data and none can be made up, and the errors of
+    `tux.io.edges.read.read_edges`.
+    """
+    reading = reading or Reading()
+    data, test = wrap_data(program, data), wrap_data(program, test)
+    if data is None:
+        return _generate_inputs(program, test, reading, warn)
+    folder = cut_folder(data)
+    loaded = None
+    if folder:
+        train = _read_cut_folder(folder, program, reading)
+    elif shares is None or isinstance(data, EdgeData | MemoryData):
+        train = _read_whole(data, program, reading, warn)
+    else:
+        train, loaded = _load_train(shares, program, data, reading, warn, has_test=test is not None)
+    held_out = None
+    if test is not None:
+        with _name_test_errors(test):
+            held_out = add_vertex_data(
+                _read_source(_files(test), program, train, reading, warn), train, program
+            )
+    if (
+        folder
+        and test is None
+        and call_hook(program.input, "hold_out", program, train)[1] is not None
+    ):
+        raise UsageError(
+            f"{folder} is cut already, so no edges can be held out of it",
+            do="name a file of others with --test",
+        )
+    stored = loaded.counted if loaded else None
+    if folder:
+        stored = EdgeTotals(read_manifest(folder).edges)
+    sizes = sizes_of(train, held_out, stored, program.edge.repeats)
+    for text in oddities(program, sizes, ((train, data_name(data)), (held_out, data_name(test)))):
+        warn(text)
+    return Inputs(
+        train,
+        held_out,
+        origin(data),
+        origin(test) if test is not None else "",
+        sizes=sizes,
+        folder=folder,
+        loaded=loaded,
+    )
+
+
+@contextmanager
+def _name_test_errors(test: Data) -> Iterator[None]:
+    """Add to errors inside that they are of the held-out data, where no name of a file says it."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(test, MemoryData):
+            error.where = f"{error.where or test.what}, given as test"
+        raise
+
+
+def cut_folder(data: Data) -> Path | None:
+    """Return the folder of `tux partition` that the data are; None if they are something else."""
+    if not isinstance(data, str | os.PathLike):
+        return None
+    folder = Path(lookup_path(data))
+    return folder if is_partitioned(folder) else None
+
+
+def _read_whole(data: Data, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """Read the edges to train on, all of them in this process."""
+    return _add_tables(
+        _read_source(_files(data), program, None, reading, warn), program, reading, warn
+    )
+
+
+def _load_train(
+    shares: ShareLoading,
+    program: Program,
+    data: Source,
+    reading: Reading,
+    warn: Warn,
+    *,
+    has_test: bool,
+) -> tuple[EdgeData, LoadedParts | None]:
+    """Have loaders make the parts of files, and return the ids; or read all edges here."""
+    if found := shares.file_facts(program, data, has_test=has_test):
+        with suppress(MustReadWhole):
+            return _load_parts(shares, program, data, found, reading, warn, has_test=has_test)
+    return _read_whole(data, program, reading, warn), None
+
+
+def _load_parts(
+    shares: ShareLoading,
+    program: Program,
+    data: Source,
+    found: FileFacts,
+    reading: Reading,
+    warn: Warn,
+    *,
+    has_test: bool,
+) -> tuple[EdgeData, LoadedParts]:
+    """Have loaders make the parts of files, and return the ids. Errors are as those of `_read`."""
+    assert found.format is not None
+    try:
+        train, loaded = shares.load(program, data, found, has_test=has_test)
+    except DataError as error:
+        if isinstance(program.input, Bags) and reading.columns is None:
+            advise_text(error, found.format)
+        raise
+    if train.ends[0] == train.ends[1]:
+        source, kind = input_files(data), train.ends[0]
+        sides = sides_of(loaded.folder, train)
+        if why := check_one_type(source, found.format, kind, sides, reading.columns):
+            warn(f"{data_name(source)}: {why}")
+    return train, loaded
+
+
+def _files(data: Data) -> str | EdgeData | MemoryData:
+    """Return the files that data stand for; data in memory as they are. Raises the errors of
+    `input_files`.
+    """
+    return data if isinstance(data, EdgeData | MemoryData) else input_files(data)
+
+
+def _generate_inputs(program: Program, test: Data | None, reading: Reading, warn: Warn) -> Inputs:
+    """Make up data. UsageError for options that are about files."""
+    flags = [
+        f"--{name}" for name in ({} if test is None else {"test": test}) | reading.given_options()
+    ]
+    if flags:
+        raise UsageError(f"{flags[0]} without DATA", do="name the file of edges to train on first")
+    check_hashed(program, "generated samples")
+    train, held_out, truth = generate_data(program)
+    train = add_program_groups(train, program, warn, reading.on_bad_row)
+    sizes = sizes_of(train, held_out, repeats=program.edge.repeats)
+    return Inputs(train, held_out, truth=truth, sizes=sizes)
+
+
+def _read_source(
+    source: str | EdgeData | MemoryData,
+    program: Program,
+    train: EdgeData | None,
+    reading: Reading,
+    warn: Warn,
+) -> EdgeData:
+    """Read the edges of a file of the kind that the program's input is; return edges in memory as
+    they are. The ids of `train` come first.
+    """
+    if isinstance(source, EdgeData):
+        check_hashed(program, "edges in memory")
+        if isinstance(program.input, Samples):
+            check_labels(source, program)
+        source = retype_points(source, program)
+        return source if train is None else align_with_train(source, train)
+    if isinstance(source, MemoryData):
+        return _edges_in_memory(source, program, train, reading, warn)
+    known = train.ids if train is not None else None
+    match program.input:
+        case Samples():
+            return read_labelled_samples(source, program, train, reading)
+        case Bags():
+            return _read_bags(source, program, known, reading)
+        case Points():
+            if train is not None:
+                raise UsageError("points have no edges to hold out", do="leave --test out")
+            return read_points(source, program, reading)
+    if reading.form or reading.vocab or reading.stop:
+        what = f"{type(program).__name__} reads edges, not documents or samples"
+        raise UsageError(what, do="leave out --form, --vocab and --stop")
+    format = detect_format(source)
+    edges = _read_edges(source, format, program, known, reading)
+    if train is None and edges.ends[0] == edges.ends[1]:
+        _warn_of_two_types(source, format, edges, reading.columns, warn)
+    return edges
+
+
+def _edges_in_memory(
+    data: MemoryData, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
+) -> EdgeData:
+    """Read the edges of data in memory, as `_read` reads those of files."""
+    if isinstance(data, DeferredEdges):
+        edges = data.make()
+        return edges if train is None else align_with_train(edges, train)
+    if isinstance(program.input, Points):
+        if train is not None:
+            raise UsageError("points have no edges to hold out", do="leave test out")
+        with in_python():
+            return read_points(points_table(data, program), program, reading)
+    edges = read_memory(data, program, train, reading)
+    given = data.first
+    if (
+        train is None
+        and edges.ends[0] == edges.ends[1]
+        and not (is_matrix(given) or is_network(given))
+    ):
+        with in_python():
+            names, numbers = [*edges.columns.values()], bool(edges.fields)
+            sides, columns = Sides.of(edges), reading.columns
+            why = two_types_reason(names, numbers, edges.ends[0], sides, columns, data.what)
+        if why:
+            warn(f"{data_name(data)}: {why}")
+    return edges
+
+
+def _read_edges(
+    source: str | os.PathLike[str],
+    format: Format,
+    program: Program,
+    known: Mapping[str, Ids] | None,
+    reading: Reading,
+) -> EdgeData:
+    return read_edges(
+        source,
+        program.edge.ends,
+        program.edge.columns,
+        columns=reading.columns,
+        on_bad_row=reading.on_bad_row,
+        against=known,
+        format=format,
+    )
+
+
+def _read_bags(
+    source: str | os.PathLike[str],
+    program: Program,
+    known: Mapping[str, Ids] | None,
+    reading: Reading,
+) -> EdgeData:
+    """Read documents: a table of edges, unless an option is given that only bags have."""
+    bags = {"form": reading.form, "vocab": reading.vocab, "stop": reading.stop}
+    if all(value is None for value in bags.values()):
+        format = detect_format(source)
+        try:
+            return _read_edges(source, format, program, known, reading)
+        except DataError as error:
+            if reading.columns is None:
+                advise_text(error, format)
+            raise
+    from tux.io.bags.bags import read_held_out
+
+    ends, columns = program.edge.ends, program.edge.columns
+    return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
+
+
+def _warn_of_two_types(
+    source: str | os.PathLike[str],
+    format: Format,
+    edges: EdgeData,
+    columns: str | None,
+    warn: Warn,
+) -> None:
+    """Warn where edges between vertices of one type seem to join two."""
+    if why := check_one_type(source, format, edges.ends[0], Sides.of(edges), columns):
+        warn(f"{data_name(source)}: {why}")
+
+
+def advise_text(error: DataError, format: Format) -> None:
+    """Add to the advice of an error in a row of a table that the file may be plain text instead."""
+    if error.where and format is Format.TEXT:
+        error.do = f"If each line is a document of plain text, say --form text. {error.do}"
+
+
+def _add_tables(train: EdgeData, program: Program, reading: Reading, warn: Warn) -> EdgeData:
+    """Add to the edges the data and groups that tables give to their vertices."""
+    train = join_vertex_tables(train, program, reading.vertices, warn, reading.on_bad_row)
+    return add_program_groups(train, program, warn, reading.on_bad_row)
+
+
+def _read_cut_folder(folder: Path, program: Program, reading: Reading) -> EdgeData:
+    """Read the ids and tables of a partitioned folder, without its edges. Labels become those that
+    the program uses.
+    """
+    if reading.vertices:
+        raise UsageError(
+            f"{folder} is cut already, so no tables of vertices can be added",
+            do="give --vertices to tux partition, and leave it out here",
+        )
+    check_hashed(program, f"{folder}, which is cut already,")
+    edges = without_edges(folder, program.edge.ends, program.edge.columns)
+    if groups_file(program):
+        what = f"{folder} is cut already, in an order that knows no groups"
+        raise UsageError(
+            what, do=f"leave out --groups, or name the file of {plural_noun(program.edge.ends[0])}"
+        )
+    if isinstance(program.input, Samples):
+        edges = relabel_folder(edges, program, str(folder))
+    whole = [name for name, vertex in program.vertices.items() if vertex.whole]
+    check_whole(folder, program.edge.ends, whole)
+    return shape_folder_data(edges, program, folder)
+
+
+def uses_held_out(program: type[Program]) -> bool:
+    """Return whether a program uses edges that are held out: it evaluates or judges."""
+    report = type(program.report)
+    return program.evaluate is not Program.evaluate or report.judge is not Report.judge
+
+
+def origin(data: Data | None) -> str | list[str]:
+    """Return the origin of edges, to find them again by. See `tux.run_folder.folder.Origin`."""
+    if data is None:
+        return "generated"
+    if isinstance(data, EdgeData | MemoryData):
+        return "memory"
+    if isinstance(data, str | os.PathLike) and os.fspath(data) == STANDARD:
+        return input_name(data)
+    return absolute_source(data)

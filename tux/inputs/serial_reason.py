@@ -1,0 +1,128 @@
+"""The decision whether a run's data are loaded in shares, by a process for each worker, or whole,
+by one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from tux.arrays import stores
+from tux.arrays.piped import STANDARD
+from tux.graph.partitioned import end_keeping_partitioners
+from tux.inputs.machine_share import MachineShare, share_of
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.input_files import Source, input_files, list_files
+from tux.options.options import Reading
+from tux.parallel_load.algorithm.plan import IN_SHARES
+from tux.program.input import Input, Points, Samples
+from tux.program.program import Program
+
+SMALL = 32 << 20
+"""Bytes of input below which loaders would take longer to start than one process to load."""
+
+UNCOUNTED = ("pds",)
+"""Partitioners by which edges of equal ends may lie in several parts, so that nobody knows how many
+repeat others.
+"""
+
+
+class LoadRequest(NamedTuple):
+    """The facts about a run before its data are looked at. `workers` of all machines; `partitioner`
+    as its user names it. `recut`: it goes on from a checkpoint of other workers.
+    """
+
+    program: Program
+    reading: Reading
+    workers: int
+    partitioner: str
+    has_test: bool = False
+    recut: bool = False
+
+
+class FileFacts(NamedTuple):
+    """The facts about a run's files before they are read: their format, None where they can be read
+    only once, the bytes that they have on their disk, and whose `share` of all rows they are, if
+    they are one.
+    """
+
+    format: Format | None
+    size: int
+    share: MachineShare | None = None
+
+
+def why_whole(asked: LoadRequest, found: FileFacts | None = None) -> str:
+    """Return why the data of a run are loaded whole; "" if they are loaded in shares. Without
+    `found`, only the reasons count that are known before the files are looked at.
+    """
+    return (
+        _reason_of_run(asked)
+        or _reason_of_program(asked)
+        or (_reason_of_files(found) if found else "")
+    )
+
+
+def read_file_facts(data: Source) -> FileFacts:
+    """Return the facts about files before they are read. Raises the errors of
+    `tux.io.source.input_files.input_files`, and `DataError` for files that cannot be opened.
+    """
+    files = list_files(data)
+    for path, _ in files:
+        if path == STANDARD or not (stores.is_uri(path) or os.path.isfile(path)):
+            return FileFacts(None, 0)
+    return FileFacts(
+        detect_format(input_files(data)), sum(file.size for file in files), share_of(data)
+    )
+
+
+def known_partitioner(program: Program, partitioner: str) -> str:
+    """Return the partitioner of a run: the one that "auto" stands for, if that is known without
+    edges.
+    """
+    two_types = program.edge.ends[0] != program.edge.ends[1]
+    return "aweto" if partitioner == "auto" and (program.edge.whole or two_types) else partitioner
+
+
+def _reason_of_run(asked: LoadRequest) -> str:
+    reading = asked.reading
+    if asked.workers < 2:
+        return "there is one worker"
+    if asked.recut:
+        return "a checkpoint becomes one of other workers by all edges"
+    if reading.form or reading.vocab or reading.stop:
+        return "documents are read whole"
+    if reading.vertices:
+        return "tables of vertices are joined with all edges"
+    return ""
+
+
+def _reason_of_program(asked: LoadRequest) -> str:
+    program, end = asked.program, asked.program.edge.whole
+    given = type(program.input)
+    if isinstance(program.input, Samples | Points):
+        return f"{given.__name__} are read whole"
+    looks = {
+        "specialise": given.specialise is not Input.specialise,
+        "hold_out": given.hold_out is not Input.hold_out and not asked.has_test,
+        "topology": given.topology is not Input.topology,
+    }
+    for method, overridden in looks.items():
+        if overridden:
+            return f"{given.__name__}.{method} may look at all edges"
+    name = known_partitioner(program, asked.partitioner)
+    if end and name not in end_keeping_partitioners(end):
+        return f"{name} does not keep the edges of a vertex as {end} together"  # it is refused
+    if name not in IN_SHARES:
+        return f"{name} looks at all edges"
+    if name in UNCOUNTED:
+        return f"{name} does not show how many edges repeat others"
+    return ""
+
+
+def _reason_of_files(found: FileFacts) -> str:
+    if found.format is None:
+        return "they can be read only once"
+    if found.format not in (Format.TEXT, Format.PARQUET):
+        return f"a {found.format.value} file is read whole"
+    # whether rows are few was decided before they were dealt out
+    return "they are small" if found.size < SMALL and not found.share else ""

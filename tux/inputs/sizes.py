@@ -1,0 +1,113 @@
+"""The sizes of a run's data for its messages and its record: counts of vertices and edges, and
+lines about odd edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tux.arrays.edges import EdgeData
+from tux.base.text import plural
+from tux.inputs.samples import count_groups
+from tux.program.program import Program
+
+MANY = 0.01  # of all rows: the end of a run tells if more than these were bad
+COUNTED = 20_000_000  # edges up to which duplicates are counted: 8 bytes and about 50 ns an edge
+
+
+class EdgeTotals(NamedTuple):
+    """The number of edges in a folder, and how many of them repeat an earlier one's ends, if that
+    is known.
+    """
+
+    edges: int
+    duplicates: int | None = None
+
+
+def sizes_of(
+    train: EdgeData, test: EdgeData | None, stored: EdgeTotals | None = None, repeats: str = ""
+) -> dict[str, Any]:
+    """Count the vertices of each type known in training, edges, duplicates (unless too many to
+    count), rows skipped; the test's likewise. `stored`: edges that lie in a folder, and are not in
+    `train`.
+
+    `rows`, where some were skipped: how many the file has. `repeated`, where the column `repeats`
+    says how often each edge is there: how many there are so.
+    """
+    edges = len(train) if stored is None else stored.edges
+    sizes: dict[str, Any] = {
+        "vertices": {name: len(ids) for name, ids in train.ids.items()},
+        "edges": edges,
+        **(_sum_repeats(train, repeats) if stored is None else {}),
+    }
+    if edges <= COUNTED and (stored is None or stored.duplicates is not None):
+        sizes["duplicates"] = train.duplicates if stored is None else stored.duplicates
+    sizes["skipped"] = train.skipped
+    if train.skipped:
+        sizes["rows"] = train.skipped + (edges if train.rows is None else train.rows)
+    if grouped := {name: groups for name in train.ids if (groups := count_groups(train, name))}:
+        sizes["groups"] = grouped
+    if test is not None:
+        sizes["test"] = {"edges": len(test), "skipped": test.skipped, "unseen": dict(test.unseen)}
+        sizes["test"] |= _sum_repeats(test, repeats)
+    return sizes
+
+
+def _sum_repeats(edges: EdgeData, repeats: str) -> dict[str, int]:
+    """Add up how often each edge is there; {} where no column says it."""
+    if repeats not in edges.fields:
+        return {}
+    return {"repeated": int(edges.fields[repeats].sum(dtype="i8"))}
+
+
+def describe_edges(sizes: Mapping[str, Any], program: Program | str) -> str:
+    """Write the number of edges in words, "" if none. A row that stands for several is counted as
+    often; where a folder does not say how often, rows are counted, under another name. `program`:
+    or why there is none.
+    """
+    if not (edges := sizes.get("edges")):
+        return ""
+    if isinstance(program, str):
+        return plural(edges, "edge")
+    if program.edge.repeats and "repeated" not in sizes:
+        return f"{plural(edges, 'pair')} of {' and '.join(program.edge.roles)}"
+    return plural(sizes.get("repeated", edges), program.edge_name or "edge")
+
+
+def bad_rows_note(sizes: Mapping[str, Any]) -> str:
+    """Return the line at the end of a run about bad rows if more than a hundredth of all rows were
+    left out, else "".
+    """
+    skipped, rows = sizes.get("skipped", 0), sizes.get("rows", 0)
+    if skipped <= MANY * rows:
+        return ""
+    return f"{skipped:,} of {rows:,} rows ({skipped / rows:.0%}) were bad and left out"
+
+
+def oddities(
+    program: Program, sizes: dict[str, Any], read: tuple[tuple[EdgeData | None, str], ...]
+) -> Iterator[str]:
+    """Yield one line for each odd thing about the edges read: bad rows, rows that repeat a pair,
+    ids that only the test has.
+    """
+    for edges, name in read:
+        yield from (f"{name}: {note}" for note in (edges.notes if edges is not None else ()))
+        if edges is not None and edges.skipped:
+            yield (
+                f"{plural(edges.skipped, 'bad row')} of {name} skipped; the first is "
+                f"{edges.first_skipped}"
+            )
+    (_, train), (held_out, test) = read
+    if repeated := sizes.get("duplicates"):
+        first, second = program.edge.roles
+        yield (
+            f"{plural(repeated, 'row')} of {train} repeat{'s' * (repeated == 1)} a ({first}, "
+            f"{second}) pair"
+        )
+    for kind, count in (held_out.unseen if held_out else {}).items():
+        if count:
+            yield (
+                f"{plural(count, kind)} of {test} never occur{'s' * (count == 1)} in training; of "
+                "these the model knows nothing"
+            )

@@ -1,0 +1,382 @@
+"""Files whose rows are bags of columns, as edges: documents and their words, samples and their
+features.
+
+Four forms, packed or not: "docword" (`tux.io.bags.docword`), "lda-c" and "svm"
+(`tux.io.bags.bag_lines`), and "text" (`tux.io.bags.documents`). An entry of a row is an edge from
+the row to the column, with its count or value; a row without entries is a vertex without edges.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, CodedColumn, Column
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.bags.bag_lines import read_lines
+from tux.io.bags.documents import read_documents
+from tux.io.bags.docword import read_docword
+from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.source.cells import is_marked, lines_of
+from tux.io.source.detect import SAMPLES, Form, detect_format, name_ending
+from tux.io.source.foreign_kinds import check_documents
+from tux.io.source.input_files import Source, input_files, pieces_of
+from tux.io.source.precision import coarse_columns
+from tux.io.source.row_one import is_in_use
+from tux.io.source.text import (
+    CONVERT,
+    NOT_UTF_8,
+    BadRows,
+    OnBadRow,
+    blocks,
+    doubt_of_row,
+    quote_word,
+    text_blocks,
+)
+
+TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
+COUNTS = re.compile(r"\d{1,18}", re.ASCII)  # the number of a line
+AMOUNT = re.compile(r"[\d.,]+", re.ASCII)  # a number, and no word
+LIGHT = "the weights of rows, as in label:weight, are left out"
+LABELLED = "the first number of each row is left out, as its label"
+FIRST: dict[Form, int] = {"docword": 1, "lda-c": 0, "svm": 1, "text": 0}
+
+
+class BagData(NamedTuple):
+    """The content of a file of bags; row i has the id ``rows[i]`` and the label ``labels[i]``."""
+
+    edges: EdgeData
+    rows: np.ndarray  # (n,) int64 ids, in the order of the file
+    # (n,) float64, or StringDType if one is no number; None if there are none
+    labels: np.ndarray | None
+    unknown: int = 0  # entries left out, as their columns are unknown
+    unknown_sum: float = 0.0  # the sum of their numbers: tokens out of the vocabulary
+
+
+def read_bags(
+    path: Source,
+    ends: tuple[str, str] = ("document", "word"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    form: Form | None = None,
+    vocab: str | os.PathLike[str] | None = None,
+    stop: str | os.PathLike[str] | None = None,
+    first: int | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    on_bad_row: OnBadRow = "stop",
+) -> BagData:
+    """Read a file of bags, or all that `path` stands for (`tux.io.source.input_files`), as edges
+    between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [count,
+    i4].
+
+    `form` is found by `tux.io.source.detect`, but for "text". Rows have as ids the document's
+    number, or that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the
+    file, or the words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1
+    of lda-c. `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c and
+    in svm without a vocabulary. With text, words that are not in `vocab` are left out, and those in
+    the file `stop` too.
+
+    With ids `against`, of other edges, vertices keep their indices, and `EdgeData.unseen` counts
+    the new ones; the rows of another file are other rows, so give the ids of columns only. Columns
+    unknown to these are new, or with `unknown` "skip" left out and counted.
+
+    Counts are whole and at least 1. Values of svm files are any finite numbers, zeros are kept. The
+    columns of a row may stand in any order; numbers of a column that stands there several times are
+    added up. A blank line is a row without entries, but in docword and in svm files with labels it
+    is passed over. A bad line is an error, or with `on_bad_row` "skip" left out and counted. Raises
+    `DataError` with file and line, and `UsageError` for arguments that do not go together.
+    """
+    path = input_files(path)
+    wanted = {"count": np.int32} if fields is None else fields
+    kinds = {name: np.dtype(dtype) for name, dtype in wanted.items()}
+    chosen = _check_form(
+        path, ends, kinds, form or detect_format(path).bags, stop, against, unknown
+    )
+    words = None if vocab is None else read_vocabulary(vocab)
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
+    lowest = FIRST[chosen] if first is None or chosen in ("docword", "text") else first
+    if chosen == "svm" and vocab is None and first is None:
+        lowest = 0  # as scikit-learn writes them
+    field, dtype = next(iter(kinds.items()), ("count", np.dtype(np.float32)))
+    most = None if words is None else len(words)
+    asked = BagSpec(bad.path, *ends, field, dtype, lowest, most, bad)
+    entries = _read_entries(asked, chosen, stop)
+    return bags_of(asked, entries, kinds, words, against, unknown=unknown, named=chosen == "text")
+
+
+def bags_of(
+    asked: BagSpec,
+    entries: Entries,
+    kinds: Mapping[str, np.dtype],
+    words: np.ndarray | None,
+    against: Mapping[str, Ids] | None,
+    *,
+    unknown: str,
+    named: bool,
+) -> BagData:
+    """Make edges of entries; `words` are those of a vocabulary. If `named`, the columns are words
+    already, and those that are not in the vocabulary are left out. See `read_bags`.
+    """
+    known = [against[asked.column]] if against and unknown == "skip" else []
+    entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
+    notes = (*entries.notes, *coarse_columns(column, entries.value))
+    edges = EdgeData.of(
+        (asked.row, asked.column),
+        entries.row,
+        column,
+        dict.fromkeys(kinds, entries.value),
+        against=against,
+        vertices={asked.row: entries.rows},
+        notes=notes + _left_out(asked.path, entries),
+        rows=len(entries.rows),
+        skipped=asked.bad.count,
+        first_skipped=asked.bad.first,
+    )
+    return BagData(
+        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
+    )
+
+
+def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
+    """Return sentences about numbers of rows that are not used. That about labels is left out if
+    the name of the file, such as a.svm, shows that there are labels.
+    """
+    labels = entries.labels is not None and name_ending(path) not in SAMPLES
+    return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
+
+
+def bag_edges(
+    path: str | os.PathLike[str],
+    form: Form,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    columns: str | None,
+    against: Mapping[str, Ids] | None,
+    on_bad_row: OnBadRow,
+) -> EdgeData:
+    """Read the edges of a file of a form that was detected. See `tux.io.edges.read.read_edges` and
+    `read_bags`.
+    """
+    if columns is not None:
+        raise UsageError(
+            f"{path} has no columns to name", do=f"leave --columns out: this is a {form} file"
+        )
+    return read_held_out(path, ends, fields, against, form=form, on_bad_row=on_bad_row)
+
+
+def read_held_out(
+    path: Source,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    against: Mapping[str, Ids] | None,
+    **how: Any,
+) -> EdgeData:
+    """Read the edges of a file of bags. With `against`, the ids of the training edges, columns keep
+    their indices and rows are new vertices.
+    """
+    known = None if against is None else {ends[1]: against[ends[1]]}
+    edges = read_bags(path, ends, fields, against=known, **how).edges
+    return edges if against is None else edges.behind(ends[0], against[ends[0]])
+
+
+def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read the words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
+    a word that stands there twice, and a table.
+    """
+    words: list[str] = []
+    for block in text_blocks(path):
+        for line in block[:-1].split(b"\n"):
+            try:
+                words.append(line.decode().strip())
+            except UnicodeDecodeError:
+                raise DataError(NOT_UTF_8, where=f"{path}:{len(words) + 1}", do=CONVERT) from None
+    while words and not words[-1]:
+        words.pop()
+    if not words:
+        raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
+    if _are_cells(words) or _are_cells(words[1:]):
+        raise DataError(
+            f"no line is a word alone; the first is {quote_word(words[0])}",
+            where=f"{path}:1",
+            do="A vocabulary is one word a line, without quotes, numbers and other columns.",
+        )
+    lines: dict[str, int] = {}
+    for number, word in enumerate(words, 1):
+        if not word:
+            raise DataError(
+                "a blank line in a vocabulary",
+                where=f"{path}:{number}",
+                do="Line n is to be word n.",
+            )
+        if (other := lines.setdefault(word, number)) != number:
+            raise DataError(
+                f"{word!r} is on line {other} too",
+                where=f"{path}:{number}",
+                do="Give each word of a vocabulary once.",
+            )
+    return np.array(words, STRING)
+
+
+def _are_cells(lines: list[str]) -> bool:
+    """Return whether lines of a vocabulary, two at least, are all rows of a table: words in quotes,
+    or with a tab, with their numbers, with their counts, or with a separator at the end.
+    """
+    if len(lines) < 2:
+        return False
+    marks = (",", ";", "|", ":", *([" "] if len(lines) > 2 else []))
+    return (
+        all(len(line) > 1 and line[0] == line[-1] and line[0] in "'\"" for line in lines)
+        or all("\t" in line for line in lines)
+        or any(
+            all(_is_numbered(line, number) for number, line in enumerate(lines, first))
+            for first in (0, 1)
+        )
+        or any(all(_is_counted(line, mark) for line in lines) for mark in marks)
+        or all(line.endswith((",", ";")) for line in lines)
+    )
+
+
+def _is_numbered(line: str, number: int) -> bool:
+    """Return whether a line is its number and a word, such as "1. ape" or "1,ape"."""
+    found = COUNTS.match(line)
+    if found is None or int(found[0]) != number:
+        return False
+    behind = line[found.end() :]
+    word = behind.lstrip(" ,;|:.")
+    return bool(word) and word != behind and not AMOUNT.fullmatch(word)
+
+
+def _is_counted(line: str, separator: str) -> bool:
+    """Return whether a line is a word and a number, such as "ape,12"."""
+    word, _, count = line.rpartition(separator)
+    word, count = word.strip(), count.strip()
+    return bool(word) and not AMOUNT.fullmatch(word) and bool(AMOUNT.fullmatch(count))
+
+
+def _check_form(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    form: Form | None,
+    stop: str | os.PathLike[str] | None,
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> Form:
+    """Check the arguments, and return the form. Raises UsageError for arguments that do not go
+    together, DataError if the form is not found.
+    """
+    if form is None:
+        rule = (
+            f"Say which form it has: {', '.join(FIRST)}. A table is read without a vocabulary and "
+            "without stop words."
+        )
+        raise DataError(
+            f"{path} is not recognised as a file whose rows are bags of {ends[1]}s", do=rule
+        )
+    if form not in FIRST:
+        raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FIRST)}")
+    check_entries(path, "rows and columns", ends, kinds, against, unknown)
+    if stop is not None and form != "text":
+        raise UsageError(f"a stop list goes with text, but {path} is {form}", do="leave it out")
+    return form
+
+
+def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
+    """Read the entries of a file. Raises `DataError` if no row is usable."""
+    note = ""
+    if form == "text":
+        begun = next(blocks(asked.path), b"")
+        check_documents(pieces_of(asked.path)[0].path, begun)
+        note = _name_note(begun, asked.row)
+    if form == "docword":
+        entries = read_docword(asked)
+    else:
+        entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
+    if not len(entries.rows):
+        first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
+        raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
+    return entries._replace(notes=(*entries.notes, note)) if note else entries
+
+
+def _name_note(begun: bytes, row: str) -> str:
+    """Return a sentence about the first row of a text that begins with `begun`, if the row may be
+    the name of a column; else "".
+    """
+    lines = enumerate(map(str.strip, lines_of(begun)), 1)
+    at, first = next(((at, line) for at, line in lines if line and not is_marked(line)), (0, ""))
+    if not TITLE.fullmatch(first) or not is_in_use(first):
+        return ""
+    return doubt_of_row(at, first, row, "is a name")
+
+
+def _keep_known_columns(
+    asked: BagSpec, entries: Entries, words: np.ndarray | None, known: list[Ids], *, named: bool
+) -> tuple[Entries, Column, np.ndarray]:
+    """Replace the columns of entries by their ids, and return them as `known_entries` does. Raises
+    `DataError` if nothing is left.
+    """
+    if named:
+        column, known = (
+            drop_unused_values(entries.column),
+            known if words is None else [*known, Ids(words)],
+        )
+    else:
+        column = drop_unused_values(_columns(entries.column, words, asked.first))
+    left, column, left_out = known_entries(entries, column, known)
+    if not len(left.value):
+        which = f"known {asked.column}" if len(left_out) else asked.column
+        raise DataError(f"no {which} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    return left, column, left_out
+
+
+def _columns(column: Column, words: np.ndarray | None, first: int) -> Column:
+    """Return the numbers of columns in a file, or, with `words`, the words that these numbers from
+    `first` on stand for.
+    """
+    if words is None:
+        return column
+    return CodedColumn((np.asarray(column) - first).astype(np.int32), words)
+
+
+def drop_unused_values(column: Column) -> Column:
+    """Drop the values of a column that do not occur in its rows, so that vertices are made only of
+    ids that occur.
+    """
+    if not isinstance(column, CodedColumn):
+        return column
+    there = np.zeros(len(column.values), np.bool_)
+    there[column.codes] = True
+    return CodedColumn(
+        (np.cumsum(there, dtype=np.int32) - np.int32(1))[column.codes], column.values[there]
+    )
+
+
+def known_entries(
+    entries: Entries, column: Column, known: list[Ids]
+) -> tuple[Entries, Column, np.ndarray]:
+    """Drop the entries of unknown columns. Returns the other entries, their columns, and the
+    numbers of the dropped entries.
+    """
+    keep = np.ones(len(entries.value), np.bool_)
+    for ids in known:
+        keep &= ids.encode(column) >= 0
+    left_out = entries.value[~keep]
+    if not len(left_out):
+        return entries, column, left_out
+    column = (
+        column._replace(codes=column.codes[keep])
+        if isinstance(column, CodedColumn)
+        else column[keep]
+    )
+    return (
+        entries._replace(row=entries.row[keep], value=entries.value[keep]),
+        drop_unused_values(column),
+        left_out,
+    )

@@ -1,0 +1,157 @@
+"""Files whose rows are bags of columns: the arguments of all readers of such files, and their
+results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import Column
+from tux.arrays.ids import Ids
+from tux.arrays.integers import join_integers, narrow
+from tux.base.errors import UsageError
+from tux.io.source.text import BadRows
+
+MAX_COLUMN = 2**64 - 1  # the largest number of a column
+# whole numbers up to this one are exact in double precision and have at most 15 digits
+WHOLE = 10**15 - 1
+
+
+class BagSpec(NamedTuple):
+    """The file to read, the form of its columns and numbers, and their names in messages."""
+
+    path: str
+    row: str  # one row is a document, or a sample
+    column: str  # a word, or a feature
+    field: str  # the number of an entry
+    dtype: np.dtype  # of that number
+    first: int  # the lowest number of a column
+    columns: int | None  # the number of columns, if it is known
+    bad: BadRows
+    bits: int = 0  # columns are hashed into 2^bits (`tux.io.bags.hashed`); 0: they are not
+
+    @property
+    def last(self) -> int:
+        """The highest number of a column."""
+        return MAX_COLUMN if self.columns is None else self.first + self.columns - 1
+
+    def outside(self, number: int) -> str:
+        """Return the reason why `number` is no column, "" if it is one."""
+        if number < self.first:
+            return f"{self.column} {number}, but {self.column}s are numbered from {self.first}"
+        if self.columns is not None and number > self.last:
+            return f"{self.column} {number} is beyond the vocabulary of {self.columns:,}"
+        return f"{self.column} {number} is too large a number" if number > MAX_COLUMN else ""
+
+    def counts(self) -> tuple[int, int]:
+        """Return the range of whole counts that the field can hold."""
+        return 1, 1 if self.dtype.kind == "b" else min(int(_top(self.dtype)), WHOLE)
+
+    def reals(self) -> tuple[float, float]:
+        """Return the range of real numbers that the field can hold, short of the largest double, so
+        that rounding never makes a number infinite.
+        """
+        if self.dtype.kind == "b":
+            return 0, 1
+        low = float(np.iinfo(self.dtype).min) if self.dtype.kind in "iu" else -_top(self.dtype)
+        return max(low, -1.7e308), min(_top(self.dtype), 1.7e308)
+
+
+def _top(dtype: np.dtype) -> float:
+    return float(np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max)
+
+
+class Entries(NamedTuple):
+    """m entries of n rows."""
+
+    rows: np.ndarray  # (n,) int64 ids of the rows, those without an entry too
+    row: np.ndarray  # (m,) int32 or int64, the id of each entry's row
+    column: Column  # (m,) its column
+    value: np.ndarray  # (m,) its number, of the dtype asked for
+    labels: np.ndarray | None = None  # (n,) float64, or StringDType
+    weights: np.ndarray | None = None  # (n,) float32
+    notes: tuple[str, ...] = ()  # sentences that the user should know
+
+
+def sum_entries(
+    row: np.ndarray, column: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort entries by row and column, and add up the values of each pair."""
+    step = np.diff(row)
+    if ((step < 0) | (step == 0) & (column[1:] < column[:-1])).any():
+        order = np.lexsort((column, row))
+        row, column, value = row[order], column[order], value[order]
+    first = np.ones(len(row), np.bool_)
+    first[1:] = (np.diff(row) != 0) | (column[1:] != column[:-1])
+    if first.all():
+        return row, column, value
+    return row[first], column[first], np.add.reduceat(value, np.flatnonzero(first))
+
+
+def repetitions(count: int, row: str, column: str) -> tuple[str, ...]:
+    """Return a sentence for the user about entries that were added up, none if there are none."""
+    if not count:
+        return ()
+    what = (
+        f"{count:,} {'entries repeat' if count > 1 else 'entry repeats'} a {column} of the same "
+        f"{row}; "
+    )
+    return (what + f"the numbers of a {column} in a {row} are added up",)
+
+
+class GatheredEntries:
+    """Rows, the numbers of their entries, and the columns and values of these entries, collected
+    block by block.
+    """
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.rows: list[np.ndarray] = [np.empty(0, np.int64)]
+        self.lengths: list[np.ndarray] = [np.empty(0, np.int64)]
+        self.columns: list[np.ndarray] = [np.empty(0, np.int32)]
+        self.values: list[np.ndarray] = [np.empty(0, dtype)]
+
+    def add(
+        self, rows: np.ndarray, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Append a block; the arrays may be changed afterwards."""
+        self.rows.append(rows)
+        self.lengths.append(lengths)
+        self.columns.append(narrow(columns).copy())
+        self.values.append(values.astype(self.dtype))
+
+    def whole(self, labels: np.ndarray | None = None) -> Entries:
+        """Return all entries. They are given up piece by piece, so call it once."""
+        rows, lengths = np.concatenate(self.rows), np.concatenate(self.lengths)
+        columns, self.columns = join_integers(self.columns), []
+        assert columns is not None  # they are not negative
+        values, self.values = np.concatenate(self.values), []
+        return Entries(rows, np.repeat(narrow(rows), lengths), columns, values, labels)
+
+
+def check_entries(
+    path: str | os.PathLike[str],
+    what: str,
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> None:
+    """Raise UsageError if a file of `what` (rows and columns) cannot give the wanted edges."""
+    if ends[0] == ends[1]:
+        raise UsageError(
+            f"{path} holds {what}, which are not both of type {ends[0]}",
+            do="give edges: a table of two columns, or a square matrix",
+        )
+    if len(kinds) > 1 or any(kind.kind not in "iufb" for kind in kinds.values()):
+        fields_text = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise UsageError(f"{path} has one number an entry, but {fields_text} are needed")
+    if unknown == "skip" and (not against or ends[1] not in against):
+        raise UsageError(
+            f"to leave out unknown {ends[1]}s, the known ones are needed",
+            do=f"give their ids against[{ends[1]!r}]",
+        )

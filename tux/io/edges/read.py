@@ -1,0 +1,83 @@
+"""Files of edges, whatever their format: the one place that calls the reader of each.
+
+Files of graphs, Matrix Market, MATLAB and .npz files state their vertices, and all but the last two
+state if edges have a direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.io.edges.mat import read_mat_edges
+from tux.io.edges.npz import read_npz_edges
+from tux.io.edges.sized_graph import read_sized_graph
+from tux.io.edges.table import read_edge_table
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.input_files import Source, input_files
+from tux.io.source.text import OnBadRow
+
+Undirected = Literal["both", "once"]
+
+
+def read_edges(
+    path: Source,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    against: Mapping[str, Ids] | None = None,
+    undirected: Undirected = "both",
+    format: Format | None = None,
+) -> EdgeData:
+    """Read edges between vertices of the types `ends` from a file, or from all that `path` stands
+    for (`tux.io.source.input_files`); `fields` maps the edge's data fields to their dtypes.
+
+    `columns` names the columns of source, target and fields ("a,b,c" by header, or 1-based
+    positions), instead of finding them. A column of ids is one of integers of 64 bits, with or
+    without a sign, or else, if any value is not or is not written plainly ("007"), one of strings,
+    without the blanks around them. With ids `against`, of other edges, vertices keep their indices,
+    and `EdgeData.unseen` counts the new ones.
+
+    A file that begins as Matrix Market or DIMACS does, or is called .graph or .metis, is read as
+    that: its vertices are numbered from 1, and an edge without a direction becomes one in each
+    ("both") or is read once, from the lower end or the row ("once"). The same holds of GML, GraphML
+    and Pajek: see `tux.io.edges.network_files`; of adjacency lists and edges with dicts see
+    `tux.io.edges.rows`. A file of bags of columns (UCI docword, lda-c, libsvm) is recognised by its
+    first lines: see `tux.io.bags.bags`; of .mat see `tux.io.edges.mat`, of .npz `tux.io.edges.npz`.
+    `format` is the file's, if the caller has detected it already.
+
+    `tux.io.source.table_lines` explains which lines of text are rows. A row of another width,
+    without an id, or with a number missing or not finite is an error, or with `on_bad_row` "skip"
+    left out and counted. A number of a matrix or a METIS graph that its field cannot hold is an
+    error. Raises `DataError` with file and line, and `UsageError` for `columns` that can mean
+    nothing.
+    """
+    path = input_files(path)
+    format = detect_format(path) if format is None else format
+    match format:
+        case Format.MAT:  # `columns` names the matrix
+            return read_mat_edges(path, ends, columns, fields, against)
+        case Format.NPZ:
+            return read_npz_edges(path, ends, fields, columns, against)
+        case Format.METIS | Format.MARKET | Format.DIMACS:
+            both = undirected == "both"
+            return read_sized_graph(path, format, ends, fields, columns, against, both=both)
+        case Format.GML | Format.GRAPHML | Format.PAJEK:
+            from tux.io.edges.network_files import read_network_file
+
+            both = undirected == "both"
+            return read_network_file(path, format, ends, fields, columns, against, both=both)
+        case Format.ADJLIST | Format.EDGE_DATA:
+            from tux.io.edges.rows import read_edge_rows
+
+            return read_edge_rows(path, format, ends, fields, columns, on_bad_row, against)
+    if (form := format.bags) is not None:
+        from tux.io.bags.bags import bag_edges
+
+        return bag_edges(path, form, ends, fields, columns, against, on_bad_row)
+    parquet = format is Format.PARQUET
+    return read_edge_table(path, ends, fields, columns, on_bad_row, against, parquet=parquet)

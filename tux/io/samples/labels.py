@@ -1,0 +1,303 @@
+"""Labels of samples: two kinds of numbers or words, as -1 and +1; any kinds, as the numbers of
+their classes from 0; or any numbers, as they are.
+
+Two numbers are of one kind if they are equal ("1", "+1", "1.0"), two words if they are the same. A
+label that is empty or a number that is not finite is none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import STRING
+from tux.arrays.npy import read_npy
+from tux.base.errors import DataError, UsageError
+from tux.io.bags.entries import Entries
+from tux.io.bags.pair_faults import number_fault
+from tux.io.source.places import Places
+from tux.io.source.text import CONVERT, NOT_UTF_8, NUMBER, Begin, quote_word, text_blocks
+
+Classes = tuple[str, ...]
+Where = Callable[[int], str]
+QUOTED = re.compile(r'"([^"]|"")*"')
+SHOWN = 5  # kinds named in a message
+MORE = (
+    "Leave two of them, or join some. tux run linear --loss softmax is for any number of classes; "
+    "tux run linear and tux run gbdt --loss squared are for numbers."
+)
+"""Advice about more than two kinds of labels."""
+F4 = np.dtype("f4")
+MAX_LABEL = float(np.finfo(F4).max)  # label that is a number
+
+
+class LabelCountError(DataError):
+    """Labels of one kind, or of more than two."""
+
+
+class SampleLabels(NamedTuple):
+    """The label of each of n samples, ``texts[codes[i]]`` as in the file; the code is -1 if there
+    is none.
+    """
+
+    codes: np.ndarray  # (n,) int32
+    texts: list[str]
+
+    @classmethod
+    def of(cls, column: np.ndarray) -> SampleLabels:
+        """Make labels of a column of numbers, booleans or strings (StringDType)."""
+        if column.dtype.kind == "T":
+            coded = (
+                arrow.encode(column)
+                if len(column)
+                else arrow.CodedColumn(np.empty(0, np.int32), column)
+            )
+            return cls(coded.codes.astype(np.int32), [str(text) for text in coded.values.tolist()])
+        values, codes = np.unique(column, return_inverse=True)
+        return cls(codes.astype(np.int32), [plain_number(value) for value in values.tolist()])
+
+    def merge_kinds(self) -> SampleLabels:
+        """Merge the texts of each kind into one, the first that occurs."""
+        kinds: dict[float | str, int] = {}
+        texts: list[str] = []
+        kind_of = np.full(len(self.texts) + 1, -1, np.int32)  # the last one for code -1
+        for code in np.argsort(self.first(), kind="stable").tolist():
+            text = self.texts[code].strip()
+            if (meant := label_value(text)) is not None:
+                kind_of[code] = kinds.setdefault(meant, len(kinds))
+                texts += [text] * (len(kinds) - len(texts))
+        return SampleLabels(kind_of[self.codes], texts)
+
+    def first(self) -> np.ndarray:
+        """Return the first sample of each text, (len(texts),) int64; n for a text that does not
+        occur.
+        """
+        first = np.full(len(self.texts) + 1, len(self.codes), np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]  # the last one written stays
+        return first[:-1]
+
+    def counts(self) -> np.ndarray:
+        """Count the samples of each text."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+
+class SampleRows(NamedTuple):
+    """The result of a reader of any form: n samples, their entries, and their places."""
+
+    entries: Entries  # `labels` of these is not used
+    where: Where  # the place of a row, by its id, as file:line
+    labels: SampleLabels | None = None
+    numbers: np.ndarray | None = None  # (n,) labels that should be numbers, as they are there
+    weight: np.ndarray | None = None  # (n,) float32
+
+
+def plain_number(value: float | bool) -> str:
+    """Write a number in its common form."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+
+
+def label_value(text: str) -> float | str | None:
+    """Return the value by which a label is compared: its number, or the text itself; None if it is
+    no label.
+    """
+    if not NUMBER.fullmatch(text):
+        return text or None
+    return float(text) if np.isfinite(float(text)) else None
+
+
+def numbers_of(column: np.ndarray) -> np.ndarray:
+    """Convert labels that should be numbers, (n,), to float64; NaN for those that are missing, no
+    numbers, or beyond float32.
+    """
+    if column.dtype.kind == "T":
+        codes, texts = SampleLabels.of(column)
+        meant = [label_value(text.strip()) for text in texts]
+        known = [value if isinstance(value, float) else np.nan for value in meant]
+        column = np.array([*known, np.nan])[codes]
+    values = column.astype(np.float64)
+    return np.where(abs(values) <= MAX_LABEL, values, np.nan)
+
+
+def number_label_fault(label: str, what: str) -> str:
+    """Return the fault of a label that should be a number, in words that call it `what`; "" if it
+    has none.
+    """
+    label = label.strip()
+    if not label:
+        return f"{what} is missing"
+    return number_fault(label, what, False, -MAX_LABEL, MAX_LABEL, F4)
+
+
+def read_sample_labels(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read the labels of a text file, one a line, packed or not, or of a .npy file: numbers,
+    booleans or StringDType, (n,). Double quotes are left out if they are around all of them. Raises
+    `DataError` if it is neither.
+    """
+    if os.fspath(path).endswith(".npy"):
+        array = read_npy(path)
+        if array.ndim != 1 or array.dtype.kind == "c":
+            raise DataError(
+                f"labels are one column of numbers or words, not {array.dtype} of shape "
+                f"{array.shape}",
+                where=str(path),
+            )
+        return array.astype(STRING) if array.dtype.kind in "SU" else array
+    words: list[str] = []
+    for block in text_blocks(path):
+        try:
+            words += [line.strip() for line in block[:-1].decode().split("\n")]
+        except UnicodeDecodeError as error:
+            at = len(words) + block.count(b"\n", 0, error.start) + 1
+            raise DataError(NOT_UTF_8, where=f"{path}:{at}", do=CONVERT) from None
+    while words and not words[-1]:
+        words.pop()
+    if words and all(map(QUOTED.fullmatch, words)):  # as in tables
+        words = [word[1:-1].replace('""', '"').strip() for word in words]
+    return np.array(words, STRING)
+
+
+class InputLine(NamedTuple):
+    """A line of the input."""
+
+    place: str  # file:line
+    text: str
+
+
+def line_of(
+    path: str,
+    row: int,
+    begins: re.Pattern[bytes],
+    begin: Begin | None = None,
+    rows: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
+) -> InputLine:
+    """Find the `row`-th line (from 1) of those that `begins` matches, in the text that
+    ``rows(blocks)`` makes of the files, without the beginnings that are passed over
+    (`tux.io.source.text.blocks`). The files are read up to there.
+    """
+    line, left, places = 1, row, Places(path)
+    for block in rows(text_blocks(path, places, begin)):
+        for found in begins.finditer(block):
+            left -= 1
+            if not left:
+                at = found.start()
+                text = block[at : block.index(b"\n", at)].decode(errors="replace")
+                return InputLine(places.of(line + block.count(b"\n", 0, at)), text)
+        line += block.count(b"\n")
+    raise DataError(f"{path} was changed while it was read")
+
+
+class UnknownLabel(DataError):
+    """A label that is none of the given classes."""
+
+
+def label_signs(
+    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
+) -> tuple[np.ndarray, Classes]:
+    """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to -1 and +1,
+    (n,) float32. Returns them, and the classes that these stand for: `classes`, or the two kinds
+    found.
+
+    ``where(i)`` is the place of sample i. Raises `DataError` for another number of kinds, and with
+    `classes` for a label unknown to them.
+    """
+    if classes is None:
+        classes = _two_classes(labels, where, path)
+    known = {label_value(classes[0].strip()): -1.0, label_value(classes[1].strip()): 1.0}
+    if len(known) < 2 or None in known:
+        raise UsageError(
+            f"classes {classes[0]!r} and {classes[1]!r} are not two different labels", do="give two"
+        )
+    sign = np.array([known.get(label_value(text), 0.0) for text in labels.texts], np.float32)
+    if (sign == 0).any():
+        raise _unknown(labels, sign == 0, where, f"neither {classes[0]!r} nor {classes[1]!r}")
+    return sign[labels.codes], classes
+
+
+def class_numbers(
+    labels: SampleLabels, classes: Classes | None, where: Callable[[int], str], path: str
+) -> tuple[np.ndarray, Classes]:
+    """Convert labels, all there and one text a kind (`SampleLabels.merge_kinds`), to the numbers of
+    their classes from 0, (n,) float32. Returns them, and the classes: those given, or all kinds
+    found, in ascending order. Raises the errors of `label_signs`.
+    """
+    if classes is None:
+        if len(labels.texts) < 2:
+            raise _of_one_kind(labels, path)
+        classes = _ascending(labels.texts)
+    known = {label_value(name.strip()): number for number, name in enumerate(classes)}
+    if len(known) < max(2, len(classes)) or None in known:
+        raise UsageError(
+            f"the classes are to be {', '.join(map(quote_word, classes))}, which are not "
+            "two labels or "
+            "more, all different and none empty",
+            do="give each of them once",
+        )
+    number = np.array([known.get(label_value(text), -1) for text in labels.texts], np.float32)
+    if (number < 0).any():
+        raise _unknown(labels, number < 0, where, f"none of the classes {_first_texts(classes)}")
+    return number[labels.codes], tuple(classes)
+
+
+def _unknown(
+    labels: SampleLabels, wrong: np.ndarray, where: Callable[[int], str], what: str
+) -> UnknownLabel:
+    """Return the error about the first sample with one of the `wrong` kinds, which is not among the
+    classes.
+    """
+    at = int(labels.first()[wrong].min())
+    return UnknownLabel(
+        f"label {quote_word(labels.texts[labels.codes[at]])} is {what}",
+        where=where(at),
+        do="Correct the file; the classes are those of training. It has "
+        f"{_first_texts(labels.texts)}.",
+    )
+
+
+def _first_texts(texts: Sequence[str]) -> str:
+    """Return the first ones of some texts, for a message."""
+    shown = ", ".join(quote_word(each) for each in texts[:SHOWN])
+    return f"{shown}, ..." if len(texts) > SHOWN else shown
+
+
+def _ascending(texts: Sequence[str]) -> Classes:
+    """Sort kinds of labels: by value if all are numbers, else as texts."""
+    values = {text: label_value(text) for text in texts}
+    if all(isinstance(value, float) for value in values.values()):
+        return tuple(sorted(texts, key=lambda text: values[text]))  # type: ignore[arg-type, return-value]
+    return tuple(sorted(texts))
+
+
+def _of_one_kind(labels: SampleLabels, path: str) -> LabelCountError:
+    kinds = [
+        f"{quote_word(text)} ({count:,})"
+        for text, count in zip(labels.texts, labels.counts().tolist(), strict=True)
+    ]
+    return LabelCountError(
+        f"all labels of {path} are of one kind: {kinds[0]}",
+        do="To tell two kinds apart, samples of both are needed.",
+    )
+
+
+def _two_classes(labels: SampleLabels, where: Callable[[int], str], path: str) -> Classes:
+    """Return the two kinds of labels, the smaller first. LabelCountError for another number
+    of kinds.
+    """
+    if len(labels.texts) == 2:
+        return _ascending(labels.texts)
+    if len(labels.texts) < 2:
+        raise _of_one_kind(labels, path)
+    counts = labels.counts().tolist()
+    kinds = [
+        f"{quote_word(text)} ({count:,})"
+        for text, count in zip(labels.texts[:SHOWN], counts, strict=False)
+    ]
+    more = ", ..." if len(labels.texts) > SHOWN else ""
+    found = f"{len(labels.texts):,} kinds of labels instead of two: {', '.join(kinds)}{more}"
+    raise LabelCountError(found, where=where(int(labels.first()[2])), do=MORE)

@@ -1,0 +1,160 @@
+"""Labelled samples from data in memory: a matrix and its labels, or a table with a column of
+labels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tux.arrays.arrow import STRING
+from tux.arrays.edges import EdgeData
+from tux.arrays.frames import Frame
+from tux.arrays.given import check_unmasked
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.bags.entries import BagSpec, check_entries
+from tux.io.edges.memory import check_matrix
+from tux.io.samples.columns import LabelOptions
+from tux.io.samples.labels import F4, Classes, SampleRows, read_sample_labels
+from tux.io.samples.matrix import arrays_of, matrix_rows
+from tux.io.samples.parquet import read_frame_rows
+from tux.io.samples.samples import SampleData, kinds_of, samples_of, with_labels
+from tux.io.source.places import MemoryRows, Places
+from tux.io.source.text import BadRows, OnBadRow
+from tux.io.vertices.arrays import is_absent
+
+LABELS = "the labels"
+
+
+def read_memory_samples(
+    x: Any,
+    what: str,
+    ends: tuple[str, str] = ("sample", "feature"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    y: Any = None,
+    weights: Any = None,
+    label: str | None = None,
+    weight: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    classes: Classes | None = None,
+    on_bad_row: OnBadRow = "stop",
+    require_labels: bool = True,
+    numeric: bool = False,
+    multiclass: bool = False,
+    hash_bits: int = 0,
+) -> SampleData:
+    """Read samples in memory as `tux.io.samples.samples.read_samples` reads those of files. `x` is
+    a sparse matrix of scipy, an array (n, m), or a `Frame`; `what` is its name in messages.
+
+    `y` (n,) are the labels, and `weights` (n,) the weights of the samples. Without them, a frame
+    may have columns of labels and weights, and the file `labels` may have the labels. Samples have
+    as ids their places from 0, bad ones counted. Raises the errors of `read_samples`, and
+    `DataError` for columns that differ in length.
+    """
+    kinds = kinds_of(fields)
+    check_entries(what, "samples and features", ends, kinds, against, unknown)
+    framed = isinstance(x, Frame)
+    _check(what, label, weight, y, weights, labels, framed=framed)
+    field, dtype = next(iter(kinds.items()), ("value", F4))
+    bad = BadRows.of_memory(what, on_bad_row)
+    asked = BagSpec(what, *ends, field, dtype, 1, None, bad, hash_bits)
+    apart, places = _separate_labels(y, labels)
+    known = (against or {}).get(ends[1])
+    heads = LabelOptions(
+        label, weight, apart is not None, require_labels, numeric, multiclass, known
+    )
+    if framed:
+        rows = read_frame_rows(asked, heads, x)
+    else:
+        rows = matrix_rows(arrays_of(x), asked, check_matrix(x, what)[0])
+    rule = "Give the matrix and its labels: (X, y)."
+    rows = with_labels(rows, asked, heads, apart, places, rule)
+    if weights is not None:
+        rows = _set_weights(rows, weights, asked)
+    found = samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+    return found._replace(edges=number_from_zero(found.edges, ends[0]))
+
+
+def number_from_zero(edges: EdgeData, kind: str) -> EdgeData:
+    """Number the vertices of a type from 0, which were numbered from 1."""
+    return replace(edges, ids={**edges.ids, kind: Ids(edges.ids[kind].values - 1)})
+
+
+def _check(
+    what: str,
+    label: str | None,
+    weight: str | None,
+    y: Any,
+    weights: Any,
+    labels: Any,
+    *,
+    framed: bool,
+) -> None:
+    """Raise UsageError for arguments that do not go together."""
+    if not framed and (label is not None or weight is not None):
+        named = f"label {label!r}" if label is not None else f"weight {weight!r}"
+        raise UsageError(
+            f"{what} has no columns with names, so none for the {named}", do="leave it out"
+        )
+    if y is not None and (label is not None or labels is not None):
+        raise UsageError("labels are given twice: as y, and by another option", do="give them once")
+    if weights is not None and weight is not None:
+        raise UsageError("weights are given twice, once as a column", do="give them once")
+
+
+def _separate_labels(
+    y: Any, labels: str | os.PathLike[str] | None
+) -> tuple[np.ndarray | None, Places]:
+    """Return labels that are given apart from the samples, and their places."""
+    if y is not None:
+        return label_column(y), MemoryRows(LABELS)
+    if labels is None:
+        return None, Places("")
+    return read_sample_labels(labels), Places(os.fspath(labels))
+
+
+def label_column(y: Any) -> np.ndarray:
+    """Convert labels of any library to one column of numbers, booleans or strings, (n,); "" for a
+    missing one. Raises `DataError` for anything else.
+    """
+    check_unmasked(y)
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind == "O" and array.ndim == 1:
+        texts = ["" if is_absent(each) else str(each) for each in array.tolist()]
+        array = np.array(texts, STRING)
+    elif array.dtype.kind == "U":
+        array = array.astype(STRING)
+    if array.ndim != 1 or array.dtype.kind not in "biufT":
+        raise DataError(
+            f"labels are one column of numbers or words, not {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
+def _set_weights(rows: SampleRows, weights: Any, asked: BagSpec) -> SampleRows:
+    """Give rows their weights; `weights` has an entry for each row of the input, bad ones too."""
+    check_unmasked(weights)
+    array = np.asarray(weights)
+    there = len(rows.entries.rows) + asked.bad.count
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) != there:
+        raise DataError(
+            f"weights of {array.dtype} and shape {array.shape} for {there:,} {asked.row}s",
+            do=f"Give a number for each {asked.row}.",
+        )
+    good = (array >= 0) & (array <= float(np.finfo(np.float32).max))
+    if not good.all():
+        at = int(np.flatnonzero(~good)[0])
+        raise DataError(
+            f"the weight is {array[at]}, not a finite number from 0", where=f"the weights, row {at}"
+        )
+    return rows._replace(weight=array.astype(np.float32)[rows.entries.rows - 1])

@@ -1,0 +1,195 @@
+"""Samples as the rows of a Parquet file, or of a table in memory: the type of a column shows its
+kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.frames import Frame
+from tux.base.errors import DataError
+from tux.io.bags.entries import BagSpec
+from tux.io.samples.columns import (
+    CALLED,
+    LabelOptions,
+    Role,
+    SampleRows,
+    SampleTable,
+    Words,
+    faulty_values,
+    known_kinds,
+    odd_names,
+    roles_of,
+    value_fault,
+)
+from tux.io.samples.labels import SampleLabels
+from tux.io.source.input_files import pieces_of
+
+CELLS = 1 << 22  # cells of a file that are read at a time
+
+
+def read_parquet_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
+    """Read the rows of a Parquet file, numbered from 1, bad ones counted. See
+    `tux.io.samples.samples.read_samples`.
+    """
+    table: SampleTable | None = None
+    done, (first, *_) = 0, pieces_of(asked.path)
+    for piece in pieces_of(asked.path):
+        with arrow.parquet_file(piece.path) as file:
+            names, roles = _roles(list(file.schema_arrow), asked, heads, piece.path)
+            if table is None:
+                table = SampleTable(asked, names, roles)
+                table.names_told = odd_names(names, roles, heads.known)
+            if [names, roles] != [table.names, table.roles]:
+                raise DataError(
+                    f"the columns of {piece.path} are other ones than those of {first.path}",
+                    do=f"They are {', '.join(names)}, and {', '.join(table.names)}; give all files "
+                    "the same ones.",
+                )
+            asked.bad.places.begin(done + 1, piece)
+            picks = [at for at, role in enumerate(roles) if role != "none"]
+            for batch in file.iter_batches(
+                max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
+            ):
+                arrow.validate_piece(batch)
+                done = _add_batch(table, [(at, batch.column(names[at])) for at in picks], done)
+    if not done or table is None:
+        raise DataError(f"{asked.path} holds no {asked.row}")
+    return table.whole(lambda row: asked.bad.places.of(row, "row "))
+
+
+class _Field(NamedTuple):
+    """A column of a table in memory: its name, and its type in Arrow."""
+
+    name: str
+    type: Any
+
+
+def read_frame_rows(asked: BagSpec, heads: LabelOptions, frame: Frame) -> SampleRows:
+    """Read the rows of a table in memory, numbered from 1, bad ones counted, as those of a Parquet
+    file.
+    """
+    table: SampleTable | None = None
+    done, picks = 0, list[int]()
+    for batch in frame.batches(range(len(frame.names))):
+        if table is None:
+            columns = zip(frame.names, batch, strict=True)
+            fields = [_Field(name, column.type) for name, column in columns]
+            names, roles = _roles(fields, asked, heads, frame.what)
+            picks = [at for at, role in enumerate(roles) if role != "none"]
+            table = SampleTable(asked, names, roles)
+            table.names_told = odd_names(names, roles, heads.known)
+        step = max(1, CELLS // len(picks))
+        for begin in range(0, len(batch[0]), step):
+            done = _add_batch(table, [(at, batch[at].slice(begin, step)) for at in picks], done)
+    if table is None:
+        raise DataError(f"{asked.path} holds no {asked.row}")
+    return table.whole(lambda row: asked.bad.places.of(row, "row "))
+
+
+def _roles(
+    fields: Sequence[Any], asked: BagSpec, heads: LabelOptions, path: str
+) -> tuple[list[str], list[Role]]:
+    """Return the names of the columns of a file, and the role of each."""
+    names: list[str] = [field.name for field in fields]
+    what = roles_of(names, heads, path)
+    roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
+    for at, role in enumerate(roles):
+        if role in CALLED and _parquet_kind(fields[at], path) != "number":
+            raise DataError(
+                f"{CALLED[role]}{names[at]} is a column of words",
+                where=path,
+                do="Name a column of numbers.",
+            )
+    for at, kind in known_kinds(names, heads.known).items():
+        if at not in what and roles[at] not in (kind, "none"):
+            raise DataError(
+                f"column {names[at]!r} is one of {roles[at]}s, but of {kind}s in training",
+                where=path,
+                do=f"Convert it to {'numbers' if kind == 'number' else 'strings'}.",
+            )
+    if not {"number", "word"} & set(roles):
+        raise DataError(
+            f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
+        )
+    return names, roles
+
+
+def _parquet_kind(field: Any, path: str) -> Role:
+    """Return the kind of a column, from its type."""
+    kind = str(field.type)
+    if match := re.match(r"dictionary<values=([^,]+),", kind):
+        kind = match[1]
+    if kind in ("string", "large_string", "string_view"):
+        return "word"
+    if kind in ("bool", "float", "double", "halffloat") or re.match(r"u?int\d+$|decimal", kind):
+        return "number"
+    if kind == "null":
+        return "none"
+    what = f"column {field.name!r} holds {field.type}, not numbers, truth values or strings"
+    raise DataError(what, where=path, do="Convert it, or leave it out.")
+
+
+def _add_batch(table: SampleTable, columns: list[tuple[int, Any]], done: int) -> int:
+    """Append the good rows of a batch, after `done` others. Returns the number of rows so far."""
+    numbers, words, rows = {}, {}, 0
+    for at, column in columns:
+        role = table.roles[at]
+        texts = _parquet_texts(column)
+        rows = len(column)
+        if texts is not None:
+            words[at] = texts
+            continue
+        if str(column.type).startswith("dictionary"):
+            column = column.dictionary_decode()
+            if role == "number":
+                table.tell_categories(at)
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        if role == "label" and str(column.type) == "null":
+            words[at] = Words(np.full(rows, -1, np.int32), [])
+            continue
+        if role == "label":
+            labels = SampleLabels.of(
+                column.fill_null(False if str(column.type) == "bool" else 0).to_numpy(
+                    zero_copy_only=False
+                )
+            )
+            words[at] = Words(np.where(there, labels.codes, -1).astype(np.int32), labels.texts)
+            continue
+        if role == "number":
+            table.missing[table.names[at]] = table.missing.get(table.names[at], 0) + int(
+                np.count_nonzero(~there)
+            )
+        values = column.cast("float64", safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers[at] = np.where(there, values, 0.0 if role == "number" else np.nan)
+    bad = {
+        at: faulty_values(table.asked, table.roles[at], values) for at, values in numbers.items()
+    }
+    keep = ~np.logical_or.reduce([np.zeros(rows, np.bool_), *bad.values()])
+    for row in np.flatnonzero(~keep).tolist():
+        place = next(at for at, rows_ in bad.items() if rows_[row])
+        why = value_fault(
+            table.asked, table.names[place], table.roles[place], float(numbers[place][row])
+        )
+        table.asked.bad.note(done + row + 1, why, "row ")
+    ids = np.arange(done + 1, done + rows + 1)[keep]
+    kept = {at: Words(codes[keep], texts) for at, (codes, texts) in words.items()}
+    table.add(ids, {at: values[keep] for at, values in numbers.items()}, kept)
+    return done + rows
+
+
+def _parquet_texts(column: Any) -> Words | None:
+    """Return the words of a column of strings; None for another column."""
+    kind = str(column.type)
+    if not kind.startswith("dictionary") and "string" in kind:
+        return Words.of(column.cast("large_string").dictionary_encode())
+    return (
+        Words.of(column)
+        if kind.startswith("dictionary<values=") and "string" in kind.split(",")[0]
+        else None
+    )

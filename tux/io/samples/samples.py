@@ -1,0 +1,401 @@
+"""Labelled samples as edges from samples to features, with a label (one of two kinds, one of
+several, or a number) and a weight for each sample.
+
+Three forms: "svm", text of libsvm (`tux.io.bags.bag_lines`); "table", text with named columns
+(`tux.io.samples.tables`) or Parquet (`tux.io.samples.parquet`); and "npz", a sparse matrix of scipy
+(`tux.io.samples.matrix`). A sample without entries is a vertex without edges.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tux.arrays.arrow import CodedColumn
+from tux.arrays.edges import EdgeData
+from tux.arrays.ids import Ids
+from tux.base.errors import DataError, UsageError
+from tux.io.bags.bag_lines import read_lines
+from tux.io.bags.bags import drop_unused_values, known_entries
+from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.samples.columns import LabelOptions
+from tux.io.samples.labels import (
+    F4,
+    Classes,
+    SampleLabels,
+    SampleRows,
+    class_numbers,
+    label_signs,
+    label_value,
+    line_of,
+    number_label_fault,
+    numbers_of,
+    plain_number,
+    read_sample_labels,
+)
+from tux.io.samples.matrix import read_matrix
+from tux.io.samples.parquet import read_parquet_table
+from tux.io.samples.tables import read_text_table
+from tux.io.source.detect import SAMPLES, Format, detect_format, name_ending
+from tux.io.source.input_files import Source, input_files, pieces_of
+from tux.io.source.places import Places
+from tux.io.source.precision import coarse_columns, lost_note
+from tux.io.source.text import ADVICE, CORRECT, NUMBER, BadRows, OnBadRow, quote_word
+
+Form = Literal["svm", "table", "npz"]
+RULES = {"svm": "Begin each line with one, or give a file of labels."}
+"""Advice to the user about a file of some form without labels."""
+FORMS: tuple[Form, ...] = ("svm", "table", "npz")
+LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
+SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
+CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
+UNLABELLED = {
+    Format.DOCWORD: "docword",
+    Format.MARKET: "Matrix Market",
+    Format.MAT: "MATLAB",
+    Format.METIS: "METIS",
+    Format.DIMACS: "DIMACS",
+    Format.GML: "GML",
+    Format.PAJEK: "Pajek",
+    Format.GRAPHML: "GraphML",
+    Format.ADJLIST: "adjacency",
+    Format.EDGE_DATA: "networkx",
+}
+"""Formats that have no place for labels, and their names."""
+
+
+class SampleData(NamedTuple):
+    """n samples; `label` and `weight` in the order of ``edges.ids[edges.ends[0]]``, the file's."""
+
+    edges: EdgeData  # from samples to features
+    label: np.ndarray  # (n,) float32, -1 or +1, or places in `classes`, or numbers; or (0,)
+    weight: np.ndarray  # (n,) float32, finite, from 0; 1 where no column of weights is named
+    classes: tuple[str, ...]  # the labels that -1 and +1 stand for, or all classes; () for numbers
+    unknown: int = 0  # entries left out, as their features are unknown
+
+
+def read_samples(
+    path: Source,
+    ends: tuple[str, str] = ("sample", "feature"),
+    fields: Mapping[str, Any] | None = None,
+    *,
+    form: Form | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    against: Mapping[str, Ids] | None = None,
+    unknown: Literal["new", "skip"] = "new",
+    classes: Classes | None = None,
+    on_bad_row: OnBadRow = "stop",
+    require_labels: bool = True,
+    numeric: bool = False,
+    multiclass: bool = False,
+    hash_bits: int = 0,
+    format: Format | None = None,
+) -> SampleData:
+    """Read samples from a file, or from all that `path` stands for (`tux.io.source.input_files`),
+    as edges between types `ends`; `fields` maps the edge's one data field, if any, to a dtype
+    [value, f4].
+
+    `form` is found by the first bytes and lines of the file; `format` is the format of the file, if
+    the caller has detected it already. Samples have as ids the numbers of the rows, from 1 on, bad
+    ones counted. Features have the names of the file: in libsvm their numbers, from 1 or 0 on; in a
+    matrix the numbers of columns, from 0. In a table, a column of numbers or booleans is one
+    feature with its name, and each value of a column of strings is one, ``column=value``. Zeros
+    (but in libsvm) and missing values are no entries. In a table `label` names the column of
+    labels, else one called label, y, target or class, and `weight` one of weights. The file
+    `labels` (text, one a line, or .npy) has the labels for a file without labels.
+
+    Labels are two numbers or two words; the smaller one becomes -1, the other +1, unless `classes`
+    names the two, such as those of training; then the file may hold only one of them. With
+    `require_labels` False there need be none, and labels that are all the same and none of the
+    classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
+    as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
+    more. Where such labels are not required, they are not looked at. `hash_bits`:
+    `tux.io.bags.hashed`.
+
+    With ids `against`, of other samples, features keep their indices (samples are always new), and
+    columns of tables their kinds; features unknown to these are new, or with `unknown` "skip" left
+    out and counted. A bad row is an error, or with `on_bad_row` "skip" left out and counted: one
+    that cannot be parsed, without a label, or with a number that is not finite or that the field
+    cannot hold. Raises `DataError` with file and line, also for labels of too many kinds or of only
+    one; `UsageError` for options that do not go together.
+    """
+    kinds = kinds_of(fields)
+    path = input_files(path)
+    format = format or detect_format(path)
+    chosen = form or _form(path, format)
+    _check(path, ends, kinds, chosen, label, weight, labels, against, unknown)
+    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
+    field, dtype = next(iter(kinds.items()), ("value", F4))
+    asked = BagSpec(bad.path, *ends, field, dtype, _first(format, form), None, bad, hash_bits)
+    apart = None if labels is None else read_sample_labels(labels)
+    known = (against or {}).get(ends[1])
+    given = apart is not None
+    heads = LabelOptions(label, weight, given, require_labels, numeric, multiclass, known)
+    rows = _read_rows(asked, chosen, heads, apart, parquet=format is Format.PARQUET)
+    rows = with_labels(rows, asked, heads, apart, Places(str(labels)), RULES.get(chosen, ""))
+    return samples_of(rows, asked, kinds, against, classes, unknown=unknown, heads=heads)
+
+
+def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
+    """Return the data fields of an entry with their dtypes: `value` if none are given."""
+    given = {"value": F4} if fields is None else fields
+    return {name: np.dtype(dtype) for name, dtype in given.items()}
+
+
+def samples_of(
+    rows: SampleRows,
+    asked: BagSpec,
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    classes: Classes | None,
+    *,
+    unknown: str,
+    heads: LabelOptions,
+) -> SampleData:
+    """Make edges of rows, with signs or numbers for their labels. See `read_samples`."""
+    label, meant, rows = (
+        _numbers(rows, heads.required, asked.bad)
+        if heads.numeric
+        else _classes(rows, classes, heads, asked.bad)
+    )
+    weights = np.ones(len(rows.entries.rows), np.float32) if rows.weight is None else rows.weight
+    known = {asked.column: against[asked.column]} if against and asked.column in against else None
+    edges, left_out = _edges(rows.entries, asked, kinds, known, only_known=unknown == "skip")
+    return SampleData(edges, label, weights, meant, left_out)
+
+
+def _form(path: str | os.PathLike[str], format: Format) -> Form:
+    """Return the form of a file of some format; its name may end as those of libsvm. Raises
+    DataError for a format without labels.
+    """
+    if format is Format.NPZ:
+        return "npz"
+    if format is not Format.PARQUET and name_ending(pieces_of(path)[0].path) in SAMPLES:
+        return "svm"
+    if format in UNLABELLED:
+        raise DataError(
+            f"{path} is a {UNLABELLED[format]} file, which has no labels",
+            do="Give libsvm, a table with named columns, or .npz.",
+        )
+    return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
+
+
+def _first(format: Format, form: Form | None) -> int:
+    """Return the lowest number of a feature: 0, as scikit-learn writes libsvm text. But text that
+    looks like lda-c and has a 0 is lda-c, which has no labels.
+    """
+    return int(format is Format.LDA_C and form is None)
+
+
+def _check(
+    path: str | os.PathLike[str],
+    ends: tuple[str, str],
+    kinds: Mapping[str, np.dtype],
+    form: str,
+    label: str | None,
+    weight: str | None,
+    labels: str | os.PathLike[str] | None,
+    against: Mapping[str, Ids] | None,
+    unknown: str,
+) -> None:
+    """Raise UsageError for arguments that do not go together."""
+    if form not in FORMS:
+        raise UsageError(f"there is no form {form!r}", do=f"name one of: {', '.join(FORMS)}")
+    check_entries(path, "samples and features", ends, kinds, against, unknown)
+    for what, name in (("label", label), ("weight", weight)):
+        if name is not None and form != "table":
+            raise UsageError(
+                f"{path} has no columns with names, so none for the {what}", do="leave it out"
+            )
+    if label is not None and labels is not None:
+        raise UsageError(
+            f"labels stand either in column {label!r} or in {labels}", do="name one of them"
+        )
+
+
+def with_labels(
+    rows: SampleRows,
+    asked: BagSpec,
+    heads: LabelOptions,
+    apart: np.ndarray | None,
+    places: Places,
+    rule: str = "",
+) -> SampleRows:
+    """Give rows, at least one, the labels that are given `apart`, if there are some, with their
+    `places`. `rule` is the advice to the user if there are no labels.
+    """
+    if not len(rows.entries.rows):
+        raise DataError(
+            f"no {asked.row} of {asked.path} is usable"
+            + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
+        )
+    if apart is not None:
+        return _join_labels(rows, apart, asked, places, heads)
+    if rows.labels is None and rows.numbers is None and heads.required:
+        raise DataError(f"{asked.path} has no labels", do=rule or "Give a file of labels.")
+    return rows
+
+
+def _read_rows(
+    asked: BagSpec, form: Form, heads: LabelOptions, apart: np.ndarray | None, *, parquet: bool
+) -> SampleRows:
+    """Read the rows of a file of some form, as they are."""
+    if form == "table":
+        return read_parquet_table(asked, heads) if parquet else read_text_table(asked, heads)
+    if form == "npz":
+        return read_matrix(asked, None if apart is None else len(apart))
+    entries = read_lines(asked, "svm")
+    if entries.labels is None:
+        return SampleRows(entries, asked.bad.places.of)
+    if heads.elsewhere:
+        raise DataError(f"{asked.path} has labels itself", do="Leave the file of labels out.")
+
+    def where(row: int) -> str:
+        return line_of(asked.path, row, LINE).place
+
+    if heads.numeric:
+        return SampleRows(entries, where, numbers=entries.labels, weight=entries.weights)
+    labels = SampleLabels.of(entries.labels)
+    if several := next(filter(SEVERAL.search, labels.texts), ""):
+        row = int(entries.rows[labels.first()[labels.texts.index(several)]])
+        raise DataError(
+            f"labels with a comma or a semicolon, such as {quote_word(several)}: several "
+            "labels, or a decimal comma",
+            where=where(row),
+            do="Write numbers with a point; of several labels write a file for each, in which it "
+            "is 1 or 0.",
+        )
+    if len(labels.texts) <= 2:  # as they are spelled in the file, not as Python writes numbers
+        lines = (
+            line_of(asked.path, int(entries.rows[at]), LINE).text for at in labels.first().tolist()
+        )
+        labels = labels._replace(
+            texts=[re.split(r"[\s#:]", line.lstrip("\ufeff \t\r"))[0] for line in lines]
+        )
+    return SampleRows(entries, where, labels, weight=entries.weights)
+
+
+def _join_labels(
+    rows: SampleRows, apart: np.ndarray, asked: BagSpec, places: Places, heads: LabelOptions
+) -> SampleRows:
+    """Give rows the labels of another file, which has a label for each row, bad ones too."""
+    there = len(rows.entries.rows) + asked.bad.count
+    if there != len(apart):
+        what = f"{len(apart):,} labels, but {there:,} {asked.row}s"
+        first = str(apart[0]) if len(apart) == there + 1 else ""
+        named = f"Its first one, {quote_word(first)}, may be a name: remove it." if first else ""
+        raise DataError(what, where=places.path, do="" if NUMBER.fullmatch(first) else named)
+    column = apart[rows.entries.rows - 1]
+    if heads.numeric:
+        return rows._replace(numbers=column, where=places.of)
+    return rows._replace(labels=SampleLabels.of(column), where=places.of)
+
+
+def _classes(
+    rows: SampleRows, classes: Classes | None, heads: LabelOptions, bad: BadRows
+) -> tuple[np.ndarray, Classes, SampleRows]:
+    """Convert labels to -1 and +1, or to places in the classes, (n,). Returns them, or (0,) if
+    there are no labels; the classes; and the rows without those that lack a label, which are bad.
+    """
+    none = np.empty(0, np.float32)
+    if rows.labels is None or heads.multiclass and not heads.required:
+        return none, classes or CLASSES, rows
+    labels = rows.labels.merge_kinds()
+    if not heads.required and len(labels.texts) < 2:  # perhaps place holders
+        known = [label_value(name) for name in classes or ()]
+        if not labels.texts or label_value(labels.texts[0]) not in known:
+            return none, classes or CLASSES, rows
+    lacking = np.flatnonzero(labels.codes < 0)
+    if len(lacking):
+        at = int(lacking[0])
+        word = "" if (code := int(rows.labels.codes[at])) < 0 else rows.labels.texts[code]
+        why = f"the label is {word!r}, not finite" if word else "the label is missing"
+        rows = _drop_rows(rows, lacking, why, bad)
+        labels = labels._replace(codes=labels.codes[labels.codes >= 0])
+    ids = rows.entries.rows
+    told = class_numbers if heads.multiclass else label_signs
+    label, classes = told(labels, classes, lambda at: rows.where(int(ids[at])), bad.path)
+    return label, classes, rows
+
+
+def _numbers(
+    rows: SampleRows, required: bool, bad: BadRows
+) -> tuple[np.ndarray, tuple[()], SampleRows]:
+    """Return labels that are numbers, (n,) float32, or (0,) if they are not required; no classes;
+    and the rows without those whose label is no number, which are bad.
+    """
+    if rows.numbers is None or not required:
+        return np.empty(0, F4), (), rows
+    values = numbers_of(rows.numbers)
+    lacking = np.flatnonzero(np.isnan(values))
+    if len(lacking):
+        (label,) = rows.numbers[lacking[:1]].tolist()
+        label = label if isinstance(label, str) else plain_number(label)
+        rows = _drop_rows(rows, lacking, number_label_fault(label, "the label"), bad)
+        values = values[~np.isnan(values)]
+    if note := lost_note("labels", values):
+        rows = rows._replace(entries=rows.entries._replace(notes=(*rows.entries.notes, note)))
+    return values.astype(F4), (), rows
+
+
+def _drop_rows(rows: SampleRows, lacking: np.ndarray, why: str, bad: BadRows) -> SampleRows:
+    """Drop and note the bad rows at places `lacking`, one at least; `why` is the first's fault."""
+    place = rows.where(int(rows.entries.rows[lacking[0]]))
+    if bad.stop:
+        most = len(lacking) > len(rows.entries.rows) // 2
+        raise DataError(why, where=place, do=f"{CORRECT}." if most else ADVICE)
+    bad.first = bad.first or f"{place}: {why}"
+    bad.count += len(lacking)
+    if len(lacking) == len(rows.entries.rows):
+        raise DataError(f"no sample of {bad.path} has a label; the first: {bad.first}")
+    entries = rows.entries
+    kept = np.ones(len(entries.rows), np.bool_)
+    kept[lacking] = False
+    there = kept[np.searchsorted(entries.rows, entries.row)]
+    column = entries.column
+    if isinstance(column, CodedColumn):
+        column = CodedColumn(column.codes[there], column.values)
+    else:
+        column = column[there]
+    left = Entries(
+        entries.rows[kept], entries.row[there], column, entries.value[there], notes=entries.notes
+    )
+    return rows._replace(entries=left, weight=None if rows.weight is None else rows.weight[kept])
+
+
+def _edges(
+    entries: Entries,
+    asked: BagSpec,
+    kinds: Mapping[str, np.dtype],
+    known: Mapping[str, Ids] | None,
+    *,
+    only_known: bool,
+) -> tuple[EdgeData, int]:
+    """Make edges of entries. Returns them, and the number of entries that were left out as their
+    features are unknown.
+    """
+    used = drop_unused_values(entries.column)
+    only = [*known.values()] if known and only_known else []
+    entries, column, left_out = known_entries(entries, used, only)
+    if not len(entries.value) and known is None:
+        raise DataError(f"no {asked.column} in {len(entries.rows):,} {asked.row}s of {asked.path}")
+    entries = entries._replace(notes=(*entries.notes, *coarse_columns(column, entries.value)))
+    edges = EdgeData.of(
+        (asked.row, asked.column),
+        entries.row,
+        column,
+        dict.fromkeys(kinds, entries.value),
+        against=known,
+        vertices={asked.row: entries.rows},
+        notes=entries.notes,
+        rows=len(entries.rows),
+        skipped=asked.bad.count,
+        first_skipped=asked.bad.first,
+    )
+    return edges, len(left_out)

@@ -1,0 +1,375 @@
+"""Samples as the rows of a table with named columns: text with any separator, packed or not.
+
+The kind of a column of text is known from training, or shown by the first rows: numbers if all
+cells there are numbers, else words. A later cell that does not fit makes its row a bad one; the
+kind of the column does not change. As in `tux.io.edges.table`, only a block that fails is halved
+and judged line by line.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.base.errors import DataError
+from tux.base.text import plural
+from tux.io.bags.entries import BagSpec
+from tux.io.edges.columns import plain_name
+from tux.io.samples.columns import (
+    CALLED,
+    NUMBERS,
+    TRUTHS,
+    USUAL,
+    LabelOptions,
+    Role,
+    SampleRows,
+    SampleTable,
+    Words,
+    faulty_values,
+    known_kinds,
+    odd_names,
+    roles_of,
+    value_fault,
+)
+from tux.io.samples.doubts import column_doubt, gap_words_note
+from tux.io.samples.labels import line_of
+from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of, split_line
+from tux.io.source.first_lines import FirstLines, first_lines, rows_of
+from tux.io.source.row_one import GAPS, has_names
+from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows, with_row_names
+from tux.io.source.text import (
+    ADVICE,
+    EMPTY,
+    NOT_UTF_8,
+    NUMBER,
+    NUMERIC,
+    SMALL,
+    Begin,
+    cut_word,
+    not_number,
+    quote_word,
+    text_blocks,
+)
+
+ROW = re.compile(rb"^[^\S\n]*\S", re.MULTILINE)  # the beginning of a line that is a row
+TABS = re.compile(rb"^(?:[^\S\n]*\S| *\t)", re.MULTILINE)  # `ROW` if cells are cut by tabs
+F8 = np.dtype("f8")
+EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
+"""The cells of a column of numbers that are all missing."""
+
+
+def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
+    """Read the rows of a table of text, numbered from 1, bad ones counted. See
+    `tux.io.samples.samples.read_samples`.
+    """
+    first = first_lines(asked.path, JUDGED + 1)
+    if (seen := first_rows(first, 2)) is None:
+        raise DataError(
+            f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
+        )
+    seen, title = _with_names(seen, heads, first, asked)
+    text = _Text.from_first_rows(asked, heads, seen)
+    lines = TableLines(text.layout)
+    lines.title = title
+    begin = _beginning(lines, text.table.names, text.table.roles, first.path)
+
+    def place(row: int) -> str:
+        again = TableLines(text.layout)
+        again.title = title
+        rows = TABS if seen.separator == "\t" else ROW
+        return line_of(asked.path, row, rows, begin, again.blocks).place
+
+    _check_decimals(text, seen, place)
+    number = 1  # of the block's first line
+    for block in lines.blocks(text_blocks(asked.path, asked.bad.places, begin)):
+        text.add(block, number)
+        number += block.count(b"\n")
+    text.table.notes += lines.line_counts.notes(asked.row)
+    return text.table.whole(place)
+
+
+def _with_names(
+    seen: FirstRows, heads: LabelOptions, first: FirstLines, asked: BagSpec
+) -> tuple[FirstRows, bytes]:
+    """Return the first rows, with the names of columns before them, and the line of names: the
+    first row, or the last comment before it. Raises DataError if neither is one of names.
+    """
+    cells = seen.table[0]
+    known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
+    said = heads.label in cells and _is_new(heads.label, seen)
+    if len(cells) > 1 and (said or has_names(seen.table, known)):
+        return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    if seen.width > 1 and (title := seen.title_of(known)):
+        return seen._replace(table=[title, *seen.table]), b""
+    rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."
+    raise DataError(
+        f"{quote_word(','.join(cells))} is no line of column names", where=first.place, do=rule
+    )
+
+
+def _is_new(label: str | None, seen: FirstRows) -> bool:
+    """Return whether the name of the column of labels stands in no other row of that column."""
+    at = seen.table[0].index(str(label))
+    return all(row[at] != label for row in seen.table[1:] if len(row) == len(seen.table[0]))
+
+
+def _beginning(lines: TableLines, names: Sequence[str], roles: Sequence[Role], first: str) -> Begin:
+    """Make the function that finds the end of what is passed over at the beginning of a file:
+    comments and the line of names.
+
+    The function raises `DataError` for another such line than that of the file `first`, if `roles`
+    show that it is no row.
+    """
+
+    def begin(block: bytes, path: str) -> int | None:
+        if (start := lines.begin(block)) is None:
+            return None
+        row = rows_of(block[start:], 1, marked=True)[0]
+        cells = cells_of(row.line, lines.layout.separator)
+        if with_row_names([cells, names])[0] == list(names):
+            return start + row.end
+        numbers = any(role in NUMBERS for role in roles)
+        known = any(NUMBER.fullmatch(cell) or cell in (*GAPS, *TRUTHS) for cell in cells)
+        same = sorted(cells) == sorted(names)  # in another order
+        if path != first and (same or (numbers and not known)):
+            raise DataError(
+                f"the columns of {path} are {cut_word(','.join(cells))}, but {first} begins with "
+                f"{cut_word(','.join(names))}",
+                do="Give all files the same line of names, or the first one alone.",
+            )
+        return start
+
+    return begin
+
+
+class _Text:
+    """A table of text, block by block."""
+
+    def __init__(
+        self, table: SampleTable, layout: TextLayout, gaps: set[int], before: Mapping[int, Role]
+    ) -> None:
+        self.table, self.asked, self.layout = table, table.asked, layout
+        self.gaps = gaps  # columns of numbers in which some may be missing
+        self.before = before  # the kinds of columns in training, if they are known
+        self.absent = set[int]()  # columns in which words such as NA stand for missing values
+        self.rows = 0
+
+    @classmethod
+    def from_first_rows(cls, asked: BagSpec, heads: LabelOptions, seen: FirstRows) -> _Text:
+        """Begin the table that the line of names and the first rows show."""
+        names, columns = seen.table[0], _columns(seen)
+        what = roles_of(names, heads, asked.path)
+        before = known_kinds(names, heads.known)
+        told = before | what
+        roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
+        words = [at for at, role in enumerate(roles) if role == "word"]
+        notes = [column_doubt(names[at], columns[at]) for at in words if at not in told]
+        labels = [
+            at for at, role in enumerate(roles) if role == "label" and _kind(columns[at]) == "word"
+        ]
+        notes += [gap_words_note(names[at], columns[at]) for at in (*words, *labels)]
+        picks = [at for at, role in enumerate(roles) if role != "none"]
+        layout = seen.layout(picks)._replace(width=len(names), header=names)
+        if not {"number", "word"} & set(roles):
+            raise DataError(
+                f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
+            )
+        gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
+        known = SampleTable(asked, names, roles)
+        known.notes = [note for note in notes if note]
+        known.names_told = odd_names(names, roles, heads.known)
+        text = cls(known, layout, gaps, before)
+        text.absent = {
+            at
+            for at, role in enumerate(roles)
+            if role in NUMBERS or (role == "label" and _kind(columns[at]) == "number")
+        }
+        return text
+
+    def add(self, block: bytes, number: int) -> None:
+        """Append the rows of a block of lines, the first of them line `number`. A block that fails
+        is appended by halves, and a small one by its good lines.
+        """
+        text = self.layout.cut(block)
+        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
+            return
+        try:
+            count = self._add(text)
+        except arrow.UnreadableText:
+            half = block.find(b"\n", len(block) // 2) + 1
+            if len(block) > SMALL and half < len(block):
+                self.add(block[:half], number)
+                self.add(block[half:], number + block.count(b"\n", 0, half))
+                return
+            good, ids = self._good(block, number)
+            count = int(ids[-1]) - self.rows if len(ids) else 0
+            try:
+                if good:
+                    self._add(self.layout.cut(good), ids[:-1])
+            except arrow.UnreadableText as error:
+                raise DataError(
+                    f"cannot be read ({error})", where=self.asked.bad.places.of(number), do=ADVICE
+                ) from None
+        self.rows += count
+
+    def _add(self, text: bytes, ids: np.ndarray | None = None) -> int:
+        """Append rows that are all good, else raise `UnreadableText` and append none. Returns the
+        number of rows.
+        """
+        try:
+            numbers, words, rows, missing = self._columns(text, self.gaps)
+        except arrow.UnreadableText:
+            places = set(self.layout.picks)
+            if places <= self.gaps:
+                raise
+            numbers, words, rows, missing = self._columns(text, places)
+            self.gaps = places  # it was only that numbers are missing
+        self.table.add(
+            np.arange(self.rows + 1, self.rows + rows + 1) if ids is None else ids, numbers, words
+        )
+        for at, count in missing.items():
+            name = self.table.names[at]
+            self.table.missing[name] = self.table.missing.get(name, 0) + count
+        return rows
+
+    def _columns(
+        self, text: bytes, gaps: set[int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, Words], int, dict[int, int]]:
+        """Parse the columns of numbers and of words. Returns them, the number of rows, and the
+        number of missing numbers of each column.
+
+        Only columns in `gaps` may have missing numbers; they are read as words first.
+        """
+        picks, roles, separator = self.layout.picks, self.table.roles, self.layout.separator
+        numeric = [roles[at] in NUMBERS for at in picks]
+        kinds = [
+            F8 if number and at not in gaps else None
+            for at, number in zip(picks, numeric, strict=True)
+        ]
+        separator = "\x1f" if separator == "::" else separator
+        table = arrow.parse_text(
+            text, self.layout.width, picks, kinds, separator, quotes=self.layout.quotes
+        )
+        lines = text.count(b"\n")
+        if table.num_rows != lines and table.num_rows != lines - len(EMPTY.findall(text)):
+            raise arrow.UnreadableText("a quoted value runs over several lines")
+        numbers, words, missing = {}, {}, {}
+        for at, kind, number, column in zip(picks, kinds, numeric, table.columns, strict=True):
+            if kind is not None:
+                numbers[at] = column.to_numpy()
+                if faulty_values(self.asked, roles[at], numbers[at]).any():
+                    raise arrow.UnreadableText("a number that may not be")
+                continue
+            cells = Words.of(column.combine_chunks())
+            texts = [text.strip() for text in cells.texts]
+            if at in self.absent:
+                texts = ["" if text in GAPS else text for text in texts]
+            cells = Words(cells.codes, texts)
+            if not number:
+                words[at] = cells
+            elif any(self._fault(at, text) for text in cells.texts):
+                raise arrow.UnreadableText("a cell that is no number")
+            else:
+                numbers[at] = np.array([_value(text) for text in cells.texts])[cells.codes]
+                missing[at] = int(
+                    np.count_nonzero(np.array([not text for text in cells.texts])[cells.codes])
+                )
+        return numbers, words, table.num_rows, missing
+
+    def _fault(self, place: int, cell: str) -> str:
+        """Return the fault of a cell of a column of numbers in words, "" if it has none."""
+        name, role = self.table.names[place], self.table.roles[place]
+        if role == "number" and cell in ("", *TRUTHS):
+            return ""
+        if not cell:
+            return f"{CALLED[role]}{name} is missing"
+        if not NUMBER.fullmatch(cell) and role != "target":
+            why = f"{name} is {not_number(cell, whole=False)}"
+            others = "training" if place in self.before else "the first rows"
+            return why if DECIMAL.fullmatch(cell) else f"{why} as in {others}"
+        number = float(cell) if NUMBER.fullmatch(cell) else math.nan
+        return value_fault(self.asked, name, role, number, cell)
+
+    def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
+        """Return the lines that are good rows, and their ids, followed by the id of the last row of
+        the block. Bad rows are noted.
+        """
+        good, ids, row = [], [], self.rows
+        for at, line in enumerate(block[:-1].split(b"\n"), number):
+            why = ""
+            try:
+                text = line.decode().removesuffix("\r")
+            except UnicodeDecodeError:
+                text, why = "?", NOT_UTF_8
+            if self.layout.is_blank(text):
+                continue
+            row += 1
+            if why := why or self._row_fault(text):
+                self.asked.bad.note(at, why)
+            else:
+                good.append(line + b"\n")
+                ids.append(row)
+        return b"".join(good), np.array([*ids, row], np.int64)
+
+    def _row_fault(self, line: str) -> str:
+        """Return the fault of a row in words, "" if it has none."""
+        try:
+            cells = [cell.strip() for cell in split_line(line, self.layout.separator)]
+        except csv.Error:
+            return "a quote is not closed, or not followed by a separator"
+        if len(cells) != self.layout.width:
+            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
+        numeric = [at for at in self.layout.picks if self.table.roles[at] in NUMBERS]
+        faults = (self._fault(at, "" if cells[at] in GAPS else cells[at]) for at in numeric)
+        return next((why for why in faults if why), "")
+
+
+def _kind(cells: list[str]) -> Role:
+    """Return the kind of a column, from its cells that are not empty."""
+    known = [cell for cell in cells if cell not in GAPS]
+    if not known and set(cells) - EMPTY_COLUMN:
+        return "word"  # such as "None" alone
+    return (
+        "number"
+        if all(map(NUMBER.fullmatch, known)) or all(cell in TRUTHS for cell in known)
+        else "word"
+    )
+
+
+def _columns(seen: FirstRows) -> list[list[str]]:
+    """Return the columns below the names, of rows that are as wide."""
+    names, *rest = seen.table
+    table = [row for row in rest if len(row) == len(names)]
+    return [[*column] for column in zip(*table, strict=True)] or [[] for _ in names]
+
+
+def _check_decimals(text: _Text, seen: FirstRows, place: Callable[[int], str]) -> None:
+    """Raise DataError for a column of words that would be one of numbers without decimal commas or
+    commas between thousands.
+    """
+    for at, column in enumerate(_columns(seen)):
+        known = [cell for cell in column if cell not in GAPS]
+        if text.table.roles[at] != "word" or at in text.before or not known:
+            continue
+        if all(map(THOUSANDS.fullmatch, known)) or all(map(NUMERIC.fullmatch, known)):
+            rows = enumerate(seen.table[1:], 1)
+            row, cell = next(
+                (row, cells[at])
+                for row, cells in rows
+                if at < len(cells) and "," in cells[at] and cells[at] in known
+            )
+            name = text.table.names[at]
+            raise DataError(
+                f"{name} is {not_number(cell, whole=False)}",
+                where=place(row),
+                do="Write all numbers with a point, and without commas between thousands.",
+            )
+
+
+def _value(cell: str) -> float:
+    return TRUTHS[cell] if cell in TRUTHS else float(cell) if cell else 0.0

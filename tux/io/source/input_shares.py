@@ -1,0 +1,180 @@
+"""The input cut into shares of about as many bytes, one for each worker, and the rows of one share.
+
+Shares are made of whole rows, and one after the other they are the whole input: text is cut at ends
+of lines, Parquet between row groups. Packed files, and text whose first rows run over several
+lines, are not cut. Only a few bytes are read to find the cuts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.arrays.arrow import ColumnPieces
+from tux.arrays.packed import head_of, is_packed
+from tux.base.errors import UsageError
+from tux.io.edges.columns import WantedColumns
+from tux.io.edges.table import Tell, parquet_pieces, text_pieces
+from tux.io.source.cells import MARK
+from tux.io.source.detect import Format, detect_format
+from tux.io.source.first_lines import rows_of
+from tux.io.source.input_files import (
+    FilePiece,
+    Files,
+    InputFile,
+    Source,
+    input_files,
+    list_files,
+    source_name,
+)
+from tux.io.source.places import Range
+from tux.io.source.table_lines import LineCounts, several_lines
+from tux.io.source.text import BadRows, OnBadRow, line_blocks
+
+STEP = 1 << 16  # bytes that are read at a time to find an end of a line
+LINES = (Format.TEXT, Format.SVM, Format.LDA_C)  # formats whose lines can be read apart
+
+
+class Cut(NamedTuple):
+    """A place in the input: a file, by its number, and bytes or row groups of it before the cut."""
+
+    file: int
+    at: int
+
+
+class ShareRows(NamedTuple):
+    """The rows of a share of a table of edges, without bad ones."""
+
+    rows: int
+    columns: list[ColumnPieces]  # ids of source and target as they are given, and the fields
+    names: Mapping[str, str]  # see `tux.arrays.edges.EdgeData.columns`
+    skipped: int
+    first_skipped: str
+    notes: tuple[str, ...] = ()  # sentences that the user should know about the columns
+    passed: LineCounts = LineCounts()
+
+
+def cut_into_shares(data: Source, count: int, format: Format | None = None) -> list[Files]:
+    """Cut the input into `count` shares of about as many bytes; some may be empty. `format` is that
+    of the input, if it is known. Raises the errors of `tux.io.source.input_files.input_files` and
+    `tux.io.detect_format.detect_format`.
+    """
+    files = list_files(data)
+    format = detect_format(input_files(data)) if format is None else format
+    apart = format in LINES and not (format is Format.TEXT and several_lines(input_files(data)))
+    near = _near_line if apart else _near_file
+    if format is Format.PARQUET:
+        near = _near_group
+    cuts = [Cut(0, 0), *_cuts(files, count, near), Cut(len(files), 0)]
+    return [Files.of(source_name(data), pieces_between(files, *pair)) for pair in pairwise(cuts)]
+
+
+def pieces_between(files: Sequence[InputFile], begin: Cut, end: Cut) -> list[FilePiece]:
+    """Return the pieces of files from one cut to another."""
+    pieces = []
+    for number, file in enumerate(files):
+        first = begin.at if number == begin.file else 0
+        last = end.at if number == end.file else None
+        if begin.file <= number <= end.file and first != last:
+            pieces.append(FilePiece(file.path, first, last))
+    return pieces
+
+
+def _cuts(
+    files: Sequence[InputFile], count: int, near: Callable[[InputFile, int], int | None]
+) -> list[Cut]:
+    """Find the inner cuts of `count` shares. ``near(file, at)`` returns a place near byte `at` of a
+    file where it can be cut; None stands for its end.
+    """
+    ends = list(accumulate(file.size for file in files))
+    cuts = [Cut(0, 0)]
+    for share in range(1, count):
+        byte = ends[-1] * share // count
+        number = min(bisect_right(ends, byte), len(files) - 1)
+        at = byte - (ends[number] - files[number].size)
+        place = near(files[number], at) if at else 0
+        cuts.append(max(cuts[-1], Cut(number + 1, 0) if place is None else Cut(number, place)))
+    return cuts[1:]
+
+
+def _near_file(file: InputFile, at: int) -> int | None:
+    return 0 if 2 * at < file.size else None
+
+
+def _near_group(file: InputFile, at: int) -> int | None:
+    """Return the number of row groups whose bytes are closest to the share `at` / size of a Parquet
+    file; None if these are all.
+    """
+    groups = [size for _, size in arrow.parquet_groups(file.path)]
+    before = [0, *accumulate(groups)]
+    wanted = before[-1] * at / file.size
+    place = min(range(len(before)), key=lambda number: abs(before[number] - wanted))
+    return None if place == len(groups) else place
+
+
+def _near_line(file: InputFile, at: int) -> int | None:
+    """Return the next end of a line, but none before that of the first row, which may be a
+    header.
+    """
+    if is_packed(head_of(file.path, 8)):
+        return _near_file(file, at)
+    end = max(_line_end(file.path, at - 1), _first_row_end(file.path))
+    return None if end >= file.size else end
+
+
+def _line_end(path: str, begin: int) -> int:
+    """Return the end of the line in which byte `begin` of a file is."""
+    with Range(path, begin, None) as stream:
+        while data := stream.read(STEP):
+            if found := data.find(b"\n") + 1:
+                return begin + found
+            begin += len(data)
+    return begin
+
+
+def _first_row_end(path: str) -> int:
+    """Return the end of the first row of a file of text; the end of the file if there is none."""
+    end = len(MARK) if head_of(path, len(MARK)) == MARK else 0
+    for block in line_blocks(FilePiece(path, end), STEP):
+        if rows := rows_of(block, 1):
+            return end + rows[0].end
+        end += len(block)
+    return end
+
+
+def read_share(
+    share: Files,
+    data: Source,
+    ends: tuple[str, str],
+    fields: Mapping[str, Any],
+    *,
+    columns: str | None = None,
+    on_bad_row: OnBadRow = "stop",
+    format: Format | None = None,
+    tell: Tell | None = None,
+) -> ShareRows:
+    """Read the rows of a share of a table of edges, text or Parquet. `data` is the whole input,
+    whose first rows show the layout. See `tux.io.edges.read.read_edges`. `tell` is called with the
+    amount read.
+
+    Columns of ids are integers or strings as the share has them: those of another share may be of
+    another type. Columns are left in pieces, so that the caller can join one after the other.
+    Raises `DataError` with file and line, and `UsageError` for an input of another format.
+    """
+    whole = input_files(data)
+    format = detect_format(whole) if format is None else format
+    if format not in (Format.TEXT, Format.PARQUET):
+        raise UsageError(
+            f"{whole} is read whole, as it is a {format.value} file",
+            do="shares are those of tables of edges, text or Parquet",
+        )
+    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
+    bad = BadRows(share, stop=on_bad_row == "stop")
+    read = parquet_pieces if format is Format.PARQUET else text_pieces
+    pieces, names, notes, passed = read(bad, wanted, whole, tell)
+    return ShareRows(pieces.rows, pieces.each, names, bad.count, bad.first, notes, passed)

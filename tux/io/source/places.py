@@ -1,0 +1,105 @@
+"""The file and the line that a line of text comes from, if several files, or a part of one, are
+read as one text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+from tux.arrays.piped import open_input
+from tux.base.errors import DataError
+from tux.io.source.input_files import FilePiece
+
+STEP = 1 << 20  # bytes that are read at a time
+
+
+class _Start(NamedTuple):
+    """A piece begins in the text: its `number` is that of the first line or row in the text, `line`
+    that in the piece.
+    """
+
+    number: int
+    piece: FilePiece
+    line: int
+
+
+class Places:
+    """The places of the lines or rows of a text in its files, by their numbers from 1. As long as
+    `begin` is not called, they are those of one file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._starts: list[_Start] = []
+        self.pieces = 0  # number of pieces that have begun
+
+    def begin(self, number: int, piece: FilePiece, line: int = 1) -> None:
+        """Note that line `number` of the text is line `line` of a piece. Call it with ascending
+        numbers; of equal ones the last counts.
+        """
+        self.pieces += not self._starts or self._starts[-1].piece != piece
+        self._starts.append(_Start(number, piece, line))
+
+    def of(self, number: int, unit: str = "") -> str:
+        """Return the place of a line, as file:line, or of a row of a table without lines. The part
+        of the file before the piece is read for that.
+        """
+        at = bisect_right(self._starts, number, key=lambda start: start.number) - 1
+        if at < 0:
+            return f"{self.path}:{unit}{number}"
+        start = self._starts[at]
+        path, begin, _ = start.piece
+        before = lines_before(path, begin) if begin and not unit else 0
+        return f"{path}:{unit}{number - start.number + start.line + before}"
+
+
+def lines_before(path: str, begin: int) -> int:
+    """Count the lines of a file that end in its first `begin` bytes."""
+    lines = 0
+    with Range(path, 0, begin) as file:
+        while data := file.read(STEP):
+            lines += data.count(b"\n")
+    return lines
+
+
+class Range:
+    """The bytes of a plain file from `begin` up to `end`: a binary file with ``read(n)`` and
+    ``close``, also a context manager.
+    """
+
+    def __init__(self, path: str, begin: int, end: int | None) -> None:
+        """Open the file. Raises `DataError` if it cannot be opened."""
+        try:
+            self._file: Any = open_input(path)
+            self._file.seek(begin)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+        self._left = None if end is None else end - begin
+
+    def __enter__(self) -> Range:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, size: int) -> bytes:
+        """Read the next bytes, at most `size`, fewer only at the end."""
+        if self._left is not None:
+            size = min(size, self._left)
+            self._left -= size
+        return bytes(self._file.read(size)) if size else b""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class MemoryRows(Places):
+    """The places of rows of data in memory, which are counted from 0, as in Python. Readers number
+    them from 1, as those of files.
+    """
+
+    def of(self, number: int, unit: str = "") -> str:
+        """Return the place of a row."""
+        return f"{self.path}, row {number - 1}"

@@ -1,0 +1,215 @@
+"""Tables of vertices as text: a line of names, and a line for each vertex, cut by any separator,
+packed or not.
+
+As in `tux.io.edges.table`, text is parsed in large blocks; only a block that fails is halved, and a
+small one judged line by line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tux.arrays import arrow
+from tux.base.errors import DataError
+from tux.base.text import plural
+from tux.io.edges.columns import plain_name
+from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, lines_of, split_line
+from tux.io.source.first_lines import first_lines, rows_of
+from tux.io.source.row_one import GAPS, has_names, may_be_names
+from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows
+from tux.io.source.text import (
+    ADVICE,
+    EMPTY,
+    NOT_UTF_8,
+    NUMBER,
+    SMALL,
+    BadRows,
+    doubt_of_row,
+    quote_word,
+    text_blocks,
+)
+
+F8 = np.dtype("f8")
+
+
+class TableHead(NamedTuple):
+    """The names of the columns, empty if the first row is none of names; and the first rows."""
+
+    names: list[str]
+    rows: list[list[str]]
+
+    def numeric(self, at: int) -> bool:
+        """Return whether column `at` seems to hold numbers, of which some may be missing."""
+        cells = [row[at] for row in self.rows if row[at] not in GAPS]
+        return bool(cells or not self.rows) and all(map(NUMBER.fullmatch, cells))
+
+
+class TextColumns(NamedTuple):
+    """The columns of good rows, by name, the line of each row, and sentences for the user."""
+
+    columns: dict[str, arrow.Column]
+    lines: np.ndarray  # (n,) int64
+    notes: tuple[str, ...]
+
+
+def columns_without_names(width: int) -> list[str]:
+    """Return names for the columns of a table that has no line of names."""
+    return [f"column {at + 1}" for at in range(width)]
+
+
+Kinds = dict[str, np.dtype | None]
+"""The columns to read, by name: the dtype of numbers, or None for ids and words."""
+
+
+def read_text(
+    bad: BadRows, choose: Callable[[TableHead], Kinds], known: Collection[str], row: str = "row"
+) -> TextColumns:
+    """Read the columns of a file of text that `choose` names. `known` are names that the line of
+    names may have; messages call a row `row`. A row is bad if it has another width, an empty cell
+    in one of these columns, or a number that is none or is not finite.
+    """
+    first = first_lines(bad.path, JUDGED)
+    if (seen := first_rows(first, 2)) is None:
+        what = "has comments alone" if first.text.strip() else "is empty"
+        raise DataError(f"{bad.path} {what}", do="A table has a line of names.")
+    names = {plain_name(name) for name in known}
+    titled = has_names(seen.table, names)
+    if not titled and (title := seen.title_of(names)):
+        text = _begin_table(seen._replace(table=[title, *seen.table]), True, bad, choose)
+    else:
+        text = _begin_table(seen, titled, bad, choose)
+    lines, number = TableLines(text.layout), 1  # the latter of the block's first line
+    if titled:
+        lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+    for block in lines.of_file(text_blocks(bad.path)):
+        text.add(block, number)
+        number += block.count(b"\n")
+    lines.repeated -= titled
+    notes = lines.line_counts.notes(row)
+    if not titled and may_be_names(seen.table):
+        notes = (*notes, doubt_of_row(1, ", ".join(seen.table[0]), row, "is one of names"))
+    return TextColumns(
+        dict(zip(text.kinds, text.pieces.columns(), strict=True)),
+        np.concatenate([np.empty(0, np.int64), *text.lines]),
+        notes,
+    )
+
+
+def _begin_table(
+    seen: FirstRows, titled: bool, bad: BadRows, choose: Callable[[TableHead], Kinds]
+) -> _VertexText:
+    """Begin the table that the first rows show."""
+    names = seen.table[0] if titled else []
+    width = len(names) or seen.width
+    head = TableHead(names, [row for row in seen.table[titled:] if len(row) == width])
+    kinds = choose(head)
+    places = names or columns_without_names(width)
+    picks = [places.index(name) for name in kinds]
+    for at, (name, kind) in zip(picks, kinds.items(), strict=True):
+        if kind is not None and head.rows and not any(NUMBER.fullmatch(r[at]) for r in head.rows):
+            cells = [row[at] for row in head.rows]
+            commas = all(DECIMAL.fullmatch(cell) or THOUSANDS.fullmatch(cell) for cell in cells)
+            raise DataError(
+                f"column {name!r} holds words, such as {quote_word(cells[0])}, not numbers",
+                where=bad.path,
+                do="Write numbers with a decimal point, and without commas between thousands."
+                if commas
+                else 'Declare the field as whole numbers, as in data("i4"), to number the words.',
+            )
+    return _VertexText(bad, seen.layout(picks)._replace(width=width), kinds)
+
+
+class _VertexText:
+    """A table of text, block by block."""
+
+    def __init__(self, bad: BadRows, layout: TextLayout, kinds: Kinds) -> None:
+        self.bad, self.layout, self.kinds = bad, layout, kinds
+        self.pieces = arrow.Pieces([*kinds.values()])
+        self.lines: list[np.ndarray] = []
+
+    def add(self, block: bytes, number: int) -> None:
+        """Append the rows of a block of lines, the first of them line `number`. A block that fails
+        is appended by halves, and a small one by its good lines.
+        """
+        text = self.layout.cut(block)
+        if self.layout.is_blank(text.decode(errors="replace")) if text.isspace() else not text:
+            return
+        try:
+            self._add(text, self._numbers(block, text, number))
+        except arrow.UnreadableText as error:
+            half = block.find(b"\n", len(block) // 2) + 1
+            if len(block) > SMALL and half < len(block):
+                self.add(block[:half], number)
+                self.add(block[half:], number + block.count(b"\n", 0, half))
+                return
+            good, lines = self._good(block, number)
+            if len(good) == len(block):
+                raise DataError(
+                    f"cannot be read ({error})", where=f"{self.bad.path}:{number}", do=ADVICE
+                ) from None
+            try:
+                if good:
+                    self._add(self.layout.cut(good), lines)
+            except arrow.UnreadableText as fault:
+                raise DataError(
+                    f"cannot be read ({fault})", where=f"{self.bad.path}:{number}", do=ADVICE
+                ) from None
+
+    def _add(self, text: bytes, lines: np.ndarray) -> None:
+        """Append rows that are all good, else raise `UnreadableText` and append none."""
+        layout = self.layout
+        separator = "\x1f" if layout.separator == "::" else layout.separator
+        kinds: Sequence[np.dtype | None] = [*self.kinds.values()]
+        table = arrow.parse_text(
+            text, layout.width, layout.picks, kinds, separator, quotes=layout.quotes
+        )
+        if table.num_rows != len(lines):
+            raise arrow.UnreadableText("a quoted value runs over several lines")
+        self.pieces.add(table)
+        self.lines.append(lines)
+
+    def _good(self, block: bytes, number: int) -> tuple[bytes, np.ndarray]:
+        """Return the lines that are good rows, and their numbers; bad rows are noted."""
+        good, lines = [], []
+        for at, line in enumerate(block[:-1].split(b"\n"), number):
+            try:
+                text = line.decode().removesuffix("\r")
+                why = "" if self.layout.is_blank(text) else self._fault(text)
+            except UnicodeDecodeError:
+                text, why = "?", NOT_UTF_8
+            except csv.Error:
+                why = "a quote is not closed, or not followed by a separator"
+            if why:
+                self.bad.note(at, why)
+            elif not self.layout.is_blank(text):
+                good.append(line + b"\n")
+                lines.append(at)
+        return b"".join(good), np.array(lines, np.int64)
+
+    def _fault(self, line: str) -> str:
+        """Return the fault of a row in words, "" if it has none."""
+        cells = [cell.strip(" \t") for cell in split_line(line, self.layout.separator)]
+        if len(cells) != self.layout.width:
+            return f"{plural(len(cells), 'column')} instead of {self.layout.width}"
+        for at, (name, kind) in zip(self.layout.picks, self.kinds.items(), strict=True):
+            if not cells[at].strip():
+                return f"{name} is missing"
+            if kind is not None and not NUMBER.fullmatch(cells[at]):
+                return f"{name} is {quote_word(cells[at])}, not a number"
+            if kind is not None and not np.isfinite(float(cells[at])):
+                return f"{name} is {cells[at]}, not finite"
+        return ""
+
+    def _numbers(self, block: bytes, text: bytes, number: int) -> np.ndarray:
+        """Return the number of the line of each row of a block; `text` is the same block after
+        `TextLayout.cut`.
+        """
+        count = text.count(b"\n") - len(EMPTY.findall(text))
+        if count == block.count(b"\n"):
+            return np.arange(number, number + count)
+        lines = enumerate(lines_of(block), number)
+        return np.array([at for at, line in lines if not self.layout.is_blank(line)], np.int64)

@@ -1,0 +1,68 @@
+"""A folder of parts, as `tux.graph.store` reads it, from what loaders keep: the parts are there
+already, and what they share is joined, piece by piece, in bounded memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tux.arrays.arrow import ROWS, parquet_writer
+from tux.arrays.npy import write_pieces
+from tux.graph.store import TypeEntry, write_manifest
+from tux.parallel_load.algorithm.kept import Kept, join_ranges, kept_ids
+from tux.parallel_load.algorithm.loader import LoadSummary
+from tux.parallel_load.algorithm.plan import LoadingPlan
+
+
+def join(
+    folder: Path,
+    kept: Sequence[Kept],
+    plan: LoadingPlan,
+    loaded: Sequence[LoadSummary],
+    names: Sequence[str],
+    digest: str,
+) -> None:
+    """Write what the parts of `folder` share, from what the loaders have `kept` of it, in their
+    order, and the manifest, with the `digest` of the edges. Raises DiskError.
+    """
+    for name in plan.types:
+        with parquet_writer(folder / f"{name}.ids.parquet") as write:
+            for ids in _row_groups(kept_ids(kept, name)):
+                write({"id": ids})
+        for array in ("order", "home", "number"):
+            write_pieces(folder / f"{name}.{array}.npy", join_ranges(kept, f"{array}.{name}"))
+    for side in (0, 1):
+        write_pieces(folder / f"degrees.{side}.npy", join_ranges(kept, f"degrees.{side}"))
+    types = []
+    for name in plan.types:
+        own = [each.types[name] for each in loaded]
+        rows = [rows for each in own for rows in each.rows]
+        types.append(TypeEntry(name, own[0].ids, own[0].ids, any(each.cut for each in own), rows))
+    write_manifest(
+        folder,
+        parts=plan.parts,
+        ends=plan.ends,
+        fields=[*names],
+        types=types,
+        edges=sum(sum(own.edges) for own in loaded),
+        digest=digest,
+        partitioner=plan.partitioner,
+        seed=plan.seed,
+    )
+
+
+def _row_groups(pieces: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield the rows of `pieces` in row groups, as a Parquet file has them that is written at
+    once.
+    """
+    group = next(pieces)
+    for piece in pieces:
+        while len(group) >= ROWS:
+            yield group[:ROWS]
+            group = group[ROWS:]
+        group = np.concatenate([group, piece])
+    for lo in range(0, max(len(group), 1), ROWS):
+        yield group[lo : lo + ROWS]

@@ -1,0 +1,11 @@
+"""Uses of a trained model.
+
+    predict     scores of pairs, and of new rows
+    recommend   the best items for each user; `topk` finds them, on arrays
+    neighbours  vertices like one
+    factors     the arrays whose inner products are predictions; `ranking` judges them
+    node_classification  judges vectors by labels
+    export      a model as one file for other programs
+
+Reads from: `run_folder`, `inputs`. Used by: `runs`, `api`, `cli`, `apps`.
+"""

@@ -1,0 +1,347 @@
+"""Predictions of a trained model, for pairs of vertices (`tux predict DIR --pairs FILE`) and for
+new vertices.
+
+New vertices are the rows of a file (`tux predict DIR DATA`): documents, samples. They meet the
+model's vertices by their ids.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import WRITTEN, parquet_writer, text_writer, write_parquet, write_text
+from tux.arrays.edges import EdgeData
+from tux.arrays.given import to_given_type
+from tux.arrays.ids import Ids
+from tux.base.checksums import is_changed
+from tux.base.disk import check_folder
+from tux.base.errors import DataError, UsageError
+from tux.base.parallel import cores
+from tux.base.text import data_name, plural, plural_noun
+from tux.engine.worker import Worker
+from tux.graph.local import LocalGraph
+from tux.inputs.memory import MemoryData, points_table, wrap_data
+from tux.inputs.new_rows import read_rows
+from tux.inputs.pairs import read_pairs
+from tux.inputs.points import read_points
+from tux.inputs.samples import hash_bits
+from tux.inputs.vertex_data import data_to_predict
+from tux.io.source.input_files import input_files
+from tux.options.options import Reading
+from tux.options.python_words import in_python
+from tux.program import sources
+from tux.program.input import Points, Samples
+from tux.program.params import use_present_names
+from tux.program.program import Program, score_of
+from tux.run_folder.folder import RunRecord, fill, read_run
+from tux.run_folder.model_files import Stored, model_reader, read_ids
+
+Warn = Callable[[str], None]
+
+
+def predict(
+    model: str | os.PathLike[str] | TrainedModel,
+    pairs: Any,
+    *,
+    columns: str | None = None,
+    vertices: Mapping[str, Any] | None = None,
+    warn: Warn = lambda text: None,
+) -> dict[str, np.ndarray]:
+    """Score each row of a file of pairs, or of pairs in memory (`tux.inputs.memory`), by a model or
+    the model in a run's folder; `columns` names those of the two ids ("a,b"), `vertices` the tables
+    of vertices, if others than training has read.
+
+    Returns columns in the file's order: the ids of both ends under their names in UDFs, as given,
+    and the scores, (m,) float64, under the stage's name. Ids that training never saw are scored as
+    fresh vertices of the program; `warn` tells how many ids these are. Raises DataError for files
+    that cannot be read, ProgramError for a program that predicts nothing, UsageError for one that
+    predicts nothing about pairs.
+    """
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
+    run, program, stage, role = model.run, model.program, model.stage, model.role
+    if role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for a {role}, not for pairs",
+            do=f"tux predict {model.name} FILE OF {role.upper()}S",
+        )
+    ids = dict(model.ids)
+    asked = read_pairs(pairs, run, program, ids, columns, warn)
+    for kind, count in asked.unseen.items():
+        if count:
+            warn(
+                f"{plural(count, kind)} of {data_name(pairs)} never occurred in training; "
+                "of these the "
+                "model knows nothing"
+            )
+    # What a file of training edges would hold is not there to be read: zeros keep its place.
+    asked = replace(
+        asked,
+        fields={name: np.zeros(len(asked), dtype) for name, dtype in program.edge.columns.items()},
+    )
+    data = data_to_predict(asked, ids, run, program, vertices, warn)
+    scores = score_edges(model, ids, replace(asked, vertex_fields=data))
+    first, second = program.edge.roles
+    ends = program.edge.ends
+    return {
+        first: _decode_ids(asked, ends[0], asked.src),
+        second: _decode_ids(asked, ends[1], asked.dst),
+        stage.name: scores,
+    }
+
+
+def _decode_ids(edges: EdgeData, kind: str, codes: np.ndarray) -> np.ndarray:
+    """Return the ids of vertices of a type, in the type in which they were given."""
+    return to_given_type(edges.ids[kind].decode(codes), edges.id_types.get(kind, ""))
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model that predicts: its run's record, its program, its columns, the function that reads
+    its ids by vertex type, and its name in messages, the folder.
+    """
+
+    run: RunRecord
+    program: Program
+    stored: Stored
+    read_ids: Callable[[], Mapping[str, Ids]]
+    name: str
+
+    @cached_property
+    def stage(self) -> Any:
+        """The stage that predicts, a `tux.stages.Score`. Only its methods are used here.
+        ProgramError if there is none.
+        """
+        return score_of(self.program)
+
+    @cached_property
+    def role(self) -> str:
+        """The end for whose vertices the stage is called; "" if it is called for each edge."""
+        return str(self.stage.enumerated_role(self.program))
+
+    @cached_property
+    def ids(self) -> Mapping[str, Ids]:
+        """The ids of the model's vertices, by type."""
+        return self.read_ids()
+
+
+def open_model(folder: str | os.PathLike[str], warn: Warn = lambda text: None) -> TrainedModel:
+    """Open the model in a run's folder. Its columns and ids are read only when they are needed.
+    Raises DataError.
+    """
+    run = read_run(folder)
+    program = reopen_program(run, folder, warn)
+    ids = partial(read_ids, folder, program)
+    return TrainedModel(run, program, model_reader(folder), ids, os.fspath(folder))
+
+
+def score_edges(model: TrainedModel, ids: dict[str, Any], asked: EdgeData) -> np.ndarray:
+    """Return the scores of the model's stage for held-out edges `asked`, the model having vertices
+    `ids`, which come first in those of `asked`.
+    """
+    none = np.empty(0, np.int32)
+    known = EdgeData(
+        asked.ends, ids, none, none, {name: column[:0] for name, column in asked.fields.items()}
+    )
+    run = model.run
+    graph = LocalGraph.whole(model.program, known, asked, run.seed)
+    how = {
+        "jit": bool(run.options.get("jit", True)),
+        "check": bool(run.options.get("check", False)),
+    }
+    worker = Worker(model.program, graph, seed=run.seed, threads=cores(), **how)
+    fill(model.stored, worker)
+    step = model.stage.step(worker)
+    step.run()
+    return np.asarray(step.scores)
+
+
+def reopen_program(run: RunRecord, folder: str | os.PathLike[str], warn: Warn) -> Program:
+    """The program of a run with its parameters, which get their present names in `run`; `warn` if
+    its source has changed since, or `run.json` of its `folder`.
+    """
+    if is_changed(Path(folder), "run.json"):
+        warn(
+            f"{Path(folder, 'run.json')} is damaged, or was changed by hand, since the run: the "
+            "model may not mean what it did"
+        )
+    source = sources.find(run.app.name)
+    if source.digest != run.app.digest:
+        warn(
+            f"{source.path}, or a file beside it that it imports, has changed since the run: the "
+            "model may not mean what it did"
+        )
+    where = Path(folder, "run.json")
+    run.parameters = use_present_names(source.program.params, run.parameters, where=where)
+    return source.program(**run.parameters)
+
+
+Write = Callable[[dict[str, np.ndarray]], None]
+
+
+def writer(path: str | os.PathLike[str]) -> Write:
+    """Return a function that writes columns to a new file: Parquet (.parquet), or text with commas
+    (.csv) or tabs (.tsv), packed if .gz or .zst follows.
+
+    Raises UsageError for another ending, or if the file exists; writing raises DiskError.
+    """
+    separator = _separator(path)
+    if not separator:
+        return lambda columns: write_parquet(path, columns)
+    return lambda columns: write_text(path, columns, separator)
+
+
+def pieces_writer(
+    path: str | os.PathLike[str],
+) -> Callable[[Iterable[dict[str, np.ndarray]]], int]:
+    """Return a function that writes pieces of columns, one after the other, to a new file, and
+    returns the number of rows; see `writer`.
+    """
+    separator = _separator(path)
+
+    def write(pieces: Iterable[dict[str, np.ndarray]]) -> int:
+        rows = 0
+        with text_writer(path, separator) if separator else parquet_writer(path) as add:
+            for columns in pieces:
+                add(columns)
+                rows += len(next(iter(columns.values())))
+        return rows
+
+    return write
+
+
+def _separator(path: str | os.PathLike[str]) -> str:
+    """Return the separator of columns in a new file by its name, "" for Parquet. Raises as
+    `writer`.
+    """
+    name = Path(path)
+    if name.exists():
+        raise UsageError(f"{path} exists", do="name a new file")
+    check_folder(path)
+    if name.suffix == ".parquet":
+        return ""
+    ending = name.with_suffix("").suffix if name.suffix in WRITTEN else name.suffix
+    if ending not in (".csv", ".tsv"):
+        raise UsageError(
+            f"{path} does not say which kind of file to write",
+            do="end its name in .parquet, .csv or .tsv",
+        )
+    return "," if ending == ".csv" else "\t"
+
+
+def _predict_points(
+    model: TrainedModel, data: Any, reading: Reading, warn: Warn
+) -> dict[str, np.ndarray]:
+    """Score new points of a table or in memory, in the order of their ids. They are read as the
+    program reads those of training. Data fields that predictions can do without have defaults.
+    """
+    program, kind = model.program, model.program.edge.ends[0]
+    if isinstance(data, MemoryData):
+        with in_python():
+            points = read_points(points_table(data, program), program, reading)
+    else:
+        points = (
+            data if isinstance(data, EdgeData) else read_points(input_files(data), program, reading)
+        )
+    for note in points.notes:
+        warn(f"{data_name(data)}: {note}")
+    ids = {kind: Ids(points.ids[kind].values[:0])}
+    scores = score_edges(model, ids, points)
+    return {
+        kind: _decode_ids(points, kind, np.arange(len(points.ids[kind]))),
+        model.stage.name: scores,
+    }
+
+
+def predict_rows(
+    model: str | os.PathLike[str] | TrainedModel,
+    data: Any,
+    reading: Reading | None = None,
+    *,
+    warn: Warn = lambda text: None,
+) -> dict[str, np.ndarray]:
+    """Score each row of a file of new vertices, in any format that training reads, or of data in
+    memory (`tux.inputs.memory`), by a model or the model in a run's folder.
+
+    Returns columns in the file's order: the rows' ids under the name of their end in UDFs, and the
+    scores, (n,) float64 or (n, width) float32, under the stage's name, or in columns of their own
+    (`tux.stages.Score`). Entries of columns that the model does not know are left out; `warn` tells
+    how many. A row of which nothing is left is there all the same. Raises what reading raises,
+    DataError if the model knows none of the columns and they are not hashed, ProgramError for a
+    program that predicts nothing, and UsageError for one that predicts for pairs.
+    """
+    model = model if isinstance(model, TrainedModel) else open_model(model, warn)
+    run, program, stage, role = model.run, model.program, model.stage, model.role
+    if not role:
+        raise UsageError(
+            f"{type(program).__name__} predicts for pairs, not for rows",
+            do=f"tux predict {model.name} --pairs FILE",
+        )
+    kind = dict(zip(program.edge.roles, program.edge.ends, strict=True))[role]
+    if isinstance(program.input, Points):
+        return _predict_points(model, wrap_data(program, data), reading or Reading(), warn)
+    if len(set(program.edge.ends)) < 2:
+        raise UsageError(
+            f"the rows of {data_name(data)} would be {plural_noun(kind)} that its columns "
+            "are too, of which "
+            "there are no new ones"
+        )
+    other = program.edge.ends[program.edge.ends[0] == kind]
+    known = model.ids[other]
+    reading, data = reading or Reading(), wrap_data(program, data)
+    rows, left_out, total = read_rows(data, program, kind, other, known, run.options, reading)
+    _warn_of_rows(model, data, rows, other, left_out, total, warn)
+    ids = {kind: Ids(rows.ids[kind].values[:0]), other: known}
+    known_data = data_to_predict(
+        rows, ids, run, program, reading.vertices, warn, reading.on_bad_row
+    )
+    fields = {name: {**own, **rows.vertex_fields.get(name, {})} for name, own in known_data.items()}
+    scores = score_edges(model, ids, replace(rows, vertex_fields=fields))
+    every = np.arange(len(rows.ids[kind]))
+    return {role: _decode_ids(rows, kind, every), **stage.columns(scores)}
+
+
+def _warn_of_rows(
+    model: TrainedModel,
+    data: Any,
+    rows: EdgeData,
+    other: str,
+    left_out: int,
+    total: int,
+    warn: Warn,
+) -> None:
+    """Warn of odd rows of the data, of whose entries so many are left out. DataError if these are
+    all, unless they are hashed: a hash of an unknown name is no error.
+    """
+    if total and left_out == total and not hash_bits(model.program):
+        raise DataError(
+            f"the model knows none of the {plural_noun(other)}",
+            where=data if isinstance(data, str) else data_name(data),
+            do=f"its first {other} is {model.ids[other].values[0]}; call {plural_noun(other)} "
+            "as in "
+            "training",
+        )
+    for note in rows.notes:
+        warn(f"{data_name(data)}: {note}")
+    if rows.skipped:
+        warn(
+            f"{plural(rows.skipped, 'bad row')} of {data_name(data)} skipped; the first is "
+            f"{rows.first_skipped}"
+        )
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        if isinstance(model.program.input, Samples):
+            what = (
+                f"entries of {data_name(data)} {are} of {plural_noun(other)} that the model "
+                "does not know"
+            )
+            warn(f"{left_out:,} of {total:,} {what}: left out")
+        else:
+            what = f"{plural(total, other)} of {data_name(data)} {are} not in the model"
+            warn(f"{left_out:,} of {what}: left out")

@@ -1,0 +1,394 @@
+"""The folder of a run: `run.json`, `metrics.jsonl`, `timeline.jsonl` (`tux.run_folder.journal`),
+and `model/` with one Parquet file for each vertex type and one for the context.
+
+The folder is there from the start, so that metrics can be read while the run goes on. Each file but
+the two of lines appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tux.arrays.given import to_given_type
+from tux.arrays.ragged import Lists
+from tux.base.checksums import SUMS, files_below, read_sealed, seal, unseal
+from tux.base.disk import new_folder, remove_parts, replacing, sync, writing
+from tux.base.errors import DataError
+from tux.base.text import nearest_word
+from tux.engine.model import model_fields
+from tux.engine.worker import Worker
+from tux.program.report import Model, Tables
+from tux.run_folder.journal import FILE as JOURNAL
+from tux.run_folder.journal import Journal
+from tux.run_folder.model_files import Stored, model_reader, write_columns, write_tables
+from tux.run_folder.run_lock import claim, reclaim, release
+
+RESULTS = ("epochs", "seconds", "last", "monitor", "best", "model_epoch")
+"""The run's own results in `run.json`; all others are the report's."""
+
+Categories = Mapping[str, Mapping[str, Sequence[str]]]
+"""By vertex type and data field: the words that its numbers from 0 stand for."""
+
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""The errors that msgspec raises about text that is not the expected JSON."""
+
+
+WHOLE = (
+    "put a whole copy of run.json back; without one the run cannot go on: run it anew (the columns "
+    "of model/*.parquet can be read without it)"
+)
+"""The advice where `run.json` is damaged."""
+
+
+class App(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The program of a run: a built-in name or ``/path/file.py:Class``, the digest of its source,
+    and those of the files that this consists of, as `tux.program.sources.Source.digests` has them.
+    """
+
+    name: str
+    digest: str
+    files: dict[str, str] = {}
+
+
+class DataOrigin(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The source of edges: an absolute path of a file or a folder, an absolute pattern, a URI, a
+    list of these, "memory", "standard input" or "generated"; and the digest of ids, edges and
+    fields as read.
+    """
+
+    path: str | list[str]
+    digest: str
+    columns: dict[str, str] = {}  # names of columns: see `tux.arrays.edges.EdgeData.columns`
+
+    @property
+    def path_text(self) -> str:
+        """The paths as one text."""
+        return self.path if isinstance(self.path, str) else ", ".join(self.path)
+
+
+class Incarnation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The record of one time that a run went on, after a fault or when the user had it go on: from
+    which checkpoint, or from the beginning (0), and why.
+    """
+
+    checkpoint: int
+    epochs: int  # that had ended
+    clocks: int  # of the next epoch that had ended
+    why: str = ""
+    workers: int | None = None  # in all, if these are others than before
+
+
+class RunRecord(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The content of `run.json`: everything needed to repeat the run, and at its end the
+    results.
+    """
+
+    app: App
+    parameters: dict[str, Any]
+    seed: int
+    # of tux.options.options.Plan.record: epochs, every, patience, on_bad_row, columns, jit
+    options: dict[str, Any]
+    data: DataOrigin
+    test: DataOrigin | None = None
+    command: list[str] = []
+    versions: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
+    # by vertex type and data field, the words that its numbers from 0 stand for
+    categories: dict[str, dict[str, list[str]]] = {}
+    # by vertex type, the type in which its ids were given in memory: see `tux.arrays.given`
+    id_types: dict[str, str] = {}
+    setup_seconds: dict[str, float] = {}  # by phase: load, layout, compile
+    interrupted: int | None = None  # the epoch in which Ctrl-C ended the run
+    incarnations: list[Incarnation] = []  # each time that the run went on
+    # epochs, seconds, last and best metrics; absent until the run has ended
+    results: dict[str, Any] | None = None
+
+
+# their names in pickled runs of version 0.2
+Run, Origin = RunRecord, DataOrigin
+
+
+class RunFolder:
+    """The folder of a run that is going on, which no other run may use until it is over.
+
+    It is a context: at its end the folder is removed again if nothing was written into it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Claim the folder: UsageError if there is something in it, or another run writes to it.
+
+        DiskError if it cannot be made.
+        """
+        self.path = Path(path)
+        self._made, self._early = claim(self.path), False
+        self.journal = Journal(self.path)
+
+    @classmethod
+    def reopen(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Open the folder of a run that has stopped and goes on. DataError if it is no folder of a
+        run; UsageError while another run writes to it; DiskError.
+        """
+        read_run(path)
+        folder = cls.__new__(cls)
+        folder.path, folder._made, folder._early = Path(path), False, False
+        reclaim(folder.path)
+        folder.journal = Journal(folder.path)
+        try:
+            remove_parts(folder.path)
+        except BaseException:
+            release(folder.path, remove=False)
+            raise
+        return folder
+
+    def cut_records(self, size: int) -> None:
+        """Keep the first `size` bytes of `metrics.jsonl`. DataError if it has fewer; DiskError."""
+        metrics = self.path / "metrics.jsonl"
+        there = metrics.stat().st_size if metrics.exists() else 0
+        if there < size:
+            has = f"has {there:,} bytes" if metrics.exists() else "is missing"
+            raise DataError(
+                f"{metrics} {has}, and the checkpoint was taken after {size:,} bytes of it",
+                do="put the whole file back, or run it anew with another --out",
+            )
+        if there > size:
+            unseal(self.path)
+            with writing(metrics):
+                os.truncate(metrics, size)
+                sync(metrics)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.journal.end(error)
+        if self._early:
+            with suppress(OSError):
+                (self.path / "run.json").unlink()
+        release(self.path, remove=self._made)
+
+    @property
+    def has_run(self) -> bool:
+        """True if there is a `run.json` of a run whose data are loaded."""
+        return not self._early and (self.path / "run.json").exists()
+
+    def begin(self, run: RunRecord) -> None:
+        """Write `run.json` before the data are loaded, so that a run which is killed then can be
+        begun again. It is removed again if the run ends before `write_run`. Raises DiskError.
+        """
+        self._early = True
+        write_run(self.path, run)
+
+    def write_run(self, run: RunRecord) -> None:
+        """Write `run.json`, whole; the journal is written from then on. Raises DiskError."""
+        write_run(self.path, run)
+        self._early = False
+        self.journal.open()
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one line to `metrics.jsonl`. Raises DiskError."""
+        metrics, line = (
+            self.path / "metrics.jsonl",
+            msgspec.json.encode(drop_nonfinite(record)) + b"\n",
+        )
+        with writing(metrics), open(metrics, "ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+            except OSError:
+                file.truncate(size)  # no part of a line stays
+                raise
+            if not size:
+                sync(self.path)  # its name
+
+    def write_model(self, worker: Worker, id_types: Mapping[str, str] | None = None) -> None:
+        """Write `model/`: rows of vertices known in training, by dense index; column `id` first,
+        then the fields kept. Ids are of the types in which they were given (`Run.id_types`).
+
+        The records in `metrics.jsonl` are on the disk before it. Raises DiskError.
+        """
+        records = self.path / "metrics.jsonl"
+        if records.exists():
+            with writing(records):
+                sync(records)
+        unseal(self.path)
+        shutil.rmtree(self.path / "model", ignore_errors=True)  # of an earlier end of the run
+        with new_folder(self.path / "model") as part:
+            write_columns(part, columns_of(worker, id_types))
+
+    def write_tables(self, tables: Tables) -> None:
+        """Write each of the report's tables into `model/`. Raises DiskError."""
+        write_tables(self.path / "model", tables)
+
+
+def columns_of(
+    worker: Worker, id_types: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the columns of the model that a worker holds, as `write_columns` takes them. Ids are of
+    the types in which they were given (`Run.id_types`).
+    """
+    given = id_types or {}
+    for name, vertices in worker.graph.vertices.items():
+        ids = to_given_type(vertices.ids.values[: vertices.n_train], given.get(name, ""))
+        yield name, {"id": ids, **_columns(worker, name)}
+    yield "tau", _columns(worker, "tau")
+
+
+def drop_nonfinite(value: Any) -> Any:
+    """Copy an object without the entries that are NaN or infinite: JSON has no such numbers."""
+    if isinstance(value, Mapping):
+        return {
+            name: drop_nonfinite(entry)
+            for name, entry in value.items()
+            if not (isinstance(entry, float) and not math.isfinite(entry))
+        }
+    return [drop_nonfinite(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def model_of(
+    worker: Worker,
+    edges: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+    categories: Categories | None = None,
+) -> Model:
+    """Return the model that a worker holds: fields and ids of the vertices known in training, and
+    all of the context.
+    """
+    vertices, tau = worker.graph.vertices, worker.tables["tau"]
+    fields = {name: _columns(worker, name) for name in vertices}
+    fields["tau"] = {name: tau.arrays[name] for name in tau.declared}
+    ids = {name: v.ids.values[: v.n_train] for name, v in vertices.items()}
+    return Model(fields, ids, edges, categories or {})
+
+
+def _columns(worker: Worker, name: str) -> dict[str, Any]:
+    """Return the model's fields, (n,), (n, k) or lists, by vertex; further dimensions are laid out
+    flat, and fields of no width left out.
+    """
+    model = model_fields(worker, name)
+    columns = {
+        f: array if isinstance(array, Lists) or array.ndim == 1 else array.reshape(len(array), -1)
+        for f, array in model.items()
+    }
+    return {f: array for f, array in columns.items() if isinstance(array, Lists) or array[:1].size}
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder has the record of a run, or files that a run has left without it."""
+    path = Path(folder)
+    return (path / "run.json").exists() or (
+        (path / "metrics.jsonl").exists()
+        and ((path / "checkpoints").exists() or (path / "model").exists())
+    )
+
+
+def write_run(folder: Path, run: RunRecord) -> None:
+    """Write `run.json` of a run's folder, whole; with results, also the checksums of all files that
+    the run has written. Raises DiskError.
+    """
+    unseal(folder)
+    with replacing(folder / "run.json") as part:
+        part.write_bytes(
+            msgspec.json.format(
+                msgspec.json.encode(drop_nonfinite(msgspec.to_builtins(run))), indent=2
+            )
+            + b"\n"
+        )
+    if run.results is not None:
+        seal(folder, _result_files(folder))
+
+
+def _result_files(folder: Path) -> list[str]:
+    """List the files of an ended run for the checksums. The files of checksums and of the journal
+    are left out.
+    """
+    own = (path.name for path in folder.iterdir() if path.is_file())
+    names = {name for name in own if not name.startswith(".")} - {SUMS, JOURNAL}
+    return [*sorted(names), *(f"model/{name}" for name in files_below(folder / "model"))]
+
+
+def read_run(folder: str | os.PathLike[str]) -> RunRecord:
+    """Read `run.json` of a run's folder. Raises DataError if there is none, or it is not one."""
+    path = Path(folder, "run.json")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunRecord)
+    except OSError:
+        raise DataError(
+            f"{folder} is no folder of a run",
+            where=str(path),
+            do=f"{_suggest_folder(path.parent)}name the folder that tux run --out made",
+        ) from None
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path), do=WHOLE) from None
+
+
+def _suggest_folder(folder: Path) -> str:
+    """Return ``did you mean X? `` for the run's folder whose name is the closest, beside a folder;
+    or "".
+    """
+    with suppress(OSError):
+        beside = (path for path in folder.parent.iterdir() if path.name != folder.name)
+        runs = [path.name for path in beside if os.path.exists(path / "run.json")]
+        if near := nearest_word(folder.name, runs):
+            return f"did you mean {folder.with_name(near)}? "
+    return ""
+
+
+def read_metrics(
+    folder: str | os.PathLike[str], size: int | None = None
+) -> list[dict[str, int | float]]:
+    """Read the records of `metrics.jsonl`, or of its first `size` bytes; none if there is no such
+    file. A last line that is still being written is left out.
+    """
+    path = Path(folder, "metrics.jsonl")
+    content = read_sealed(path.parent, path.name) if path.exists() else b""
+    lines = content[:size].split(b"\n")[:-1]
+    try:
+        return [msgspec.json.decode(line, type=dict[str, int | float]) for line in lines]
+    except DAMAGED as error:
+        raise DataError(f"not what a run writes: {error}", where=str(path)) from None
+
+
+def fill(model: str | os.PathLike[str] | Stored, worker: Worker) -> None:
+    """Put the fields of a model, or of the model in a run's folder, into the rows of the vertices
+    that it knows. DataError if the model is not this program's.
+
+    Lists are left out: a list has as many entries as the vertex has edges, which a model does not
+    have.
+    """
+    read = model if callable(model) else model_reader(model)
+    for name, table in worker.tables.items():
+        vertices = worker.graph.vertices.get(name)
+        rows = vertices.row_of[: vertices.n_train] if vertices else np.zeros(1, np.int64)
+        wanted = {
+            f: column
+            for f, column in _columns(worker, name).items()
+            if not isinstance(column, Lists)
+        }
+        if not wanted or not len(rows):
+            continue
+        stored, where = read(name, list(wanted))
+        for field, column in wanted.items():
+            if stored[field].shape != column.shape or stored[field].dtype != column.dtype:
+                raise DataError(
+                    f"{name}.{field} is {stored[field].dtype} {stored[field].shape}, but the "
+                    f"program has {column.dtype} {column.shape}",
+                    where=where,
+                    do="use the program as it was when the model was trained",
+                )
+            array = table.arrays[field]
+            array[rows] = stored[field].reshape(len(rows), *array.shape[1:])

@@ -1,0 +1,122 @@
+"""The files of a model: columns by vertex type as Parquet, and the report's tables as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tux.arrays.arrow import STRING, read_parquet, write_parquet
+from tux.arrays.given import to_id_type
+from tux.arrays.ids import Ids
+from tux.base.checksums import read_sealed
+from tux.base.disk import replacing
+from tux.base.errors import DataError
+from tux.checkpoint.store import has_checkpoint
+from tux.program.program import Program
+from tux.program.report import Tables
+
+Stored = Callable[[str, Sequence[str]], tuple[Mapping[str, Any], str]]
+"""Named columns of a vertex type, or of "tau", in a model; and where they are stored."""
+
+
+def write_columns(model: Path, types: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Write into the folder of a model a file for each vertex type, the column `id` and its fields,
+    and one for the context, "tau", if it has any. Raises DiskError.
+    """
+    for name, columns in types:
+        if columns:
+            write_parquet(model / f"{name}.parquet", columns)
+
+
+def write_tables(model: Path, tables: Tables) -> None:
+    """Write each of the report's tables into the folder of a model. Raises DiskError."""
+    for name, table in tables.items():
+        lines = [list(table), *zip(*table.values(), strict=True)]
+        text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+        with replacing(model / f"{name}.tsv") as part:
+            part.write_text(text, encoding="utf-8")
+
+
+def read_tables(model: Path) -> dict[str, dict[str, np.ndarray]]:
+    """Read the tables that `write_tables` has written, by name: columns of numbers where each cell
+    is one, else of strings. DataError for a file that is no table.
+    """
+    tables = {}
+    for path in sorted(model.glob("*.tsv")):
+        try:
+            text = read_sealed(model.parent, f"{model.name}/{path.name}").decode()
+            header, *lines = text.splitlines()
+            names, rows = header.split("\t"), [line.split("\t") for line in lines]
+            cells = zip(*rows, strict=True) if rows else [()] * len(names)
+            columns = dict(zip(names, map(_column, cells), strict=True))
+        except (OSError, ValueError):
+            raise DataError("this is no table of a run", where=str(path)) from None
+        tables[path.stem] = columns
+    return tables
+
+
+def check_model(folder: str | os.PathLike[str]) -> None:
+    """Raise DataError if a run has not written its model."""
+    if not Path(folder, "model").is_dir():
+        raise DataError(
+            f"{folder} holds no model",
+            do="the run has not ended, or ended with an error: "
+            + (f"tux run --resume {folder}" if has_checkpoint(folder) else "run it again"),
+        )
+
+
+def read_ids(folder: str | os.PathLike[str], program: Program) -> dict[str, Ids]:
+    """Read the ids of the model's vertices, by type. Raises DataError if the run has not written
+    its model.
+    """
+    check_model(folder)
+    return {
+        name: Ids(to_id_type(read_parquet(model_file(folder, name), ["id"])["id"]))
+        for name in dict.fromkeys(program.edge.ends)
+    }
+
+
+def model_file(folder: str | os.PathLike[str], name: str) -> Path:
+    """Return the file of a vertex type's, or "tau"'s, part of a model. DataError if it is not
+    there.
+    """
+    path = Path(folder, "model", f"{name}.parquet")
+    if not path.is_file():
+        raise DataError(
+            f"no such file: {path}",
+            do="the model is not whole: copy the folder again, or run it again",
+        )
+    return path
+
+
+def model_reader(folder: str | os.PathLike[str]) -> Stored:
+    """Return a function that reads columns of the model in a run's folder."""
+
+    def read(name: str, fields: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+        path = model_file(folder, name)
+        return read_parquet(path, fields), str(path)
+
+    return read
+
+
+def _cell(value: Any) -> str:
+    """Write a value for a file whose columns are separated by tabs."""
+    return " ".join(str(value).split())
+
+
+def _column(cells: Sequence[str]) -> np.ndarray:
+    """Return the cells as a column of the narrowest kind that holds them."""
+    kinds: tuple[tuple[Callable[[str], Any], type], ...]
+    kinds = (int, np.int64), (int, np.uint64), (float, np.float64)
+    # Python takes 1_000 and digits of other scripts for numbers, too
+    written = all(cell.isascii() and "_" not in cell for cell in cells)
+    for kind, dtype in kinds if written else ():
+        try:
+            return np.array([kind(cell) for cell in cells], dtype)
+        except (ValueError, OverflowError):
+            continue
+    return np.array(cells, STRING)

@@ -1,0 +1,12 @@
+"""Mirrors and masters (TUX2, section 3.1): how a change of a mirror gets to its master, and the
+master's value back. State machines without I/O and threads.
+
+    apply     an Apply between workers: `ApplySync.send` a mirror's changes, `serve` them at the
+              masters, `install` the answers
+    replicas  mirrors take what has changed, masters fold it, mirrors put the answer in place
+    server    the server role of a worker: collects the contributions of a clock, and answers
+    gathered  what each clock has gathered and not sent yet
+    pull      rows that workers do not keep and ask for
+
+Reads from: `clock`, `messages`, `graph`. Used by: `engine`, `stages`.
+"""
