@@ -147,8 +147,8 @@ def test_a_lock_that_is_being_written_is_waited_for(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_of_many_at_once_one_gets_the_folder(tmp_path):
     program = (
-        "import sys; from pathlib import Path; from tux.run_folder.run_lock import claim; sys.stdin.read(); "
-        "claim(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from tux.run_folder.run_lock import claim; "
+        "sys.stdin.read(); claim(Path(sys.argv[1]))"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "out")]
     many = [

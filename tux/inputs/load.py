@@ -270,7 +270,9 @@ def _read_source(
     format = detect_format(source)
     edges = _read_edges(source, format, program, known, reading)
     if train is None and edges.ends[0] == edges.ends[1]:
-        _warn_of_two_types(source, format, edges, reading.columns, warn)
+        sides = Sides.of(edges)
+        if why := check_one_type(source, format, edges.ends[0], sides, reading.columns):
+            warn(f"{data_name(source)}: {why}")
     return edges
 
 
@@ -340,18 +342,6 @@ def _read_bags(
 
     ends, columns = program.edge.ends, program.edge.columns
     return read_held_out(source, ends, columns, known, on_bad_row=reading.on_bad_row, **bags)  # type: ignore[arg-type]
-
-
-def _warn_of_two_types(
-    source: str | os.PathLike[str],
-    format: Format,
-    edges: EdgeData,
-    columns: str | None,
-    warn: Warn,
-) -> None:
-    """Warn where edges between vertices of one type seem to join two."""
-    if why := check_one_type(source, format, edges.ends[0], Sides.of(edges), columns):
-        warn(f"{data_name(source)}: {why}")
 
 
 def advise_text(error: DataError, format: Format) -> None:

@@ -37,8 +37,7 @@ def read_labelled_samples(
     source: Any, program: Program, train: EdgeData | None, reading: Reading
 ) -> EdgeData:
     """Read the samples of a file; behind those of training, if `train` is given, with the same
-    indices of features and meanings of labels. Raises the errors of
-    `tux.io.samples.samples.read_samples`.
+    indices of features and meanings of labels. Raises the errors of `read_samples`.
     """
     from tux.io.samples.samples import read_samples
 
@@ -72,7 +71,7 @@ def is_multiclass(program: Program) -> bool:
 
 
 def label_kinds(program: Program) -> dict[str, Any]:
-    """Return the kind of labels of the program, as `tux.io.samples.samples.read_samples` takes it."""
+    """Return the kind of labels of the program, in the words of `read_samples`."""
     return {"numeric": is_numeric(program), "multiclass": is_multiclass(program)}
 
 

@@ -1,9 +1,9 @@
 """Labelled samples as edges from samples to features, with a label (one of two kinds, one of
 several, or a number) and a weight for each sample.
 
-Three forms: "svm", text of libsvm (`tux.io.bags.bag_lines`); "table", text with named columns
-(`tux.io.samples.tables`) or Parquet (`tux.io.samples.parquet`); and "npz", a sparse matrix of scipy
-(`tux.io.samples.matrix`). A sample without entries is a vertex without edges.
+Three forms: "svm", text of libsvm (`tux.io.bags.bag_lines`); "table", text with named columns or
+Parquet (`tables` and `parquet` in this room); and "npz", a sparse matrix of scipy (`matrix`). A
+sample without entries is a vertex without edges.
 """
 
 from __future__ import annotations
@@ -97,9 +97,8 @@ def read_samples(
     hash_bits: int = 0,
     format: Format | None = None,
 ) -> SampleData:
-    """Read samples from a file, or from all that `path` stands for (`tux.io.source.input_files`),
-    as edges between types `ends`; `fields` maps the edge's one data field, if any, to a dtype
-    [value, f4].
+    """Read samples from all files that `path` stands for (`tux.io.source.input_files`), as edges
+    between types `ends`; `fields` maps the edge's one data field, if any, to a dtype [value, f4].
 
     `form` is found by the first bytes and lines of the file; `format` is the format of the file, if
     the caller has detected it already. Samples have as ids the numbers of the rows, from 1 on, bad
