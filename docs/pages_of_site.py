@@ -16,6 +16,7 @@ ELSEWHERE = {
         path.relative_to(ROOT).as_posix(): f"apps/{path.parent.name}.md"
         for path in sorted(ROOT.glob("apps/*/README.md"))
     },
+    **{f"{folder}/README.md": f"{folder}.md" for folder in ("faults", "fuzz", "tests")},
 }
 """Pages that are not in `docs/`, and their names in the site."""
 

@@ -23,7 +23,7 @@ PROGRAM = "docs/pagerank.py"
 ROOT = Path(__file__).parent.parent
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for pattern in ("*.md", "docs/**/*.md", "apps/*/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "apps/*/*.md", "fuzz/*.md", "faults/*.md")
     for path in sorted(ROOT.glob(pattern))
 }
 TOPS = ("tux", "partition", "stages", "apps", "tests", "bench", "fuzz", "docs", "deploy", ".ci")

@@ -114,8 +114,7 @@ def read_samples(
     `require_labels` False there need be none, and labels that are all the same and none of the
     classes are place holders, as in LIBSVM's test files. With `numeric`, labels are numbers, kept
     as they are; with `multiclass`, places in `classes`, or in all kinds in ascending order, two or
-    more. Where such labels are not required, they are not looked at. `hash_bits`:
-    `tux.io.bags.hashed`.
+    more. Where they are not required, they are not looked at. `hash_bits`: `tux.io.bags.hashed`.
 
     With ids `against`, of other samples, features keep their indices (samples are always new), and
     columns of tables their kinds; features unknown to these are new, or with `unknown` "skip" left
