@@ -17,6 +17,7 @@ from tux.messages.encoding import Arrays
 from tux.messages.message import Kind, Message, checking
 from tux.messages.payloads import PullAnswer, PullRequest, Push
 from tux.rows.table import freeze
+from tux.sync.fields import of_kinds
 from tux.sync.pull import (
     PullServer,
     UnackedChanges,
@@ -25,7 +26,6 @@ from tux.sync.pull import (
     look_up_rows,
     share,
 )
-from tux.sync.replicas import of_kinds
 from tux.sync.server import Server
 
 

@@ -6,7 +6,8 @@ import pytest
 from tux.messages.encoding import choose_rows, pack, unpack
 from tux.program.fields import delta, shared, value
 from tux.rows.table import RowTable
-from tux.sync.replicas import Masters, Mirrors
+from tux.sync.masters import Masters
+from tux.sync.mirrors import Mirrors
 
 CHANNEL = (0, 0)
 ALL, FEW = np.array([0, 1, 2], np.int32), np.array([0, 2], np.int32)

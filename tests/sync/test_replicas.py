@@ -14,7 +14,8 @@ from support.machines.team import all_dirty, relaxed, unpack_message
 from tux.messages.encoding import NEVER, pack, pick_changed_fields, unpack
 from tux.program.fields import delta, master, mirror, shared, value
 from tux.rows.table import RowTable
-from tux.sync.replicas import NO_EDGES, Masters, Mirrors
+from tux.sync.masters import NO_EDGES, Masters
+from tux.sync.mirrors import Mirrors
 
 ROWS = 4
 NONE = np.empty(0, np.int32)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tux.messages.message import Kind, Message
 from tux.messages.payloads import EvalRows
-from tux.sync.replicas import DOWN, flatten_rows, of_kinds
+from tux.sync.fields import DOWN, flatten_rows, of_kinds
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker

@@ -18,7 +18,7 @@ from tux.arrays.ragged import Lists
 from tux.messages.message import BadMessage, Kind, Message
 from tux.messages.payloads import ModelRows
 from tux.rows.table import RowTable, in_model, lists_of_rows, pieces
-from tux.sync.replicas import flatten_rows
+from tux.sync.fields import flatten_rows
 
 if TYPE_CHECKING:
     from tux.engine.worker import Worker

@@ -32,7 +32,7 @@ from tux.program.stage import Stage
 from tux.program.vertex_params import vertex_numbers
 from tux.rows.plain import PlainRow
 from tux.rows.table import RowTable
-from tux.sync.replicas import Mirrors
+from tux.sync.mirrors import Mirrors
 from tux.sync.server import Server
 
 

@@ -3,7 +3,8 @@ master's value back. State machines without I/O and threads.
 
     apply     an Apply between workers: `ApplySync.send` a mirror's changes, `serve` them at the
               masters, `install` the answers
-    replicas  mirrors take what has changed, masters fold it, mirrors put the answer in place
+    mirrors   take what has changed, and put the answers of masters in place
+    masters   fold the changes of all mirrors, and say what has become of them
     server    the server role of a worker: collects the contributions of a clock, and answers
     gathered  what each clock has gathered and not sent yet
     pull      rows that workers do not keep and ask for

@@ -23,7 +23,7 @@ from tux.messages.encoding import Arrays, Flagged, choose_rows, pack, pick_chang
 from tux.messages.message import Kind, Message
 from tux.messages.payloads import Answer, Contribution
 from tux.messages.touched import RoutePlaces, kept_rows_arrays
-from tux.sync.replicas import NO_ROWS
+from tux.sync.fields import NO_ROWS
 from tux.sync.row_sets import AllRows, TouchedRows
 from tux.sync.server import Server
 from tux.sync.touched_masters import TouchedMasters, find_places

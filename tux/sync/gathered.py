@@ -19,7 +19,7 @@ from tux.clock.block import Block
 from tux.clock.steps import Rows, Step
 from tux.program.combining import COMBINE
 from tux.rows.table import RowTable
-from tux.sync.replicas import Mirrors
+from tux.sync.mirrors import Mirrors
 
 
 class UnsentRows(NamedTuple):

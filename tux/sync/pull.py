@@ -32,7 +32,7 @@ from tux.base.compiled import cached_njit
 from tux.messages.encoding import Arrays
 from tux.messages.payloads import PullAnswer, PullRequest, Push
 from tux.rows.table import allocate_aligned
-from tux.sync.replicas import flatten_rows
+from tux.sync.fields import flatten_rows
 
 
 class Reply(NamedTuple):

@@ -30,8 +30,9 @@ from tux.messages.message import BadMessage, Kind, Message, checking
 from tux.messages.payloads import Answer, Totals
 from tux.program.combining import COMBINE
 from tux.rows.table import RowTable
+from tux.sync.fields import DOWN, UP
 from tux.sync.gathered import TotalsByClock
-from tux.sync.replicas import DOWN, UP, Masters
+from tux.sync.masters import Masters
 
 SENT_BY_WORKERS = (
     Kind.CONTRIBUTION,

@@ -12,8 +12,10 @@ from tux.messages.encoding import NEVER, FieldElements, pack
 from tux.rows.table import RowTable
 from tux.stages.globalsync import ContextSync
 from tux.sync.apply import ApplySync
+from tux.sync.fields import DOWN, flatten_rows
 from tux.sync.gathered import TotalsByClock
-from tux.sync.replicas import DOWN, Masters, Mirrors, flatten_rows
+from tux.sync.masters import Masters
+from tux.sync.mirrors import Mirrors
 from tux.sync.server import Server
 
 
