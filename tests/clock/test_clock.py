@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.clock.clock import Clock, Gather
+from tux.clock.clock import BESIDE, Clock, Gather, Order
 
 
 def finish(clock, number, answers=1):
@@ -99,33 +99,45 @@ def test_an_answer_that_nobody_waits_for_is_refused():
 
 
 class ClockModel:
-    """All that has ever happened, and rule 1 and 2 said over all of it. A clock: [segments, those
-    that ran, answers that are missing].
+    """All that has ever happened, and rules 1 to 3 said over all of it. A clock: [segments, those
+    that ran, answers that are missing, its order].
     """
 
     def __init__(self, slack):
         self.slack, self.clocks = slack, []
 
     def is_over(self, number):
-        segments, ran, missing = self.clocks[number]
+        segments, ran, missing, _ = self.clocks[number]
         return ran == segments and missing == 0
 
     @property
     def count_finished(self):
         return next((t for t in range(len(self.clocks)) if not self.is_over(t)), len(self.clocks))
 
-    def may_start(self):
-        return all(self.is_over(t) for t in range(len(self.clocks) - self.slack))
+    def may_start(self, order):
+        numbers = range(len(self.clocks))
+        before = numbers if order.waits else numbers[: max(0, len(numbers) - self.slack)]
+        return all(self.is_over(t) for t in before) and all(
+            self.is_over(t)
+            or not of.alone
+            and (of.visit == order.visit or self.clocks[t][1] == self.clocks[t][0])
+            for t, (*_, of) in enumerate(self.clocks)
+        )
 
     def next_segment(self):
         return next(
             (
                 (t, ran)
-                for t, (segments, ran, missing) in enumerate(self.clocks)
+                for t, (segments, ran, missing, _) in enumerate(self.clocks)
                 if ran < segments and missing == 0
             ),
             None,
         )
+
+
+ORDERS = st.builds(
+    lambda visit, kind: Order(visit, kind > 0, kind > 1), st.integers(0, 1), st.integers(0, 2)
+)
 
 
 @given(st.integers(0, 4), st.data())
@@ -133,8 +145,9 @@ def test_any_sequence_of_events(slack, data):
     clock, model = Clock(slack), ClockModel(slack)
     for _ in range(data.draw(st.integers(0, 40))):
         missing = [t for t, each in enumerate(model.clocks) if each[2]]
+        order = data.draw(ORDERS)
         events = (
-            ["start"] * model.may_start()
+            ["start"] * model.may_start(order)
             + ["ran"] * (model.next_segment() is not None)
             + ["answered"] * bool(missing)
         )
@@ -142,18 +155,19 @@ def test_any_sequence_of_events(slack, data):
         event = data.draw(st.sampled_from(events))
         if event == "start":
             segments = data.draw(st.integers(0, 3))
-            assert clock.start(segments) == len(model.clocks)
-            model.clocks.append([segments, 0, 0])
+            assert clock.start(segments, order) == len(model.clocks)
+            model.clocks.append([segments, 0, 0, order])
         elif event == "ran":
             number, _ = model.next_segment()
             answers = data.draw(st.integers(0, 3))
-            model.clocks[number][1:] = model.clocks[number][1] + 1, answers
+            model.clocks[number][1:3] = model.clocks[number][1] + 1, answers
             clock.end_segment(number, answers)
         else:
             number = data.draw(st.sampled_from(missing))
             model.clocks[number][2] -= 1
             clock.count_answer(number)
-        assert clock.may_start() == model.may_start()
+        for each in (BESIDE, order, order._replace(visit=1 - order.visit)):
+            assert clock.may_start(each) == model.may_start(each)
         assert clock.next_segment() == model.next_segment()
         assert (clock.started, clock.finished) == (len(model.clocks), model.count_finished)
         assert clock.idle == (model.count_finished == len(model.clocks))

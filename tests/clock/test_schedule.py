@@ -154,7 +154,7 @@ def test_segments(stages, expected):
 )
 def test_a_global_sync_after_a_mini_batch_waits_for_late_totals(inside, after, waits):
     *blocks, last = clocks([LetterBatch(inside, [1, 2]), *map(step, after)])
-    assert (last.waits, last.alone) == (waits, False) and not any(block.waits for block in blocks)
+    assert last.order[1:] == (waits, False) and not any(block.order.waits for block in blocks)
 
 
 def test_each_block_is_a_clock_and_so_is_each_run_of_other_steps():

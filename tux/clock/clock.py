@@ -8,9 +8,12 @@ in this file:
 
 1. Clock t starts when clocks 0 .. t - slack - 1 are finished: all their segments have run and all
    their answers are installed.
-2. A segment after the first runs when the answers to the one before it are installed. Older clocks
+2. Blocks of one visit to a mini-batch run beside each other. Another clock starts when all segments
+   before it have run. One that waits starts when all clocks before it are finished, and none starts
+   beside one that is alone (`Order`).
+3. A segment after the first runs when the answers to the one before it are installed. Older clocks
    go first.
-3. A master folds a synchronisation when it has the contributions of all workers, in worker
+4. A master folds a synchronisation when it has the contributions of all workers, in worker
    order.
 
 So at clock t a worker has seen, of every worker's contributions, all of clocks up to t - slack - 1,
@@ -20,25 +23,42 @@ and none after t - 1. At slack 0 this is BSP.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Payload = TypeVar("Payload")
 
 
+class Order(NamedTuple):
+    """The order of a clock among the others of a pass (rule 2).
+
+    `visit`: a number that is the same for all blocks of one pass over a mini-batch, which may run
+    beside each other, and different for each other clock. `waits`: it starts when all earlier
+    clocks are finished. `alone`: it waits, and no other clock starts beside it.
+    """
+
+    visit: int = 0
+    waits: bool = False
+    alone: bool = False
+
+
+BESIDE = Order()
+
+
 @dataclass
 class OpenClock:
-    """The state of a clock that has started and is not finished: its number of segments, those that
-    ran, and the answers still to come.
+    """The state of a clock that has started and is not finished: its number of segments, its order,
+    the segments that ran, and the answers still to come.
     """
 
     segments: int
+    order: Order
     ran: int = 0
     waiting: int = 0
 
 
 class Clock:
     """One worker's clocks. Events: `start`, `end_segment`, `count_answer`; questions: `may_start`,
-    `next_segment`, `awaits`, `waits`, `segments_left`, `idle`.
+    `next_segment`, `awaits`, `waits`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -50,25 +70,31 @@ class Clock:
             int, OpenClock
         ] = {}  # those in finished .. started - 1 that are not finished
 
-    def may_start(self) -> bool:
-        """Return whether the next clock may start, by rule 1."""
-        return self.started - self.finished <= self.slack
+    def may_start(self, order: Order = BESIDE) -> bool:
+        """Return whether the next clock may start, by rules 1 and 2."""
+        if self.idle:
+            return True
+        beside = not order.waits and not any(
+            other.order.alone or other.order.visit != order.visit and other.ran < other.segments
+            for other in self._open.values()
+        )
+        return beside and self.started - self.finished <= self.slack
 
-    def start(self, segments: int) -> int:
+    def start(self, segments: int, order: Order = BESIDE) -> int:
         """Start the next clock, and return its number."""
-        if not self.may_start():
+        if not self.may_start(order):
             raise RuntimeError(
                 f"clock {self.started} started with {self.finished} finished at slack {self.slack}"
             )
         self.most_stale = max(self.most_stale, self.started - self.finished)
         number = self.started
-        self._open[number] = OpenClock(segments)
+        self._open[number] = OpenClock(segments, order)
         self.started += 1
         self._advance()  # a clock without segments is over at once
         return number
 
     def next_segment(self) -> tuple[int, int] | None:
-        """Find the oldest clock whose next segment may run, by rule 2. Return its number and that
+        """Find the oldest clock whose next segment may run, by rule 3. Return its number and that
         of the segment; None if there is none.
         """
         for number in sorted(self._open):
@@ -97,11 +123,6 @@ class Clock:
         """Return the number of segments of clock `number`, which is not finished, that have run."""
         return self._open[number].ran
 
-    def segments_left(self, number: int) -> int:
-        """Return the number of segments of clock `number` that have still to run."""
-        clock = self._open.get(number)
-        return clock.segments - clock.ran if clock else 0
-
     def count_answer(self, number: int) -> None:
         """Note that an answer for clock `number` is installed. RuntimeError if none is awaited."""
         clock = self._open.get(number)
@@ -126,7 +147,7 @@ class Clock:
 
 
 class Gather(Generic[Payload]):
-    """Contributions of all workers, collected by key until each worker has sent one (rule 3)."""
+    """Contributions of all workers, collected by key until each worker has sent one (rule 4)."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

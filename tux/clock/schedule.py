@@ -35,6 +35,7 @@ from itertools import count
 from typing import NamedTuple
 
 from tux.clock.block import Block
+from tux.clock.clock import Order
 from tux.clock.steps import BarrierStep, Blocks, Fold, Pull, RepeatedSteps, Step, Sync
 
 
@@ -61,18 +62,14 @@ class Segment:
 
 @dataclass
 class ClockTask:
-    """The work of one clock: a block (None outside a mini-batch) and segments.
-
-    `visit`: a number that is the same for all blocks of one pass over a mini-batch, which may run
-    beside each other, and different for each other clock.
+    """The work of one clock: a block (None outside a mini-batch), segments, and when it may run
+    beside others.
     """
 
     block: Block | None
     segments: list[Segment]
-    visit: int
+    order: Order
     closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
-    waits: bool = False  # starts when all earlier clocks are finished
-    alone: bool = False  # it waits, and no other clock starts beside it
     repetition: int | None = None  # of the innermost `RepeatedSteps` around it
 
 
@@ -131,7 +128,7 @@ def _clocks(
 ) -> Iterator[ClockTask | None]:
     """Yield the `clocks` of a repetition, or outside one. `batches`: the segments of each
     mini-batch before, to which those of `steps` are added. `visits` gives numbers for
-    `ClockTask.visit`.
+    `Order.visit`.
     """
     run: list[Step] = []
     for step in steps:
@@ -149,14 +146,14 @@ def _clocks(
                 if step.waits:
                     yield None
         elif isinstance(step, Blocks):
-            cut, visit = batches.setdefault(step, segments(step.steps)), next(visits)
+            cut, order = batches.setdefault(step, segments(step.steps)), Order(next(visits))
             for block in step.blocks(repetition):
-                yield ClockTask(block, cut, visit, step.closing, repetition=repetition)
+                yield ClockTask(block, cut, order, step.closing, repetition=repetition)
             if step.closing:
                 closed = segments(step.closing)
-                yield ClockTask(None, closed, visit, step.closing, repetition=repetition)
+                yield ClockTask(None, closed, order, step.closing, repetition=repetition)
         else:
-            yield ClockTask(None, segments([step]), next(visits), repetition=repetition)
+            yield ClockTask(None, segments([step]), Order(next(visits)), repetition=repetition)
     if run:
         yield _outside(run, batches, repetition, next(visits))
 
@@ -172,8 +169,8 @@ def _outside(
     changed = _changed_types(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     in_order = any(step.in_order for step in steps)
-    waits = alone or in_order or _ends_blocks(steps, cuts)
-    return ClockTask(None, segments(steps), visit, waits=waits, alone=alone, repetition=repetition)
+    order = Order(visit, alone or in_order or _ends_blocks(steps, cuts), alone)
+    return ClockTask(None, segments(steps), order, repetition=repetition)
 
 
 def _changed_types(batches: Sequence[list[Segment]]) -> set[str]:

@@ -83,7 +83,7 @@ class ClockLoop:
                     self._run_segment(*ready)
             elif self._is_due:
                 yield from self._keep()
-            elif self._next is not None and self._may_start(self._next):
+            elif self._next is not None and self.clock.may_start(self._next.order):
                 wanted = self._is_wanted()
                 if wanted is None:
                     yield
@@ -111,8 +111,10 @@ class ClockLoop:
         return bool(self.worker.inbox)
 
     def _start(self, task: ClockTask) -> None:
-        self.worker.timeline.count_start(self.clock.started - self.clock.finished)
-        self._tasks[self.clock.start(len(task.segments))] = task
+        finished = self.clock.finished
+        self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
+        self.worker.timeline.count_start(self.clock.started - finished)
+        self._tasks[self.clock.start(len(task.segments), task.order)] = task
 
     def _is_wanted(self) -> bool | None:
         """Return whether the state before the next clock is kept; None: not known yet."""
@@ -133,7 +135,7 @@ class ClockLoop:
         elif self._next.closing and not self._closed:
             self._closed = True
             self._closings += 1
-            self._start(ClockTask(None, segments(self._next.closing), self._next.visit))
+            self._start(ClockTask(None, segments(self._next.closing), self._next.order))
         else:
             yield from self._cuts.keep(self)
             self._is_due = self._closed = False
@@ -144,18 +146,6 @@ class ClockLoop:
             self._next = next(self._upcoming)
         except StopIteration:
             self._next, self._over = None, True
-
-    def _may_start(self, task: ClockTask) -> bool:
-        """Return whether the next clock may start, by the slack, and by the rules for clocks that
-        wait for others or run alone.
-        """
-        finished = self.clock.finished
-        self._tasks = {number: t for number, t in self._tasks.items() if number >= finished}
-        beside = not task.waits and not any(
-            other.alone or other.visit != task.visit and self.clock.segments_left(number)
-            for number, other in self._tasks.items()
-        )
-        return self.clock.may_start() and (self.clock.idle or beside)
 
     def _run_segment(self, number: int, position: int) -> None:
         """Run the steps of a segment, then send the messages of its synchronisations."""

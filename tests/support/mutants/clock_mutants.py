@@ -18,7 +18,7 @@ from tux.sync.gathered import UnsentByClock
 
 @mutant(Clock, "may_start")
 def starts_one_clock_early(original):
-    return lambda clock: clock.started - clock.finished <= clock.slack + 1
+    return lambda clock, order=None: clock.started - clock.finished <= clock.slack + 1
 
 
 @mutant(Clock, "__init__")
@@ -29,7 +29,7 @@ def compares_with_the_slowest_worker(original):
     clocks = []
 
     class Racing(Clock):
-        def may_start(self):
+        def may_start(self, order=None):
             return self.started - min(clock.started for clock in clocks) <= self.slack
 
     def begin(clock, slack):
@@ -54,7 +54,7 @@ def asks_until_before_the_answers(original):
 
 @mutant(Clock, "may_start")
 def starts_before_the_last_home_answers(original):
-    def may_start(clock):
+    def may_start(clock, order=None):
         late = [
             n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1
         ]
