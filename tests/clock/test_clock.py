@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.clock.clock import BESIDE, Clock, Gather, Order
+from tux.clock.clock import BESIDE, Clock, ClockOrder, Gather
 
 
 def finish(clock, number, answers=1):
@@ -136,7 +136,7 @@ class ClockModel:
 
 
 ORDERS = st.builds(
-    lambda visit, kind: Order(visit, kind > 0, kind > 1), st.integers(0, 1), st.integers(0, 2)
+    lambda visit, kind: ClockOrder(visit, kind > 0, kind > 1), st.integers(0, 1), st.integers(0, 2)
 )
 
 

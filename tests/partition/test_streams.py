@@ -105,7 +105,7 @@ def test_the_seed_names_the_parts(method):
 def test_pieces_of_work_do_not_show(method, monkeypatch):
     src, dst = np.random.default_rng(0).integers(0, 50, (2, 500))
     run, whole, shares = METHODS[method][0], check_parts(method, src, dst, 70), []
-    for name in ("scored", "ebv"):
+    for name in ("common.scored", "methods.ebv"):
         monkeypatch.setattr(importlib.import_module(f"tux.partition.{name}"), "_CHUNK", 64)
     assert np.array_equal(whole, run(src, dst, 70, progress=shares.append))
     assert len(shares) == 8 and shares == sorted(shares) and shares[-1] == 1

@@ -10,7 +10,7 @@ in this file:
    their answers are installed.
 2. Blocks of one visit to a mini-batch run beside each other. Another clock starts when all segments
    before it have run. One that waits starts when all clocks before it are finished, and none starts
-   beside one that is alone (`Order`).
+   beside one that is alone (`ClockOrder`).
 3. A segment after the first runs when the answers to the one before it are installed. Older clocks
    go first.
 4. A master folds a synchronisation when it has the contributions of all workers, in worker
@@ -28,7 +28,7 @@ from typing import Generic, NamedTuple, TypeVar
 Payload = TypeVar("Payload")
 
 
-class Order(NamedTuple):
+class ClockOrder(NamedTuple):
     """The order of a clock among the others of a pass (rule 2).
 
     `visit`: a number that is the same for all blocks of one pass over a mini-batch, which may run
@@ -41,7 +41,7 @@ class Order(NamedTuple):
     alone: bool = False
 
 
-BESIDE = Order()
+BESIDE = ClockOrder()
 
 
 @dataclass
@@ -51,7 +51,7 @@ class OpenClock:
     """
 
     segments: int
-    order: Order
+    order: ClockOrder
     ran: int = 0
     waiting: int = 0
 
@@ -70,7 +70,7 @@ class Clock:
             int, OpenClock
         ] = {}  # those in finished .. started - 1 that are not finished
 
-    def may_start(self, order: Order = BESIDE) -> bool:
+    def may_start(self, order: ClockOrder = BESIDE) -> bool:
         """Return whether the next clock may start, by rules 1 and 2."""
         if self.idle:
             return True
@@ -80,7 +80,7 @@ class Clock:
         )
         return beside and self.started - self.finished <= self.slack
 
-    def start(self, segments: int, order: Order = BESIDE) -> int:
+    def start(self, segments: int, order: ClockOrder = BESIDE) -> int:
         """Start the next clock, and return its number."""
         if not self.may_start(order):
             raise RuntimeError(

@@ -35,7 +35,7 @@ from itertools import count
 from typing import NamedTuple
 
 from tux.clock.block import Block
-from tux.clock.clock import Order
+from tux.clock.clock import ClockOrder
 from tux.clock.steps import BarrierStep, Blocks, Fold, Pull, RepeatedSteps, Step, Sync
 
 
@@ -68,7 +68,7 @@ class ClockTask:
 
     block: Block | None
     segments: list[Segment]
-    order: Order
+    order: ClockOrder
     closing: Sequence[Step] = ()  # after which masters hold all that blocks so far have changed
     repetition: int | None = None  # of the innermost `RepeatedSteps` around it
 
@@ -128,7 +128,7 @@ def _clocks(
 ) -> Iterator[ClockTask | None]:
     """Yield the `clocks` of a repetition, or outside one. `batches`: the segments of each
     mini-batch before, to which those of `steps` are added. `visits` gives numbers for
-    `Order.visit`.
+    `ClockOrder.visit`.
     """
     run: list[Step] = []
     for step in steps:
@@ -146,14 +146,14 @@ def _clocks(
                 if step.waits:
                     yield None
         elif isinstance(step, Blocks):
-            cut, order = batches.setdefault(step, segments(step.steps)), Order(next(visits))
+            cut, order = batches.setdefault(step, segments(step.steps)), ClockOrder(next(visits))
             for block in step.blocks(repetition):
                 yield ClockTask(block, cut, order, step.closing, repetition=repetition)
             if step.closing:
                 closed = segments(step.closing)
                 yield ClockTask(None, closed, order, step.closing, repetition=repetition)
         else:
-            yield ClockTask(None, segments([step]), Order(next(visits)), repetition=repetition)
+            yield ClockTask(None, segments([step]), ClockOrder(next(visits)), repetition=repetition)
     if run:
         yield _outside(run, batches, repetition, next(visits))
 
@@ -169,7 +169,7 @@ def _outside(
     changed = _changed_types(cuts)
     alone = any(isinstance(step, BarrierStep) or step.measures & changed for step in steps)
     in_order = any(step.in_order for step in steps)
-    order = Order(visit, alone or in_order or _ends_blocks(steps, cuts), alone)
+    order = ClockOrder(visit, alone or in_order or _ends_blocks(steps, cuts), alone)
     return ClockTask(None, segments(steps), order, repetition=repetition)
 
 
