@@ -15,6 +15,10 @@ Every partitioner is a function ``(src, dst, k, seed=0, *, bipartite=False, cap=
 
 ValueError for what none of them can take: an impossible k or cap, ends that are no equal arrays of
 integers from 0.
+
+`methods` has a file for each, `common` what several of them share. `quality` judges parts,
+`masters` chooses the part that keeps a vertex's true value, `recommended` a method for a graph.
+Reads from: `base`. Used by: `graph`, `parallel_load`, `compare`, `options`.
 """
 
 from tux.partition.masters import masters as masters

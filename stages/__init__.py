@@ -2,8 +2,16 @@
 Repeat, Generate; Score, which reads a model; and the operators of vectors, which are Applies and
 GlobalSyncs.
 
-Each file's docstring is the pseudo-code that the engine runs. The loops are compiled by
-`tux.stages.kernel.compile`.
+Each file here is a stage that users name, and its docstring is the pseudo-code that the engine
+runs. In the rooms below:
+
+    kernel    how a UDF becomes machine code
+    analysis  what a UDF reads and changes, and what follows
+    check     checks in UDFs, and errors in them at the user's line
+    blocks    the blocks of a mini-batch
+    pull      rows that come when they are touched, for Generate
+
+Reads from: `engine`, `sync`, `clock`. Used by: `apps`, `runs`.
 """
 
 from tux.stages.apply import Apply as Apply

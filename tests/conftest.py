@@ -30,7 +30,11 @@ LONGEST = (
     "tests/test_pages.py",
     "tests/partition/test_best.py",
     "tests/cluster/",
+    "tests/parallel_load/",
     "tests/runs/",
+    "tests/checkpoint/",
+    "tests/predict/",
+    "tests/inputs/",
     "tests/faults/",
     "tests/cli/",
 )

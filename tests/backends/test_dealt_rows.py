@@ -20,7 +20,7 @@ from tux.backends.remote_run import remote_run
 from tux.backends.run import run
 from tux.base.errors import TuxError
 from tux.checkpoint.store import newest_number
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import serial_reason
 from tux.options.options import RunOptions
 from tux.run_folder.folder import read_metrics, read_run
 from tux.runs import session
@@ -36,7 +36,7 @@ def table(rows):
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
     monkeypatch.chdir(tmp_path)
     write_tables("train.parquet", [table(ROWS)])
     write_tables("held.parquet", [table(HELD)])
@@ -71,7 +71,7 @@ def test_each_machine_gets_its_own_rows_where_a_run_of_a_file_loads_in_shares(mo
         == rows_per_machine(data="/a file")
         == []
     )
-    monkeypatch.setattr(why_whole, "SMALL", 1 << 20)
+    monkeypatch.setattr(serial_reason, "SMALL", 1 << 20)
     assert rows_per_machine() == []
 
 
@@ -94,7 +94,7 @@ def is_that_of_one_machine(out, **options):
     file.
     """
     chosen = RunOptions(jit=False, threads=1, workers=2, out="whole", **options)
-    why_whole.SMALL = 1 << 20
+    serial_reason.SMALL = 1 << 20
     session.run(MF(rank=2), "train.parquet", "held.parquet", chosen)
     assert model(out) == model("whole")
     assert drop_times(read_metrics(out)) == drop_times(read_metrics("whole"))

@@ -104,12 +104,12 @@ def without_arrays(*prefixes):
 
 
 def skips_one_more(patch):
-    cuts, real = training._EpochCuts, training._EpochCuts.__init__
+    cuts, real = training._EpochCheckpoints, training._EpochCheckpoints.__init__
     patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, skip + bool(skip)))
 
 
 def skips_one_less(patch):
-    cuts, real = training._EpochCuts, training._EpochCuts.__init__
+    cuts, real = training._EpochCheckpoints, training._EpochCheckpoints.__init__
     patch.setattr(cuts, "__init__", lambda self, run, skip: real(self, run, max(skip - 1, 0)))
 
 

@@ -17,7 +17,7 @@ from tux.apps.mf.mf import MF
 from tux.arrays.arrow import write_tables
 from tux.base.errors import DataError
 from tux.checkpoint.store import newest_number
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import serial_reason
 from tux.options.options import RunOptions
 from tux.run_folder.folder import read_run
 from tux.runs.session import run as run_here
@@ -42,7 +42,7 @@ def data_set(on_ray, tmp_path, monkeypatch):
     import ray
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
 
     def block(at):
         rating = 9.0 if at == 3 else at % 5.0
@@ -136,7 +136,7 @@ from tux import MF
 from tux.arrays.arrow import write_tables
 from tux.backends import spark as backend
 from tux.backends.spark_rows import count_rows, cuts, place_rows
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import serial_reason
 
 spark = SparkSession.builder.getOrCreate()
 rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(30) for i in range(10)]
@@ -154,10 +154,10 @@ def told(self, rows):
 
 
 backend.DataFrame.check = told
-why_whole.SMALL = 0
+serial_reason.SMALL = 0
 tux.run(MF(rank=2), first, held_out, **how, **on_two, out="spark")
 tux.run(MF(rank=2), first, held_out, **how, **on_two, partitioner="hdrf")
-why_whole.SMALL = 1 << 20
+serial_reason.SMALL = 1 << 20
 for name, frame in (("train", first), ("test", held_out)):
     write_tables(f"{name}.parquet", frame.toArrow().to_batches())
 tux.run(MF(rank=2), "train.parquet", "test.parquet", **how, workers=2, out="local")

@@ -18,7 +18,7 @@ from tux.inputs.serial_reason import (
     LoadRequest,
     known_partitioner,
     read_file_facts,
-    why_whole,
+    serial_reason,
 )
 from tux.io.source.detect import Format
 from tux.options.options import RunOptions
@@ -78,7 +78,7 @@ def make_question(program=MF, partitioner="bicut", workers=2, reading=None, **kn
 )
 @pytest.mark.parametrize("found", [TEXT, FileFacts(Format.PARQUET, 10 * SMALL)])
 def test_in_shares(run, found):
-    assert why_whole(run) == why_whole(run, found) == ""
+    assert serial_reason(run) == serial_reason(run, found) == ""
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_in_shares(run, found):
     ],
 )
 def test_whole_whatever_the_files_are(run, why):
-    for reason in (why_whole(run), why_whole(run, TEXT)):
+    for reason in (serial_reason(run), serial_reason(run, TEXT)):
         assert reason.endswith(why) and reason
 
 
@@ -118,8 +118,8 @@ def test_whole_whatever_the_files_are(run, why):
     ],
 )
 def test_whole_for_what_the_files_are(found, why):
-    assert why_whole(make_question()) == ""
-    assert why_whole(make_question(), found) == why
+    assert serial_reason(make_question()) == ""
+    assert serial_reason(make_question(), found) == why
 
 
 def test_what_auto_stands_for():

@@ -19,7 +19,7 @@ from support.programs.tiny_ratings import RATINGS
 from tux.apps.mf.mf import MF
 from tux.base.errors import PeerLost
 from tux.cli.main import main
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import serial_reason
 from tux.options.options import RunOptions
 from tux.parallel_load.process import local_loaders
 from tux.run_folder.folder import Incarnation, read_metrics, read_run
@@ -67,7 +67,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def here(place, monkeypatch):
     monkeypatch.chdir(place)
-    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
     return place
 
 
@@ -139,7 +139,7 @@ def test_a_loader_that_is_stopped_is_lost(here, monkeypatch):
 def test_more_workers(here, monkeypatch, workers, partitioner):
     how = {"workers": workers, "partitioner": partitioner}
     train(f"shares-{workers}", **how)
-    monkeypatch.setattr(why_whole, "SMALL", 1 << 30)
+    monkeypatch.setattr(serial_reason, "SMALL", 1 << 30)
     train(f"whole-{workers}", **how)
     is_the_same(f"shares-{workers}", f"whole-{workers}")
 
@@ -148,9 +148,9 @@ def test_more_workers(here, monkeypatch, workers, partitioner):
 def test_a_run_goes_on_however_its_data_are_loaded(here, monkeypatch):
     """In shares, whole, and in shares again."""
     train("part", epochs=1, checkpoint_every="1")
-    monkeypatch.setattr(why_whole, "SMALL", 1 << 30)
+    monkeypatch.setattr(serial_reason, "SMALL", 1 << 30)
     resume("part", epochs=2)
-    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
     watch = Striking(signal.SIGKILL)
     resume("part", epochs=4, watch=watch)
     assert watch.struck
@@ -179,7 +179,7 @@ def test_ctrl_c_at_the_command_while_loading(tmp_path):
     """With a file that is large enough for loaders, whose command is told to end."""
     rows = "".join(f"u{i % 997},{i % 89},{i % 5 + 1}\n" for i in range(100_000))
     with open(tmp_path / "ratings.csv", "w", encoding="utf-8") as file:
-        for _ in range(2 + why_whole.SMALL // len(rows)):
+        for _ in range(2 + serial_reason.SMALL // len(rows)):
             file.write(rows)
     command = [sys.executable, "-m", "tux", "run", "mf", "ratings.csv", "--workers", "2"]
     environment = os.environ | {"TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": os.getcwd()}

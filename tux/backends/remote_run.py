@@ -19,7 +19,7 @@ from tux.backends.words import words_of
 from tux.base.disk import check_new, check_writable
 from tux.base.errors import DataError, UsageError
 from tux.inputs.machine_share import MachineShare
-from tux.inputs.serial_reason import FileFacts, LoadRequest, why_whole
+from tux.inputs.serial_reason import FileFacts, LoadRequest, serial_reason
 from tux.io.source.detect import Format
 from tux.options.options import MEMORY, RESTARTS, RunOptions
 from tux.program import sources
@@ -175,7 +175,7 @@ def _deal_rows(
         return ()
     plan = options.plan_for(program)
     asked = LoadRequest(program, options, plan.workers * machines, plan.partitioner, has_test)
-    if why_whole(asked) or why_whole(asked, FileFacts(Format.PARQUET, rows.size())):
+    if serial_reason(asked) or serial_reason(asked, FileFacts(Format.PARQUET, rows.size())):
         return ()
     return rows.shares(machines)
 

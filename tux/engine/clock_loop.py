@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tux.engine.worker import Worker
 
 
-class Cuts(Protocol):
+class MidEpochCheckpoints(Protocol):
     """An object that may keep the state of the worker between two clocks of a pass."""
 
     skip: int
@@ -46,7 +46,11 @@ class ClockLoop:
     """
 
     def __init__(
-        self, worker: Worker, steps: Sequence[Step], slack: int, cuts: Cuts | None = None
+        self,
+        worker: Worker,
+        steps: Sequence[Step],
+        slack: int,
+        cuts: MidEpochCheckpoints | None = None,
     ) -> None:
         self.worker, self.clock, self._cuts = worker, Clock(slack), cuts
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run

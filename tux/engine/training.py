@@ -20,7 +20,7 @@ from tux.engine.checks import (
     refuse_lost_changes,
     refuse_lost_deltas,
 )
-from tux.engine.clock_loop import ClockLoop, Cuts
+from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.eval_rows import fetch_eval_rows
 from tux.engine.records import TIMES
 from tux.engine.timeline import Sample
@@ -30,9 +30,9 @@ from tux.program.program import STAGED, has_converged, stages_of
 from tux.program.stage import Cluster
 
 
-class Marks(Protocol):
+class CheckpointPolicy(Protocol):
     """An object that keeps states of a run at marks: the ends of epochs, and the gaps between two
-    clocks of an epoch. Marks are numbered from 0 on, alike on all workers.
+    clocks of an epoch. CheckpointPolicy are numbered from 0 on, alike on all workers.
     """
 
     @property
@@ -75,7 +75,7 @@ class Training:
     def __init__(self, worker: Worker) -> None:
         program = worker.program
         self.worker, self.seconds = worker, 0.0
-        self.marks: Marks | None = None
+        self.marks: CheckpointPolicy | None = None
         # seconds since the user has asked to end, None if nobody has
         self.asked: Callable[[], float | None] = lambda: None
         self._tell: Callable[[], None] = lambda: None
@@ -266,7 +266,7 @@ class Training:
             yield from self.marks.keep(self.state(over=over))
 
     @staticmethod
-    def _keep_at_end(marks: Marks, state: State) -> Iterator[None]:
+    def _keep_at_end(marks: CheckpointPolicy, state: State) -> Iterator[None]:
         """Keep the state with which the run ends, and wait until it is on the disk."""
         marks.finish()
         yield from marks.keep(state)
@@ -318,7 +318,7 @@ class Training:
         return asked > SOON and self.marks is not None and self.marks.keeps
 
     def _run_timed(
-        self, steps: list[Step], slack: int | None = None, cuts: Cuts | None = None
+        self, steps: list[Step], slack: int | None = None, cuts: MidEpochCheckpoints | None = None
     ) -> Iterator[None]:
         start = self._timing = time.perf_counter()
         yield from self.worker.execute(steps, slack, cuts)
@@ -357,15 +357,15 @@ class Training:
         record |= {"bytes_sent": sum(by_type.values()), **by_type, "bytes_dense": rows}
         return record | {"max_staleness": worker.most_stale}
 
-    def _cuts(self, turns: int) -> Cuts | None:
+    def _cuts(self, turns: int) -> MidEpochCheckpoints | None:
         """Make the marks between the clocks of an epoch, `turns` of which have ended before. There
         are none where the clocks of the epoch depend on the results of its first ones.
         """
-        return None if any(repeated_steps(self._stages)) else _EpochCuts(self, turns)
+        return None if any(repeated_steps(self._stages)) else _EpochCheckpoints(self, turns)
 
 
-class _EpochCuts:
-    """The marks between the clocks of an epoch: see `tux.engine.clock_loop.Cuts`."""
+class _EpochCheckpoints:
+    """The marks between the clocks of an epoch: see `tux.engine.clock_loop.MidEpochCheckpoints`."""
 
     def __init__(self, training: Training, skip: int) -> None:
         self._training, self.skip = training, skip

@@ -20,7 +20,7 @@ from tux.arrays.ragged import Piece
 from tux.checkpoint.snapshot import add_counts
 from tux.checkpoint.spool import Scratch, Spool
 from tux.clock.steps import Step, Sync
-from tux.engine.clock_loop import ClockLoop, Cuts
+from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.initial import fill_rows
 from tux.engine.threads import Threads
 from tux.engine.timeline import Timeline
@@ -240,7 +240,10 @@ class Worker:
         self.timeline.note("wait", start, end)
 
     def execute(
-        self, steps: Sequence[Step], slack: int | None = None, cuts: Cuts | None = None
+        self,
+        steps: Sequence[Step],
+        slack: int | None = None,
+        cuts: MidEpochCheckpoints | None = None,
     ) -> Iterator[None]:
         """Run one pass as `run` does, but yield whenever nothing can go on before another message
         is taken.

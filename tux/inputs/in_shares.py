@@ -30,7 +30,7 @@ from tux.inputs.serial_reason import (
     LoadRequest,
     known_partitioner,
     read_file_facts,
-    why_whole,
+    serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
 from tux.io.source.detect import Format
@@ -99,9 +99,9 @@ class ShareLoading:
         )
         if share := share_of(data):
             share.check(plan.options.place, source_name(data))
-        why = why_whole(asked)
+        why = serial_reason(asked)
         found = None if why else read_file_facts(data)
-        if found is None or (why := why_whole(asked, found)):
+        if found is None or (why := serial_reason(asked, found)):
             if share:
                 raise UsageError(
                     f"{source_name(data)} has only the rows of machine {share.rank}, and "

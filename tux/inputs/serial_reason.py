@@ -51,7 +51,7 @@ class FileFacts(NamedTuple):
     share: MachineShare | None = None
 
 
-def why_whole(asked: LoadRequest, found: FileFacts | None = None) -> str:
+def serial_reason(asked: LoadRequest, found: FileFacts | None = None) -> str:
     """Return why the data of a run are loaded whole; "" if they are loaded in shares. Without
     `found`, only the reasons count that are known before the files are looked at.
     """

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from tux.cli.main import main
-from tux.inputs import in_shares
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import in_shares, serial_reason
 
 LOADER = [sys.executable, "-P", str(Path(__file__).with_name("held_loader.py"))]
 TOGETHER = "the parts were made together"
@@ -26,6 +25,6 @@ def saying(make):
 
 
 if __name__ == "__main__":
-    why_whole.SMALL = 0
+    serial_reason.SMALL = 0
     in_shares.make_parts_together = saying(in_shares.make_parts_together)
     sys.exit(main(sys.argv[sys.argv.index("tux") + 1 :]))

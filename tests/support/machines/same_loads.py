@@ -10,7 +10,7 @@ from support.machines.loaded import files
 from support.machines.watchers import RecordingSilent
 
 from tux.graph.partitioned import partition_inputs
-from tux.inputs import serial_reason as why_whole
+from tux.inputs import serial_reason
 from tux.inputs.in_shares import ShareLoading
 from tux.parallel_load.algorithm.kept import ArraySpool
 from tux.parallel_load.algorithm.loader import loader
@@ -87,7 +87,7 @@ def begin_run(folder, program, data, test, options, *, in_shares):
 def without_processes(monkeypatch):
     """Have loaders run in this process from now on, however small the data are."""
     monkeypatch.setattr(loading, "_run_loaders", side_by_side)
-    monkeypatch.setattr(why_whole, "SMALL", 0)
+    monkeypatch.setattr(serial_reason, "SMALL", 0)
 
 
 def load_both_ways(folder, program, data, options, test=None):
