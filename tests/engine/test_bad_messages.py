@@ -140,8 +140,7 @@ def test_a_running_member_refuses_it_by_name(kind, how):
             original(message)
 
     original, queue = made.cluster.send, made.workers[0].inbox
-    for worker in made.workers:
-        worker.send = send
+    made.cluster.send = send
     with pytest.raises(BadMessage) as error:
         made.train(2)
     assert changed and error.value.source == changed[0].source

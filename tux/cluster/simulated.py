@@ -14,11 +14,12 @@ from typing import Any
 
 from tux.base.errors import TuxError
 from tux.clock.steps import Step
+from tux.engine.transport import Transport
 from tux.engine.worker import Worker
 from tux.messages.message import Message
 
 
-class SimulatedCluster:
+class SimulatedCluster(Transport):
     """Workers that exchange messages within this process. `draw` decides the order of events."""
 
     def __init__(self, workers: Sequence[Worker], seed: int = 0) -> None:
@@ -26,7 +27,7 @@ class SimulatedCluster:
         self.draw = random.Random(seed)
         self.channels: dict[tuple[int, int], deque[Message]] = {}
         for worker in self.workers:
-            worker.send = self.send
+            worker.transport = self
 
     def send(self, message: Message) -> None:
         """Queue a message behind the others of its channel."""

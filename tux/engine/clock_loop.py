@@ -111,7 +111,7 @@ class ClockLoop:
         if self._looked or not self.clock.waits:
             return False
         self._looked = True
-        self.worker.inbox.extend(self.worker.arrived())
+        self.worker.inbox.extend(self.worker.transport.take_arrived())
         return bool(self.worker.inbox)
 
     def _start(self, task: ClockTask) -> None:
@@ -158,7 +158,7 @@ class ClockLoop:
         self._switch_to(number, position)
         segment = task.segments[position]
         if segment.here:
-            worker.computes()
+            worker.transport.computes()
         for step in segment.here:
             step.run(task.block)
         with worker.timing("send"):

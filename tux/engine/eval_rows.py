@@ -33,7 +33,7 @@ def fetch_eval_rows(worker: Worker) -> Iterator[None]:
         for f in of_kinds(worker.tables[name], DOWN)
     ]
     for other in others:
-        worker.send(
+        worker.transport.send(
             Message(Kind.EVAL_ROWS, worker.rank, other, arrays=_rows_for(worker, other, fields))
         )
     missing = set(others)
@@ -59,7 +59,7 @@ def _next_message(worker: Worker, missing: set[int]) -> Message | None:
 
     Only one of each worker is taken: a worker that is ahead may have sent its next already.
     """
-    worker.inbox.extend(worker.arrived())
+    worker.inbox.extend(worker.transport.take_arrived())
     for message in worker.inbox:
         if message.kind is Kind.EVAL_ROWS and message.source in missing:
             worker.inbox.remove(message)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from tux.engine.clock_loop import ClockLoop, MidEpochCheckpoints
 from tux.engine.initial import fill_rows
 from tux.engine.threads import Threads
 from tux.engine.timeline import Timeline
+from tux.engine.transport import NOBODY, Transport
 from tux.graph.local import LocalEdges, LocalGraph
 from tux.graph.parts import TypePart
 from tux.messages.message import Kind, Message
@@ -40,7 +41,7 @@ class Worker:
     """One partition's rows and edges. With several workers also a server (`tux.sync.server`):
     masters of its share of the cut types.
 
-    Messages to others leave through `send`; those for this worker are put into `inbox`.
+    Messages to others leave through `transport`; those for this worker are put into `inbox`.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Worker:
         threads: int = 1,
         racing: bool = False,
         cuts_few: bool = False,
+        transport: Transport = NOBODY,
     ) -> None:
         """Allocate rows, masters and mirrors, and give them their initial values.
 
@@ -74,7 +76,9 @@ class Worker:
         # by vertex type and ragged field, from other workers: see `tux.engine.model`
         self.received_lists: dict[tuple[str, str], list[Piece]] = {}
         self._start_counters()
-        self._connect_to_nobody()
+        self.transport = transport
+        self.inbox: deque[Message] = deque()
+        self._enqueued: list[Message] = []
         self._allocate()
         self.timeline = Timeline(self)
         fill_rows(self)
@@ -89,15 +93,6 @@ class Worker:
         self.bytes_sent: dict[str, int] = defaultdict(int)
         # the bytes that the rows would have taken with all their values
         self.bytes_dense: dict[str, int] = defaultdict(int)
-
-    def _connect_to_nobody(self) -> None:
-        """Make the queues, and a transport that must be replaced before anything is sent."""
-        self.inbox: deque[Message] = deque()
-        self._enqueued: list[Message] = []
-        self.send: Callable[[Message], None] = self._send_to_nobody
-        self.receive: Callable[[], Message] = self._receive_nothing  # waits for the next message
-        self.arrived: Callable[[], Iterable[Message]] = tuple  # those that are there already
-        self.computes: Callable[[], None] = lambda: None  # is told that a segment begins
 
     def _allocate(self) -> None:
         """Allocate the tables of the worker, its mirrors, and its server's masters."""
@@ -130,7 +125,7 @@ class Worker:
             self._table("tau", program.context.fields, 1),
         )
         self.server = Server(
-            self.rank, self.workers, masters, taus, lambda message: self.send(message)
+            self.rank, self.workers, masters, taus, lambda message: self.transport.send(message)
         )
         self.server.syncs = self.syncs
 
@@ -143,12 +138,6 @@ class Worker:
         part = self.graph.vertices[name].part
         assert part is not None
         return part
-
-    def _send_to_nobody(self, message: Message) -> None:
-        raise RuntimeError("a worker without a transport sent a message")
-
-    def _receive_nothing(self) -> Message:
-        raise RuntimeError("a worker without a transport waits for a message")
 
     def _table(
         self,
@@ -234,7 +223,7 @@ class Worker:
     def take_next(self) -> None:
         """Wait for the next message and take it. The server's work meanwhile is not waiting."""
         start, served = time.perf_counter(), self.server.seconds
-        self.take(self.receive())
+        self.take(self.transport.receive())
         end = time.perf_counter()
         self.seconds["wait"] += max(end - start - (self.server.seconds - served), 0.0)
         self.timeline.note("wait", start, end)
@@ -295,7 +284,7 @@ class Worker:
         """
         messages, self._enqueued = self._enqueued, []
         for message in sorted(messages, key=lambda each: each.dest == self.rank):
-            self.send(message)
+            self.transport.send(message)
 
     def release(self) -> None:
         """Drop all that the worker holds, after which it is of no use. Its parts refer to it, so

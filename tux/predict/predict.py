@@ -151,7 +151,7 @@ def score_edges(model: TrainedModel, ids: dict[str, Any], asked: EdgeData) -> np
     )
     run = model.run
     graph = LocalGraph.whole(model.program, known, asked, run.seed)
-    how = {
+    how: dict[str, Any] = {
         "jit": bool(run.options.get("jit", True)),
         "check": bool(run.options.get("check", False)),
     }

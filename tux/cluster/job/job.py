@@ -16,6 +16,7 @@ from tux.checkpoint.segments import ListSegment, list_file_name
 from tux.checkpoint.spool import Scratch, SpooledLists
 from tux.cluster.rendezvous import joining
 from tux.cluster.rendezvous.place import REJOIN
+from tux.engine.transport import NOBODY, Transport
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.graph.local import LocalGraph
@@ -101,7 +102,9 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
         """The program and its place."""
         return sources.find(self.app)
 
-    def worker(self, rank: int, most: int | None = None) -> Worker:
+    def worker(
+        self, rank: int, transport: Transport = NOBODY, *, most: int | None = None
+    ) -> Worker:
         """Make the worker of one part, its rows initialised. With `most`, it gets only the first of
         its edges, at most so many, unless a column says how often each of them is there.
         """
@@ -118,7 +121,14 @@ class Job(msgspec.Struct, dict=True, kw_only=True):
             "threads": self.threads,
             "racing": self.racing,
         }
-        worker = Worker(program, graph, rank=rank, workers=self.workers, **options)
+        worker = Worker(
+            program,
+            graph,
+            rank=rank,
+            workers=self.workers,
+            transport=transport,
+            **options,
+        )
         worker.scratch = self._scratch(rank) if self.lists else None
         return worker
 

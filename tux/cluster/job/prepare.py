@@ -113,7 +113,7 @@ def _compile(job: Job, rank: int, phase: Callable[[str], None]) -> None:
     all out again.
     """
     phase("layout and compile")
-    worker = job.worker(rank, COMPILED_EDGES)
+    worker = job.worker(rank, most=COMPILED_EDGES)
     Training(worker)
     worker.release()
 

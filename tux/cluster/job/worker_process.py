@@ -56,14 +56,15 @@ from tux.cluster.transport.heartbeat import HEARTBEAT, SILENCE
 from tux.cluster.transport.socket_thread import SocketThread
 from tux.engine.model import model_messages
 from tux.engine.training import Training
+from tux.engine.transport import Transport
 from tux.engine.worker import Worker
 from tux.graph import store
 from tux.messages.message import BadMessage, Kind, Message
 from tux.program import sources
 
 
-class Peer:
-    """One worker of a job, from its first message to its last."""
+class Peer(Transport):
+    """One worker of a job, from its first message to its last, and the transport of its worker."""
 
     def __init__(self, folder: Path, rank: int, job: Job) -> None:
         self.folder, self.rank, self.job = folder, rank, job
@@ -153,6 +154,14 @@ class Peer:
         """Send a control message to the launcher."""
         self.socket_thread.send(pack(control, self.rank, self.launcher))
 
+    def send(self, message: Message) -> None:
+        """Send a message to the member that it names."""
+        self.socket_thread.send(message)
+
+    def computes(self) -> None:
+        """Have the socket thread use the sockets while the worker computes."""
+        self.socket_thread.computes()
+
     def receive(self) -> Message:
         """Receive the worker's next message; Refused when the launcher says that the job is
         over.
@@ -218,9 +227,7 @@ class Peer:
         and stay until the launcher has them.
         """
         job, thread = self.job, self.socket_thread
-        worker = self.worker = job.worker(self.rank)
-        worker.send, worker.receive, worker.arrived = thread.send, self.receive, self.take_arrived
-        worker.computes = thread.computes
+        worker = self.worker = job.worker(self.rank, self)
         training = Training(worker)
         most = self._keep_states(training)
         worker.timeline.tell_to(lambda sample: self.say(WorkSample(sample)))
