@@ -23,9 +23,10 @@ from tux.arrays.npy import map_npy, read_npy
 from tux.arrays.ragged import Lists
 from tux.io.edges.mat import read_mat_edges, read_mat_labels
 from tux.io.edges.read import read_edges
+from tux.io.formats import detect
 from tux.io.samples.labels import numbers_of, read_sample_labels
 from tux.io.samples.samples import read_samples
-from tux.io.source import detect, text
+from tux.io.source import text
 
 NPY = 128  # bytes before the numbers of an array
 PARQUET_SHARE = 0.2

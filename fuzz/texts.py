@@ -13,10 +13,10 @@ from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags, read_vocabulary
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import detect_format
 from tux.io.samples.labels import SampleLabels, numbers_of, read_sample_labels
 from tux.io.samples.samples import read_samples
 from tux.io.source import plain_rows, text
-from tux.io.source.detect import detect_format
 from tux.io.source.input_shares import cut_into_shares, read_share
 from tux.io.vertices.columns import WantedField
 from tux.io.vertices.ids import read_ids

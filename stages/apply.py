@@ -16,10 +16,11 @@ from tux.program.fields import Field, by_entry
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calls import Call, on_vertex, shape_of
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
 from tux.stages.kernel.bind import Udf, parameters, udf_names
-from tux.stages.kernel.calls import Call, on_vertex, shape_of
-from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.scope import Scope
+from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.tickets import Items, even_items
 from tux.sync.apply import ApplySync
 from tux.sync.row_sets import AllRows, row_set

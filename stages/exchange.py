@@ -14,11 +14,11 @@ from tux.graph.local import LocalVertices
 from tux.program.program import Program
 from tux.program.stage import Batch
 from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.analysis.plan import ThreadPlan, plan_cells, plan_tiles, plan_vertices
 from tux.stages.analysis.replica_rules import may_be_cut
 from tux.stages.blocks.walk import Walk
 from tux.stages.kernel.bind import Udf, names_role, parameters, udf_names
-from tux.stages.kernel.calls import Call, on_edge, on_vertex, slice_of
 from tux.stages.kernel.loops import EdgeLoops, Loop
 from tux.stages.kernel.tickets import (
     EACH,

@@ -19,11 +19,12 @@ from tux.program.stage import Batch
 from tux.rows.table import RowSpec, freeze
 from tux.rows.turns import HI, LO
 from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calls import Call, shape_of, slice_of
 from tux.stages.analysis.plan import ThreadPlan, plan_lists, plan_vertices, why_no_lanes
 from tux.stages.kernel.bind import Udf, parameters, place, udf_names
-from tux.stages.kernel.calls import Call, shape_of, slice_of
 from tux.stages.kernel.compile import InjectedGlobal
-from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.scope import Scope
+from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.tickets import WEIGHT, Items, even_items, ranges
 from tux.stages.pull.generated import GeneratedLists, Kernels
 from tux.stages.pull.pull_rows import PullClient

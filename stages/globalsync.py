@@ -20,11 +20,12 @@ from tux.program.stage import Batch, TotalAddition
 from tux.rows.plain import plain_parameters, plain_row
 from tux.rows.table import RowTable
 from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calls import Call, on_vertex
 from tux.stages.analysis.plan import ThreadPlan, plan_vertices
 from tux.stages.check.explain import program_errors
 from tux.stages.kernel.bind import Udf, call, parameters, udf_names
-from tux.stages.kernel.calls import Call, on_vertex
-from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.scope import Scope
+from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.tickets import Items, even_items
 from tux.sync.server import Server
 

@@ -18,9 +18,9 @@ from tux.program.stage import Batch, Stage
 from tux.stages.apply import Apply
 from tux.stages.blocks import rotation
 from tux.stages.blocks.block_cuts import BlockPlan, Size
+from tux.stages.blocks.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.exchange import Exchange
 from tux.stages.generate import Generate
-from tux.stages.kernel.fused import FusedBlocks, can_be_fused, is_fusion_faster, one_thread_reason
 from tux.stages.repeat import Repeat
 
 ORDERS = ("shuffled", "fixed", "rotated", "pipelined")
@@ -63,7 +63,7 @@ class MiniBatch(Stage):
     (`tux.arrays.edges.TOGETHER`); a group larger than a block is one.
 
     With one worker, where nothing travels, the stages of all blocks are one compiled loop
-    (`tux.stages.kernel.fused`), so that blocks may be as small as a vertex. `awake` names a field
+    (`tux.stages.blocks.fused`), so that blocks may be as small as a vertex. `awake` names a field
     of the enumerated type, of dtype b1. It promises that the stages do nothing to vertices where
     the field is False. The loop leaves out blocks that have no other vertices, unless an Apply
     inside works on the other end.

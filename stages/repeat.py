@@ -177,7 +177,7 @@ class Repetitions(RepeatedSteps):
 class RepetitionsUntil(Repetitions):
     """The steps of a Repeat with `until`, on one worker."""
 
-    waits = True
+    depends_on_answers = True
 
     def __init__(
         self,

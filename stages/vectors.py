@@ -36,13 +36,13 @@ from tux.engine.worker import Worker
 from tux.program.fields import Reduction
 from tux.program.program import Program
 from tux.program.stage import Batch, Stage, TotalAddition
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.operands import Operand, field, scalar, split
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.apply import Apply
 from tux.stages.globalsync import GlobalSync
 from tux.stages.kernel.bind import Udf
-from tux.stages.kernel.calls import Call
-from tux.stages.kernel.scope import indent_lines
+from tux.stages.kernel.thread_loop import indent_lines
 from tux.stages.kernel.written import Origin, write_udf
 
 

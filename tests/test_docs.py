@@ -115,6 +115,13 @@ def test_the_stages_of_a_page_name_functions_of_apps(app):
     assert named and named <= defined, named - defined
 
 
+def test_each_folder_of_tests_has_a_row():
+    text = (ROOT / "tests/README.md").read_text(encoding="utf-8")
+    firsts = "".join(re.findall(r"^\| `.*?` \|", text, re.MULTILINE))
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert set(re.findall(r"`(\w+)/`", firsts)) == folders | {"golden"}
+
+
 def test_each_dependency_has_a_reason():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]

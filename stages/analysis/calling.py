@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from tux.program.program import Program
 from tux.program.stage import Stage, TotalAddition
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.analysis.replica_rules import check_call
-from tux.stages.kernel.calls import Call
 
 
 class CallingStage(Stage):

@@ -36,8 +36,8 @@ from tux.stages.analysis.effect_values import (
     join,
 )
 from tux.stages.analysis.fold_idioms import fold, guarded_fold, names_in
+from tux.stages.analysis.udf_source import definition
 from tux.stages.kernel.fingerprint import digest_function
-from tux.stages.kernel.source import definition
 from tux.stages.kernel.written import place_in
 
 _tree = lru_cache(4096)(definition)  # nobody changes the tree

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.schedules import schedules
-from tux.stages.kernel.calls import Call
 
 _VERBS = {
     "read": "reads",

@@ -22,7 +22,7 @@ from tux.program.fields import Field
 from tux.program.program import Program
 from tux.rows.table import Claim
 from tux.rows.turns import MOST_LANES
-from tux.stages.kernel.calls import Call
+from tux.stages.analysis.calls import Call
 
 CHANGES = frozenset(("add", "min", "max", "write", "unknown"))
 """Kinds of effects by which a field may be another afterwards."""

@@ -11,8 +11,8 @@ from tux.base.errors import ProgramError
 from tux.program.combining import MEANS
 from tux.program.fields import Field
 from tux.program.program import Program
+from tux.stages.analysis.calls import Call
 from tux.stages.kernel.bind import place
-from tux.stages.kernel.calls import Call
 
 _OWN = {"min": "min", "max": "max"}
 """The kind of effect that a field's combination is, if it is not "add"."""

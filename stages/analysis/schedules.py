@@ -10,8 +10,8 @@ from typing import NamedTuple
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster, Stage
 from tux.stages.analysis.calling import CallingStage
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.plan import ThreadPlan
-from tux.stages.kernel.calls import Call
 from tux.stages.minibatch import MiniBatch
 
 

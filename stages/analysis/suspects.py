@@ -11,8 +11,8 @@ from tux.program.fields import Field
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.stage import Cluster
 from tux.stages.analysis.calling import calls_of
+from tux.stages.analysis.calls import Call
 from tux.stages.analysis.replica_rules import may_be_cut
-from tux.stages.kernel.calls import Call
 
 _CHANGES = {"add", "min", "max", "write"}
 

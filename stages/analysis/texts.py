@@ -8,8 +8,8 @@ import ast
 import types
 
 from tux.base.errors import ProgramError
+from tux.stages.analysis.udf_source import definition
 from tux.stages.kernel.bind import Udf
-from tux.stages.kernel.source import definition
 
 
 def refuse_texts(udf: Udf) -> None:

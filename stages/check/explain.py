@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from tux.base.errors import DataError, ProgramError, TuxError
+from tux.stages.analysis.udf_source import definition
 from tux.stages.check.checks import BecameNan, OutOfBounds, UnfitNumber, UnlikeShapes
 from tux.stages.check.reasons import reason_of
 from tux.stages.check.sites import Site
 from tux.stages.kernel.bind import place
-from tux.stages.kernel.source import definition
 from tux.stages.kernel.written import origin, place_in
 
 _PLACES = (

@@ -22,7 +22,7 @@ from numba.core import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import lower_builtin, type_callable
 
-from tux.stages.kernel.source import compile_like, definition
+from tux.stages.analysis.udf_source import compile_like, definition
 
 _SIGNED = "_tux_signed"
 

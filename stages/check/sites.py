@@ -7,9 +7,9 @@ import types
 from dataclasses import dataclass, field
 from functools import partial
 
+from tux.stages.analysis.udf_source import compile_like, definition
 from tux.stages.check.rewrite import Rewriter
 from tux.stages.check.signed import Differences
-from tux.stages.kernel.source import compile_like, definition
 from tux.stages.kernel.written import Origin, origin
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from tux.engine.worker import Worker
 from tux.rows.table import RowTable
+from tux.stages.analysis.udf_source import definition
 from tux.stages.kernel.fingerprint import global_loads
-from tux.stages.kernel.source import definition
 
 Number = Callable[[], Any]
 

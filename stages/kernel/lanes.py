@@ -22,8 +22,8 @@ _LINE = 64  # bytes of a cache line
 
 class Lanes:
     """The context's `names`, as `arrays` in the order of the names, each with `count` copies along
-    its first axis. `arrays` are those of `tux.rows.table.Table.visible_fields`; only those that can
-    be written have copies of their own.
+    its first axis. `arrays` are those of `tux.rows.table.RowTable.visible_fields`; only those that
+    can be written have copies of their own.
     """
 
     def __init__(

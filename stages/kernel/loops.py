@@ -16,7 +16,8 @@ from tux.rows.table import RowTable
 from tux.rows.turns import PART, PART_END
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.kernel.bind import Udf
-from tux.stages.kernel.scope import Scope, indent_lines
+from tux.stages.kernel.scope import Scope
+from tux.stages.kernel.thread_loop import indent_lines
 
 SMALL = 8
 """Bytes of an edge's fields up to which a walk has copies of them in its order."""

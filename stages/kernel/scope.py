@@ -4,8 +4,7 @@ the context, parameters, random streams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,16 @@ from tux.engine.worker import Worker
 from tux.program.fields import ID
 from tux.program.params import WORKERS
 from tux.rows.table import RowSpec, RowTable
-from tux.rows.turns import HI, LO, WIDTH, new_turns
+from tux.rows.turns import WIDTH, new_turns
 from tux.stages.analysis.attributes import attributes
 from tux.stages.analysis.plan import ThreadPlan
 from tux.stages.analysis.random_sources import refuse_unseeded
 from tux.stages.analysis.texts import refuse_texts
-from tux.stages.check.sample import SampledKernel
-from tux.stages.check.stage_indices import StageIndices
 from tux.stages.kernel.bind import Udf, call, parameters, place
-from tux.stages.kernel.compile import InjectedGlobal, Kernel, build
+from tux.stages.kernel.compile import InjectedGlobal
 from tux.stages.kernel.lanes import Lanes
 from tux.stages.kernel.shared_kernel import SharedKernel
+from tux.stages.kernel.thread_loop import compile_kernel, thread_loop
 from tux.stages.kernel.tickets import Items
 
 
@@ -211,20 +209,7 @@ class Scope:
         shared = {"turns": new_turns(0, 0), "runs": none.runs, "items": none.array}
         names = [*shared, *varying, "key", *self.arguments]
         examples = (*shared.values(), *varying.values(), self.purpose, *self.arguments.values())
-        body = [
-            *self.before,
-            "while True:",
-            "    run = take(turns)",
-            "    if run + 1 >= len(runs) or not begin_run(turns, run):",
-            "        return",
-            "    for item in range(runs[run], runs[run + 1]):",
-            "        if not begin(turns, items, item):",
-            "            return",
-            f"        lo, hi = items[item, {LO}], items[item, {HI}]",
-            *indent_lines(indent_lines([*self.inside, *loop])),
-            "        finish(turns, items, item)",
-            "    end_run(turns, run)",
-        ]
+        body = [*self.before, *thread_loop([*self.inside, *loop])]
         built = compile_kernel(
             self.worker, self.stage, names, examples, body, self.injected, self.tau
         )
@@ -248,31 +233,3 @@ def _refuse_lists(udf: Udf, named: frozenset[str] | None) -> None:
             where=place(udf),
             do="read it in `make` of Generate alone; here, visit edges",
         )
-
-
-def indent_lines(lines: Sequence[str]) -> list[str]:
-    """Indent `lines` one level deeper."""
-    return [f"    {line}" for line in lines]
-
-
-def compile_kernel(
-    worker: Worker,
-    title: str,
-    names: Sequence[str],
-    examples: tuple[Any, ...],
-    lines: Sequence[str],
-    injected: dict[str, InjectedGlobal],
-    tau: RowTable,
-) -> Kernel | SampledKernel:
-    """Compile ``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the
-    context that its UDFs see.
-    """
-    body = "\n".join(f"    {line}" for line in lines)
-    source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
-    with worker.timing("compile"):
-        kernel = build(source, injected, examples, jit=worker.jit, check=worker.check)
-    if worker.check or not worker.jit:
-        return kernel
-    checked = partial(build, source, injected, examples, jit=True, check=True)
-    udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
-    return SampledKernel(kernel, checked, source, injected, StageIndices(worker, udfs, tau))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.clock.clock import BESIDE, Clock, ClockOrder, Gather
+from tux.clock.clock import BESIDE, Clock, ClockOrder, PendingContributions
 
 
 def finish(clock, number, answers=1):
@@ -27,9 +27,9 @@ def test_slack_turns_start_before_the_first_is_answered(slack):
         clock.end_segment(number, 2)
     assert not clock.may_start()
     clock.count_answer(0)
-    assert not clock.may_start() and clock.finished == 0 and clock.waits
+    assert not clock.may_start() and clock.finished == 0 and clock.is_unanswered
     clock.count_answer(0)
-    assert clock.may_start() and clock.finished == 1 and clock.waits == (slack > 0)
+    assert clock.may_start() and clock.finished == 1 and clock.is_unanswered == (slack > 0)
     assert clock.start(1) == slack + 1
     assert clock.most_stale == slack
 
@@ -175,7 +175,7 @@ def test_any_sequence_of_events(slack, data):
 
 
 def test_gather_gives_all_in_worker_order_once():
-    gather = Gather(3)
+    gather = PendingContributions(3)
     assert gather.add((0, 0), 2, "c") is None
     assert gather.add((1, 0), 2, "later") is None
     assert gather.add((0, 0), 0, "a") is None
@@ -187,13 +187,13 @@ def test_gather_gives_all_in_worker_order_once():
 @pytest.mark.parametrize("worker", [2, -1])
 def test_gather_refuses_who_is_no_worker(worker):
     with pytest.raises(ValueError, match=f"there is no worker {worker}"):
-        Gather(2).add((4, 1), worker, "hello")
+        PendingContributions(2).add((4, 1), worker, "hello")
 
 
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("clock", [4, 3])
 def test_gather_refuses_a_second_contribution_and_one_that_goes_back(clock, complete):
-    gather = Gather(2)
+    gather = PendingContributions(2)
     gather.add((4, 1), 1, "first")
     if complete:
         gather.add((4, 1), 0, "other")
@@ -211,7 +211,7 @@ def test_gather_in_any_order(workers, data):
     )
     clocks = defaultdict(itertools.count)
     order = [((next(clocks[turn]), turn[0]), turn[1]) for turn in turns]
-    gather, heard, complete = Gather(workers), {key: 0 for key in keys}, []
+    gather, heard, complete = PendingContributions(workers), {key: 0 for key in keys}, []
     for key, worker in order:
         heard[key] += 1
         out = gather.add(key, worker, (key, worker))

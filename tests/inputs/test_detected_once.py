@@ -6,7 +6,7 @@ import pytest
 
 from tux.cli.main import main
 from tux.inputs.load import load
-from tux.io.source import detect
+from tux.io.formats import detect
 from tux.predict.predict import predict_rows
 from tux.program.sources import find
 

@@ -14,7 +14,7 @@ from tux.arrays.arrow import STRING, write_parquet
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.inputs.in_shares import loading_job
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
 from tux.parallel_load.algorithm.plan import LoadingPlan
 from tux.program.sources import find

@@ -21,7 +21,7 @@ from tux.cluster.rendezvous.place import Place
 from tux.inputs import in_shares
 from tux.inputs.in_shares import ShareLoading, loading_job
 from tux.inputs.machine_share import KEY, MachineShare, share_of
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.io.source.input_files import list_files
 from tux.options.options import RunOptions
 from tux.parallel_load.algorithm.plan import LoadingPlan

@@ -20,7 +20,7 @@ from tux.inputs.serial_reason import (
     read_file_facts,
     serial_reason,
 )
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.options.options import RunOptions
 from tux.program.input import Bags, Graph
 

@@ -16,8 +16,8 @@ from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import read_bags
+from tux.io.formats.detect import detect_format
 from tux.io.source import text as io_text
-from tux.io.source.detect import detect_format
 
 ENDS = ("document", "word")
 VALUE = {"value": "f8"}

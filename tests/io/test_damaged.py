@@ -18,8 +18,8 @@ from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
 from tux.io.edges.mat import read_mat_edges
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
-from tux.io.source.detect import Format, detect_format
 from tux.io.source.text import NUMBER, NUMERIC
 from tux.io.vertices.columns import WantedField
 from tux.io.vertices.labels import read_vertex_labels

@@ -11,8 +11,8 @@ from support.examples import examples
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import bag_edges
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
-from tux.io.source.detect import Format, detect_format
 
 ENDS = ("document", "word")
 DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"

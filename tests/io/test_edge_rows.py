@@ -8,7 +8,7 @@ from support.oracles.edge_pairs import ONE, pairs, pairs_once
 
 from tux.base.errors import DataError
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 
 ADJACENCY = [
     ("1 2 3 4\n2 3\n", [(1, 2), (1, 3), (1, 4), (2, 3)]),

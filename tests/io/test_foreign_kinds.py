@@ -8,8 +8,8 @@ import pytest
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import detect_format
 from tux.io.samples.samples import read_samples
-from tux.io.source.detect import detect_format
 from tux.io.vertices.table import read_vertices
 
 HTML = "<!DOCTYPE html>\n<html>\n<head><title>404 Not Found</title></head>\n</html>\n"

@@ -9,10 +9,10 @@ import pytest
 from support.oracles.edge_pairs import ONE, pairs, pairs_once
 
 from tux.base.errors import DataError, UsageError
-from tux.inputs.edges import read_graph
+from tux.inputs.untyped import read_graph
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
-from tux.io.source.detect import Format, detect_format
 
 DIMACS = [
     ("p sp 3 2\na 1 2 7\na 3 1 4\n", [(1, 2, 7), (3, 1, 4)]),

@@ -12,10 +12,10 @@ from support.oracles.same_edges import check_same_edges
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples import tables as sample_tables
 from tux.io.samples.samples import read_samples
 from tux.io.source import text as io_text
-from tux.io.source.detect import Format, detect_format
 from tux.io.source.input_files import input_files
 
 ENDS, FIELDS = ("user", "item"), {"rating": "f4"}

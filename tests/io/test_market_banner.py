@@ -6,7 +6,7 @@ import pytest
 from support.oracles.edge_pairs import pairs_once
 
 from tux.base.errors import DataError
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 
 KIND = "matrix coordinate pattern general\n"
 SIZED = "3 3 2\n1 2\n3 1\n"

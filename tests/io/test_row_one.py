@@ -7,7 +7,7 @@ from tux.base.errors import DataError
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.layout import known_names
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.row_one import RowOne, has_names, row_one
 from tux.io.vertices.columns import WantedField as Field
 from tux.io.vertices.table import read_vertices

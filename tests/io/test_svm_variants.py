@@ -5,8 +5,8 @@ import pytest
 
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
-from tux.io.source.detect import Format, detect_format
 
 ZERO = "features are numbered from 0, as feature 0 occurs"
 QUERY = "qid, the query of each row, is left out: rows are not ranked"

@@ -154,7 +154,7 @@ def test_a_run_that_fails_is_one_that_failed(ratings, tmp_path, tracking, monkey
     def fail(*_):
         raise TuxError("broken")
 
-    monkeypatch.setattr("tux.runs.finish._tables", fail)
+    monkeypatch.setattr("tux.runs.train.make_tables", fail)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "another")
     with pytest.raises(TuxError, match="broken"):
         train_briefly(ratings, None, log="mlflow")

@@ -61,7 +61,7 @@ def test_who_interrupts_the_report_is_told_where_the_model_is(monkeypatch):
     def interrupt_report(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("tux.runs.finish._tables", interrupt_report)
+    monkeypatch.setattr("tux.runs.train.make_tables", interrupt_report)
     with pytest.raises(Interrupted, match="in the report; the model is in part"):
         train("part")
     assert Path("part/model").is_dir() and read_run("part").results["epochs"] == 6

@@ -27,7 +27,7 @@ from tux.engine.training import Training
 from tux.program.stage import Cluster
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch, minibatch
 from tux.stages.analysis.schedules import serial_reasons
-from tux.stages.kernel import fused
+from tux.stages.blocks import fused
 from tux.stages.minibatch import BatchBlocks
 
 LEFT, RIGHT = random_pairs(30, 12, 150, seed=4)

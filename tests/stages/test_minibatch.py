@@ -18,7 +18,7 @@ from tux.graph.parts import cut
 from tux.partition import bicut
 from tux.stages import Apply, Exchange, GlobalSync, MiniBatch
 from tux.stages.blocks.block_cuts import VISIT
-from tux.stages.kernel.fused import FusedBlocks
+from tux.stages.blocks.fused import FusedBlocks
 
 LEFT, RIGHT = random_pairs(30, 20, 120, seed=1)
 EDGES = from_arrays(LEFT, RIGHT, ends=("user", "item"))

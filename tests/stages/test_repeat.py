@@ -155,7 +155,7 @@ def sprinkle(dst, rng):
 
 
 def test_blocks_in_one_loop_draw_the_same(monkeypatch):
-    """On one worker the blocks of a mini-batch may be one loop: see `tux.stages.kernel.fused`."""
+    """On one worker the blocks of a mini-batch may be one loop: see `tux.stages.blocks.fused`."""
 
     def sum_seen(times):
         sprinkled = Exchange(None, enter=sprinkle, split=True)

@@ -20,7 +20,7 @@ from tux.base.disk import check_new, check_writable
 from tux.base.errors import DataError, UsageError
 from tux.inputs.machine_share import MachineShare
 from tux.inputs.serial_reason import FileFacts, LoadRequest, serial_reason
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.options.options import MEMORY, RESTARTS, RunOptions
 from tux.program import sources
 from tux.program.program import Program

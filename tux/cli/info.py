@@ -15,10 +15,10 @@ from tux.base.text import plural, plural_noun
 from tux.checkpoint.store import check_all
 from tux.cli.columns import number
 from tux.graph.store import is_partitioned, load, read_manifest
-from tux.inputs.edges import NETWORKS, classes_in_words, types_by_format
 from tux.inputs.sizes import COUNTED
+from tux.inputs.untyped import NETWORKS, classes_in_words, types_by_format
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import holds_files, input_files
 from tux.run_folder.folder import RESULTS, WHOLE, RunRecord, is_run, read_metrics, read_run
 from tux.run_folder.run_status import describe_restart, describe_state

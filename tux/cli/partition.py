@@ -30,7 +30,7 @@ from tux.compare.partitioners import (
     report,
 )
 from tux.figures import figures, plots
-from tux.inputs.edges import (
+from tux.inputs.untyped import (
     NETWORKS,
     UntypedGraph,
     read_for_program,
@@ -38,8 +38,8 @@ from tux.inputs.edges import (
     read_samples_graph,
 )
 from tux.inputs.vertices import join_given_tables, read_tables
+from tux.io.formats.detect import detect_format
 from tux.io.samples.labels import LabelCountError
-from tux.io.source.detect import detect_format
 from tux.io.source.input_files import absolute_source, input_files
 from tux.io.source.text import without_skipping
 from tux.io.vertices.table import VertexTable

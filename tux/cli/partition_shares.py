@@ -14,9 +14,9 @@ from tux.base.errors import DataError, UsageError
 from tux.base.parallel import cores
 from tux.base.text import plural
 from tux.cli import show
-from tux.inputs.edges import ONE, TWO, has_numbers, types_by_format
 from tux.inputs.in_shares import loading_job
-from tux.io.source.detect import Format, detect_format
+from tux.inputs.untyped import ONE, TWO, has_numbers, types_by_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import FilePiece, Files, input_files, list_files, pieces_of
 from tux.io.source.input_shares import read_share
 from tux.io.source.text import without_skipping

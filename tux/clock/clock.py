@@ -3,8 +3,7 @@ master waits for. `Clock.may_start` decides that a clock may start. State machin
 sockets.
 
 A clock is one mini-batch, or one run of stages outside mini-batches: segments of steps, each but
-perhaps the last ended by synchronisations whose answers come from the masters. Rules, all of them
-in this file:
+perhaps the last ended by synchronisations whose answers come from the masters. The rules:
 
 1. Clock t starts when clocks 0 .. t - slack - 1 are finished: all their segments have run and all
    their answers are installed.
@@ -15,6 +14,9 @@ in this file:
    go first.
 4. A master folds a synchronisation when it has the contributions of all workers, in worker
    order.
+
+`tux.clock.schedule` gives each clock its `ClockOrder`, and pauses where the next clock depends on
+answers; `tux.engine.clock_loop` lets segments that may run go first, and a checkpoint that is due.
 
 So at clock t a worker has seen, of every worker's contributions, all of clocks up to t - slack - 1,
 and none after t - 1. At slack 0 this is BSP.
@@ -58,7 +60,7 @@ class OpenClock:
 
 class Clock:
     """One worker's clocks. Events: `start`, `end_segment`, `count_answer`; questions: `may_start`,
-    `next_segment`, `awaits`, `waits`, `idle`.
+    `next_segment`, `awaits`, `is_unanswered`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -115,7 +117,7 @@ class Clock:
         return number in self._open and self._open[number].waiting > 0
 
     @property
-    def waits(self) -> bool:
+    def is_unanswered(self) -> bool:
         """True if answers to some clock are still to come."""
         return any(clock.waiting for clock in self._open.values())
 
@@ -146,7 +148,7 @@ class Clock:
         return self.finished == self.started
 
 
-class Gather(Generic[Payload]):
+class PendingContributions(Generic[Payload]):
     """Contributions of all workers, collected by key until each worker has sent one (rule 4)."""
 
     def __init__(self, workers: int) -> None:

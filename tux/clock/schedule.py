@@ -139,11 +139,11 @@ def _clocks(
             yield _outside(run, batches, repetition, next(visits))
             run = []
         if isinstance(step, RepeatedSteps):
-            if step.waits:
+            if step.depends_on_answers:
                 yield None
             for number in step.repetitions():
                 yield from _clocks(step.steps, batches, number, visits)
-                if step.waits:
+                if step.depends_on_answers:
                     yield None
         elif isinstance(step, Blocks):
             cut, order = batches.setdefault(step, segments(step.steps)), ClockOrder(next(visits))

@@ -100,13 +100,13 @@ class Blocks(Step):
 class RepeatedSteps(Step):
     """Steps that run again and again.
 
-    `waits`: the clocks before a repetition must be finished to know whether it begins.
+    `depends_on_answers`: the clocks before a repetition must be finished to know whether it begins.
     """
 
     steps: Sequence[Step]
     begun = 0
     """Repetitions so far."""
-    waits = False
+    depends_on_answers = False
 
     @abstractmethod
     def repetitions(self) -> Iterator[int]:

@@ -41,8 +41,8 @@ class ClockLoop:
     """One pass over `steps` on one worker. Rows change only during `run`, between segments, never
     while a kernel reads them.
 
-    With `cuts`, the worker's state may be kept between two clocks. Then all clocks so far are
-    finished first, and all that they have pushed to masters is folded there.
+    With `checkpoints`, the worker's state may be kept between two clocks. Then all clocks so far
+    are finished first, and all that they have pushed to masters is folded there.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class ClockLoop:
         worker: Worker,
         steps: Sequence[Step],
         slack: int,
-        cuts: MidEpochCheckpoints | None = None,
+        checkpoints: MidEpochCheckpoints | None = None,
     ) -> None:
-        self.worker, self.clock, self._cuts = worker, Clock(slack), cuts
+        self.worker, self.clock, self._checkpoints = worker, Clock(slack), checkpoints
         self.first = worker.all_clocks  # number of the pass's first clock among those of the run
         self._tasks: dict[int, ClockTask] = {}  # of the clocks that are not finished
-        self.turns = cuts.skip if cuts else 0  # clocks of the schedule that have begun
+        self.turns = (
+            checkpoints.skip if checkpoints else 0
+        )  # clocks of the schedule that have begun
         self._upcoming = islice(clocks(steps), self.turns, None)
         self._decided = self.turns  # whether a state is kept is decided up to this turn
         self._is_due = self._closed = False  # a state is to be kept; its blocks are closed
@@ -108,7 +110,7 @@ class ClockLoop:
         """Return whether messages have arrived since a segment has run; they are taken. To look
         takes a round of the sockets, so a worker to which no answer is to come does not look.
         """
-        if self._looked or not self.clock.waits:
+        if self._looked or not self.clock.is_unanswered:
             return False
         self._looked = True
         self.worker.inbox.extend(self.worker.transport.take_arrived())
@@ -122,9 +124,9 @@ class ClockLoop:
 
     def _is_wanted(self) -> bool | None:
         """Return whether the state before the next clock is kept; None: not known yet."""
-        if self._cuts is None or self._decided == self.turns:
+        if self._checkpoints is None or self._decided == self.turns:
             return False
-        wanted = self._cuts.keeps_state()
+        wanted = self._checkpoints.keeps_state()
         if wanted is not None:
             self._decided = self.turns
         return wanted
@@ -133,7 +135,7 @@ class ClockLoop:
         """Do the next step of keeping the state: finish clocks, then run those that close the
         blocks so far, then keep it.
         """
-        assert self._cuts is not None and self._next is not None
+        assert self._checkpoints is not None and self._next is not None
         if not self.clock.idle:
             yield
         elif self._next.closing and not self._closed:
@@ -141,7 +143,7 @@ class ClockLoop:
             self._closings += 1
             self._start(ClockTask(None, segments(self._next.closing), self._next.order))
         else:
-            yield from self._cuts.keep(self)
+            yield from self._checkpoints.keep(self)
             self._is_due = self._closed = False
 
     def _look_ahead(self) -> None:

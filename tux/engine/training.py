@@ -32,7 +32,7 @@ from tux.program.stage import Cluster
 
 class CheckpointPolicy(Protocol):
     """An object that keeps states of a run at marks: the ends of epochs, and the gaps between two
-    clocks of an epoch. CheckpointPolicy are numbered from 0 on, alike on all workers.
+    clocks of an epoch. Marks are numbered from 0 on, alike on all workers.
     """
 
     @property
@@ -318,10 +318,13 @@ class Training:
         return asked > SOON and self.marks is not None and self.marks.keeps
 
     def _run_timed(
-        self, steps: list[Step], slack: int | None = None, cuts: MidEpochCheckpoints | None = None
+        self,
+        steps: list[Step],
+        slack: int | None = None,
+        checkpoints: MidEpochCheckpoints | None = None,
     ) -> Iterator[None]:
         start = self._timing = time.perf_counter()
-        yield from self.worker.execute(steps, slack, cuts)
+        yield from self.worker.execute(steps, slack, checkpoints)
         self.seconds += time.perf_counter() - start
         self._timing = None
 
@@ -333,7 +336,9 @@ class Training:
         else:
             self._begun, turns = Counts.of(worker, self.seconds), 0
             worker.forget_metrics()
-        yield from self._run_timed(self._stages if number else [], cuts=self._cuts(turns))
+        yield from self._run_timed(
+            self._stages if number else [], checkpoints=self._mid_epoch(turns)
+        )
         begun, now = self._begun, Counts.of(worker, self.seconds)
         split = {
             f"{what}_s": now.seconds.get(what, 0.0) - begun.seconds.get(what, 0.0) for what in TIMES
@@ -357,7 +362,7 @@ class Training:
         record |= {"bytes_sent": sum(by_type.values()), **by_type, "bytes_dense": rows}
         return record | {"max_staleness": worker.most_stale}
 
-    def _cuts(self, turns: int) -> MidEpochCheckpoints | None:
+    def _mid_epoch(self, turns: int) -> MidEpochCheckpoints | None:
         """Make the marks between the clocks of an epoch, `turns` of which have ended before. There
         are none where the clocks of the epoch depend on the results of its first ones.
         """

@@ -232,12 +232,12 @@ class Worker:
         self,
         steps: Sequence[Step],
         slack: int | None = None,
-        cuts: MidEpochCheckpoints | None = None,
+        checkpoints: MidEpochCheckpoints | None = None,
     ) -> Iterator[None]:
         """Run one pass as `run` does, but yield whenever nothing can go on before another message
         is taken.
         """
-        loop = ClockLoop(self, steps, self.slack if slack is None else slack, cuts)
+        loop = ClockLoop(self, steps, self.slack if slack is None else slack, checkpoints)
         yield from loop.run()
         self.repetition = None
         self.all_clocks += loop.clock.started

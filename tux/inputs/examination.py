@@ -15,14 +15,14 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, TuxError
 from tux.base.text import data_name, plural
-from tux.inputs.edges import ONE, classes_in_words, read_graph
 from tux.inputs.load import cut_folder, load
 from tux.inputs.samples import count_groups
+from tux.inputs.untyped import ONE, classes_in_words, read_graph
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.layout import edge_layout
+from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.columns import USUAL
 from tux.io.source.cells import BLANKS
-from tux.io.source.detect import Format, detect_format
 from tux.io.source.first_lines import FirstLines, first_lines
 from tux.io.source.input_files import Source, input_files
 from tux.io.source.row_one import RowOne, has_names, row_one

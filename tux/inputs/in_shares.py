@@ -23,7 +23,6 @@ from tux.cluster.job import job_folder
 from tux.cluster.rendezvous.agreement import traits
 from tux.cluster.rendezvous.answering import Answers
 from tux.graph.partitioned import choose_method, whole_types, without_edges
-from tux.inputs.edges import Sides
 from tux.inputs.machine_share import MachineShare, share_of
 from tux.inputs.serial_reason import (
     FileFacts,
@@ -33,7 +32,8 @@ from tux.inputs.serial_reason import (
     serial_reason,
 )
 from tux.inputs.sizes import EdgeTotals
-from tux.io.source.detect import Format
+from tux.inputs.untyped import Sides
+from tux.io.formats.detect import Format
 from tux.io.source.input_files import (
     FilePiece,
     InputFile,

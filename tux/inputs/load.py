@@ -19,7 +19,6 @@ from tux.base.text import data_name, plural_noun
 from tux.graph.partitioned import check_whole, without_edges
 from tux.graph.store import is_partitioned, read_manifest
 from tux.inputs.deferred import DeferredEdges
-from tux.inputs.edges import Sides, check_one_type, two_types_reason
 from tux.inputs.in_shares import LoadedParts, ShareLoading, sides_of
 from tux.inputs.memory import (
     MemoryData,
@@ -41,10 +40,11 @@ from tux.inputs.samples import (
 from tux.inputs.serial_reason import FileFacts
 from tux.inputs.sizes import EdgeTotals, oddities, sizes_of
 from tux.inputs.synthetic import generate_data
+from tux.inputs.untyped import Sides, check_one_type, two_types_reason
 from tux.inputs.vertex_data import shape_folder_data
 from tux.inputs.vertices import add_vertex_data, align_with_train, join_vertex_tables
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, absolute_source, input_files, lookup_path
 from tux.options.options import Reading
 from tux.options.python_words import in_python
@@ -199,7 +199,9 @@ def _load_parts(
     *,
     has_test: bool,
 ) -> tuple[EdgeData, LoadedParts]:
-    """Have loaders make the parts of files, and return the ids. Errors are as those of `_read`."""
+    """Have loaders make the parts of files, and return the ids. Errors are as those of
+    `_read_source`.
+    """
     assert found.format is not None
     try:
         train, loaded = shares.load(program, data, found, has_test=has_test)
@@ -279,7 +281,7 @@ def _read_source(
 def _edges_in_memory(
     data: MemoryData, program: Program, train: EdgeData | None, reading: Reading, warn: Warn
 ) -> EdgeData:
-    """Read the edges of data in memory, as `_read` reads those of files."""
+    """Read the edges of data in memory, as `_read_source` reads those of files."""
     if isinstance(data, DeferredEdges):
         edges = data.make()
         return edges if train is None else align_with_train(edges, train)

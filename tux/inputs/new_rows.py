@@ -32,7 +32,7 @@ from tux.inputs.memory import (
 from tux.inputs.samples import NAMED, check_hashed, hash_bits, label_kinds
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading

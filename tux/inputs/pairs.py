@@ -14,11 +14,11 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.base.text import data_name
-from tux.inputs.edges import first_rows
 from tux.inputs.memory import MemoryData, read_memory_pairs, wrap_data
+from tux.inputs.untyped import first_rows
 from tux.io.edges.columns import plain_name
 from tux.io.edges.read import read_edges
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import input_files
 from tux.io.source.text import NUMBER, SAMPLE, without_skipping
 from tux.options.python_words import in_python

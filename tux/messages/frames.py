@@ -46,7 +46,7 @@ _ZERO, _ZEROS = np.uint64(0), bytes(8)
 
 
 @cached_njit
-def _fold(raw, state):  # type: ignore[no-untyped-def]
+def _sum_bytes(raw, state):  # type: ignore[no-untyped-def]
     """Compute a 64-bit sum of bytes (n,) in which every place has another weight, and which depends
     on n too. Four independent sums keep the processor's multiplier busy.
     """
@@ -86,7 +86,7 @@ def checksum(buffers: Sequence[Any]) -> int:
     state = _ZERO
     for buffer in buffers:
         raw = buffer if type(buffer) is bytes else memoryview(buffer).toreadonly()
-        state = np.uint64(_fold(np.frombuffer(raw, np.uint8), state))
+        state = np.uint64(_sum_bytes(np.frombuffer(raw, np.uint8), state))
     return int(state)
 
 

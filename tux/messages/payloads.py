@@ -1,7 +1,7 @@
 """The meaning of the arrays of messages, as named fields. Arrays that came from another member are
 checked here before anything else uses them.
 
-Each class is the payload of a kind of message. `pack_values` makes it of a message, and raises
+Each class is the payload of a kind of message. `read` makes it of a message, and raises
 BadMessage, which names the sender, for arrays that cannot be one. `arrays` makes the arrays of a
 message. A worker and its own server may send each other the payload itself (`Message.payload`).
 
@@ -34,9 +34,9 @@ message. A worker and its own server may send each other the payload itself (`Me
 that the message is about, each at most once (`tux.messages.encoding.unpack`).
 
 Some checks need what the receiver remembers, so the receiver makes them: a contribution comes once
-(`Gather.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the model comes
-once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what was pulled
-(`PullServer`), a piece is waited for, and its file has no more bytes than was told
+(`PendingContributions.add`), an answer comes once and was waited for (`ClockLoop`), a vertex of the
+model comes once (`ModelReceiver`), rows that are pulled exist and come once, and changes fit what
+was pulled (`PullServer`), a piece is waited for, and its file has no more bytes than was told
 (`tux.cluster.checkpoint.pieces`); that a piece between loaders comes next, and its message has as
 many bytes as was told (`tux.parallel_load.algorithm.transfer`). `tux.cluster.transport.control` has
 `unpack`, and `tux.messages.piece` has `Piece`.

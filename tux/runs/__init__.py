@@ -1,7 +1,7 @@
 """One run from data to model. `session.run` is the entry point, and its phases are files:
 
     begin       data are read, the program is suited to them, workers are made ready
-    session     trains: in this process, or by the workers of a job
+    train       the epochs, by a `trainer`: a worker in this process, or the launcher of a job
     finish      the model, the program's report, and `run.json`
     description what `run.json` says
     resume, recovery, other_workers  a run that goes on from a checkpoint

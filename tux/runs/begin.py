@@ -179,13 +179,13 @@ def keeps_best(program: Program, inputs: Inputs, options: RunOptions) -> bool:
 
 
 def lay_out(
-    program: Program, inputs: Inputs, plan: RunPlan, clock: Phases, scratch: Any
+    program: Program, inputs: Inputs, plan: RunPlan, phases: Phases, scratch: Any
 ) -> Training:
     """Make one worker in this process, which gets the training edges of `inputs`. The time to
     compile the kernels is counted apart from the time of the layout.
     """
     options = plan.options
-    with clock.phase("layout"):
+    with phases.phase("layout"):
         graph = LocalGraph.whole(program, inputs.release_train(), inputs.test, options.seed)
         worker = Worker(
             program,
@@ -197,11 +197,11 @@ def lay_out(
             racing=options.racing,
         )
         worker.scratch = scratch
-        clock.watch.phase("compile")
+        phases.watch.phase("compile")
         training = Training(worker)
     compiling = worker.seconds["compile"]
-    clock.seconds["layout"] -= compiling
-    clock.seconds["compile"] = compiling
+    phases.seconds["layout"] -= compiling
+    phases.seconds["compile"] = compiling
     return training
 
 
@@ -218,7 +218,7 @@ def start_workers(
     inputs: Inputs,
     plan: RunPlan,
     folder: RunFolder | None,
-    clock: Phases,
+    phases: Phases,
     states: StatePlan,
     recovery: Recovery | None = None,
     listens: Callable[[], None] = lambda: None,
@@ -229,15 +229,15 @@ def start_workers(
     from tux.cluster.job.prepare import core_warning, prepare
 
     if warning := core_warning(plan.workers):
-        clock.watch.warn(warning)
+        phases.watch.warn(warning)
     options = plan.options
 
     def cut(workers: int) -> PartitionedGraph:
         made = partition_inputs(program, inputs, plan.partitioner, workers, options.seed)
-        clock.watch.phase("write the parts")
+        phases.watch.phase("write the parts")
         return made
 
-    with clock.phase("layout", f"cut, by {plan.partitioner}"):
+    with phases.phase("layout", f"cut, by {plan.partitioner}"):
         return prepare(
             sources.source_of(program).name,
             program.parameters,
@@ -257,8 +257,8 @@ def start_workers(
             room=folder.path if folder else None,
             seed=options.seed,
             deadline=options.deadline,
-            phase=clock.watch.phase,
-            warn=clock.watch.warn,
+            phase=phases.watch.phase,
+            warn=phases.watch.warn,
             states=states,
             restarts=plan.restarts,
             recovery=recovery,

@@ -52,11 +52,11 @@ from tux.runs.begin import (
     tell_serial,
 )
 from tux.runs.description import describe, describe_early
-from tux.runs.finish import carry_out
 from tux.runs.keeping import LocalMarks
 from tux.runs.other_workers import move_to_workers
 from tux.runs.recovery import RunRecovery, note, start_of
 from tux.runs.resume import StoppedRun, changed_versions, find_stopped_run, manifest_of
+from tux.runs.train import train_and_finish
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
@@ -153,7 +153,7 @@ def _run(
     data: Data | None,
     test: Data | None,
     options: RunOptions,
-    clock: Phases,
+    phases: Phases,
     begun: tuple[StoppedRun, RunFolder] | None = None,
 ) -> Result:
     """Run a program from the beginning, or from the checkpoint of a stopped run, in its folder."""
@@ -166,44 +166,44 @@ def _run(
             folder = stack.enter_context(RunFolder(options.out))
             folder.begin(describe_early(program, options, data, test))
         if folder is not None:
-            clock.watch = JournalWatcher(clock.watch, folder.journal)
-        answers = _start_answers(stack, options.place, clock.watch)
-        shares = _share_loading(stack, program, options, folder, before, clock.watch, answers)
-        with clock.phase("load"), _advise_to_go_on(folder), telling_machine_0(options.place):
-            inputs, program = load_for(program, data, test, options, clock.watch, shares)
+            phases.watch = JournalWatcher(phases.watch, folder.journal)
+        answers = _start_answers(stack, options.place, phases.watch)
+        shares = _share_loading(stack, program, options, folder, before, phases.watch, answers)
+        with phases.phase("load"), _advise_to_go_on(folder), telling_machine_0(options.place):
+            inputs, program = load_for(program, data, test, options, phases.watch, shares)
             check_exports(program)
             plan = fit_plan_to_folder(options.plan_for(program), inputs.folder)
             record = describe(program, inputs, options, digests=folder is not None)
-        introduce(clock.watch, data, program, inputs)
-        plan = choose_partitioner(plan, program, inputs, clock.watch)
-        tell_serial(clock.watch, program, inputs, plan)
-        before, records = _go_on(before, record, folder, plan, program, inputs, clock.watch)
+        introduce(phases.watch, data, program, inputs)
+        plan = choose_partitioner(plan, program, inputs, phases.watch)
+        tell_serial(phases.watch, program, inputs, plan)
+        before, records = _go_on(before, record, folder, plan, program, inputs, phases.watch)
         checkpoints = _checkpoints(plan, folder, before)
         states = _states(plan, folder, checkpoints, record, before)
         if processes:
-            recovery = RunRecovery(record, records, folder, checkpoints, clock.watch)
+            recovery = RunRecovery(record, records, folder, checkpoints, phases.watch)
             with _advise_to_go_on(folder):
                 training = stack.enter_context(
                     start_workers(
-                        program, inputs, plan, folder, clock, states, recovery, answers.end
+                        program, inputs, plan, folder, phases, states, recovery, answers.end
                     )
                 )
         else:
-            training = _lay_out_here(stack, program, inputs, plan, folder, clock, states)
+            training = _lay_out_here(stack, program, inputs, plan, folder, phases, states)
         if options.place and options.place.rank:
-            return _wait_elsewhere(training, options, clock)
+            return _wait_elsewhere(training, options, phases)
         keep_best = keeps_best(program, inputs, options)
         truth = GroundTruth(
             inputs.test,
             options.labels if program.input.vertex_labels else None,
             options.seed,
             options.judge_repeats,
-            clock.watch.share,
+            phases.watch.share,
         )
         del inputs  # the graph holds the edges in its own order
         with _advise_to_go_on(folder):
-            records, tables = carry_out(
-                training, plan, keep_best, truth, record, folder, clock, records
+            records, tables = train_and_finish(
+                training, plan, keep_best, truth, record, folder, phases, records
             )
     results, seconds = record.results or {}, record.setup_seconds
     return Result(training.worker, records, results, seconds, tables, record.sizes, record)
@@ -215,17 +215,17 @@ def _lay_out_here(
     inputs: Inputs,
     plan: RunPlan,
     folder: RunFolder | None,
-    clock: Phases,
+    phases: Phases,
     states: StatePlan,
 ) -> Training:
     """Make one worker at the state from which it goes on. Leaving `stack` writes its last state."""
     files = stack.enter_context(ExitStack())  # which the last checkpoint may still need
-    training = lay_out(program, inputs, plan, clock, _scratch(files, folder, states))
+    training = lay_out(program, inputs, plan, phases, _scratch(files, folder, states))
     if states.resume:
         training.resume(load(states.resume[0], WHOLE))
     if states.every and states.keeper:
         spool = training.worker.spool
-        keeping = LocalMarks(states.every, plan.epochs, states.keeper, clock.watch, spool)
+        keeping = LocalMarks(states.every, plan.epochs, states.keeper, phases.watch, spool)
         training.marks = keeping
         stack.callback(keeping.finish)
     return training
@@ -383,13 +383,13 @@ def _states(
     return StatePlan(every, keeper, resume)
 
 
-def _wait_elsewhere(workers: Any, options: RunOptions, clock: Phases) -> Result:
+def _wait_elsewhere(workers: Any, options: RunOptions, phases: Phases) -> Result:
     """Wait, on a machine other than the first, until its workers have left."""
     assert (place := options.place) is not None
-    clock.watch.say(
+    phases.watch.say(
         f"machine {place.rank} of {place.machines}: {plural(len(workers.ranks), 'worker')} at "
         "work; machine 0 tells how it goes"
     )
-    clock.watch.phase("train with machine 0")
+    phases.watch.phase("train with machine 0")
     workers.wait()
-    return Result(None, [], {}, clock.seconds, {})
+    return Result(None, [], {}, phases.seconds, {})

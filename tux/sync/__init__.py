@@ -5,6 +5,7 @@ master's value back. State machines without I/O and threads.
               masters, `install` the answers
     mirrors   take what has changed, and put the answers of masters in place
     masters   fold the changes of all mirrors, and say what has become of them
+    row_loops the arithmetic of all three, in compiled loops
     server    the server role of a worker: collects the contributions of a clock, and answers
     gathered  what each clock has gathered and not sent yet
     pull      rows that workers do not keep and ask for

@@ -61,7 +61,7 @@ class ApplySync(Fold[Contribution]):
         """
         self.table, self.has_function = over, kernel is not None
         self.sees_context, self.adds_to_context = sees_context, adds_to_context
-        self._worker, self._rows, self._kernel, self._gather = worker, rows, kernel, gather
+        self._worker, self._rows, self._kernel, self._sends_changes = worker, rows, kernel, gather
         self._writes = writes
         self._again = again
         # this worker's own part comes last: the others' parts are on their way meanwhile
@@ -75,7 +75,7 @@ class ApplySync(Fold[Contribution]):
 
     def unsent_rows(self, block: Block | None) -> tuple[str, Rows] | None:
         """Return the type and the rows whose changes mirrors send; None if they send nothing."""
-        return (self.table, self._rows.here(block)) if self._gather else None
+        return (self.table, self._rows.here(block)) if self._sends_changes else None
 
     def send(self, clock: int, block: Block | None) -> int:
         """Send each home this worker's contribution to the block; return the number of answers to
@@ -93,14 +93,14 @@ class ApplySync(Fold[Contribution]):
                 rows = block_rows.up(home, numbers)
                 weights = self._weights[rows] if weighted else None
             about = rows
-            if not self._gather:
+            if not self._sends_changes:
                 rows, weights = NO_ROWS, weights[:0] if weights is not None else None
             fields = mirrors.take(rows, (self.sync_id, home))
             arrays: Arrays = []
             own = None
             if home == worker.rank:
                 masters = self._masters_of(about, number)
-                sent = pick_changed_fields(fields, masters if self._gather else NO_ROWS)
+                sent = pick_changed_fields(fields, masters if self._sends_changes else NO_ROWS)
                 own = Contribution(*head, masters, weights, sent)
             else:
                 worker.bytes_dense[self.table] += len(rows) * mirrors.row_bytes
@@ -147,7 +147,11 @@ class ApplySync(Fold[Contribution]):
             return own
         masters = server.masters[self.table]
         return Contribution.read(
-            message, self._rows, masters.up, gather=self._gather, weighted=masters.needs_weights
+            message,
+            self._rows,
+            masters.up,
+            gather=self._sends_changes,
+            weighted=masters.needs_weights,
         )
 
     def serve(
@@ -158,7 +162,7 @@ class ApplySync(Fold[Contribution]):
         """
         masters = server.masters[self.table]
         masters.fold(
-            (sent.rows if self._gather else NO_ROWS, sent.fields, sent.weights)
+            (sent.rows if self._sends_changes else NO_ROWS, sent.fields, sent.weights)
             for sent in contributions
         )
         numbers = np.array(sorted({sent.number for sent in contributions}), np.int32)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tux.clock.clock import Gather
+from tux.clock.clock import PendingContributions
 from tux.clock.steps import Fold, Pull, Sync
 from tux.messages.encoding import NEVER, Arrays, fill_elements, pack
 from tux.messages.message import BadMessage, Kind, Message, checking
@@ -76,7 +76,7 @@ class Server:
         self.seconds = 0.0  # spent on folding and on Apply UDFs, while the worker goes on
         # its last spans: thread, start, end and clock
         self.spans: deque[tuple[int, float, float, int]] = deque(maxlen=SPANS)
-        self._gather: Gather[Any] = Gather(workers)
+        self._pending: PendingContributions[Any] = PendingContributions(workers)
 
     def handle(self, message: Message) -> bool:
         """Handle one message; this may send others. Return True if it was for the server alone,
@@ -119,7 +119,7 @@ class Server:
         start = time.perf_counter()
         payload = sync.read(self, message)
         with checking(message):
-            contributions = self._gather.add((clock, message.sync_id), message.source, payload)
+            contributions = self._pending.add((clock, message.sync_id), message.source, payload)
         if contributions is None:
             self._note_time(start, clock)
             return
@@ -220,7 +220,7 @@ class Server:
 
     def waiting(self) -> list[tuple[tuple[int, int], list[int]]]:
         """List the missing contributions: ((clock, synchronisation), workers)."""
-        return self._gather.missing()
+        return self._pending.missing()
 
 
 def _misplaced_error(message: Message) -> BadMessage:

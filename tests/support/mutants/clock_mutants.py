@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from support.mutants.mutation import mutant
 
-from tux.clock.clock import Clock, Gather
+from tux.clock.clock import Clock, PendingContributions
 from tux.cluster.simulated import SimulatedCluster
 from tux.engine.clock_loop import ClockLoop
 from tux.engine.worker import Worker
@@ -171,7 +171,7 @@ def message_doubled(original):
     return send
 
 
-@mutant(Gather, "add")
+@mutant(PendingContributions, "add")
 def late_joiner(original):
     """Let a master wait only for workers that it has heard from before."""
     members = defaultdict(set)

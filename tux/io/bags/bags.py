@@ -23,9 +23,9 @@ from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
 from tux.io.bags.docword import read_docword
 from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.formats.detect import SAMPLES, Form, detect_format, name_ending
+from tux.io.formats.foreign_kinds import check_documents
 from tux.io.source.cells import is_marked, lines_of
-from tux.io.source.detect import SAMPLES, Form, detect_format, name_ending
-from tux.io.source.foreign_kinds import check_documents
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.precision import coarse_columns
 from tux.io.source.row_one import is_in_use
@@ -76,7 +76,7 @@ def read_bags(
     between the types `ends`; `fields` maps the edge's one data field, if any, to its dtype [count,
     i4].
 
-    `form` is found by `tux.io.source.detect`, but for "text". Rows have as ids the document's
+    `form` is found by `tux.io.formats.detect`, but for "text". Rows have as ids the document's
     number, or that of the row from 1 on, bad ones counted. Columns have as ids the numbers in the
     file, or the words of the file `vocab`, one a line: line n is word n of docword and svm, n - 1
     of lda-c. `first` is the lowest column that may stand in the file, if not 1, or 0 in lda-c and

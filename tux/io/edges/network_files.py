@@ -20,7 +20,7 @@ from tux.base.errors import DataError, UsageError
 from tux.base.text import one_line
 from tux.io.edges.memory import read_network
 from tux.io.edges.pajek import parse_pajek
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.io.source.text import CONVERT, NO_ROW, quote_word, text_blocks
 
 NAMES = {Format.GML: "GML", Format.GRAPHML: "GraphML", Format.PAJEK: "Pajek"}

@@ -15,7 +15,7 @@ from tux.io.edges.mat import read_mat_edges
 from tux.io.edges.npz import read_npz_edges
 from tux.io.edges.sized_graph import read_sized_graph
 from tux.io.edges.table import read_edge_table
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.input_files import Source, input_files
 from tux.io.source.text import OnBadRow
 

@@ -21,11 +21,11 @@ from tux.arrays.edges import EdgeData
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.field_values import field_values
-from tux.io.edges.graph_kinds import DATA
 from tux.io.edges.memory import no_row_error
 from tux.io.edges.network_files import WEIGHTS
+from tux.io.formats.detect import Format
+from tux.io.formats.graph_kinds import DATA
 from tux.io.source.cells import is_marked
-from tux.io.source.detect import Format
 from tux.io.source.text import (
     CONVERT,
     NOT_UTF_8,

@@ -17,7 +17,7 @@ from tux.io.edges.dimacs import read_dimacs
 from tux.io.edges.field_values import field_values
 from tux.io.edges.market import read_market
 from tux.io.edges.metis import read_metis
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.io.source.precision import coarse_notes
 from tux.io.source.text import NO_ROW
 

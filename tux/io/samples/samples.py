@@ -22,6 +22,7 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.bags import drop_unused_values, known_entries
 from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.formats.detect import SAMPLES, Format, detect_format, name_ending
 from tux.io.samples.columns import LabelOptions
 from tux.io.samples.labels import (
     F4,
@@ -40,7 +41,6 @@ from tux.io.samples.labels import (
 from tux.io.samples.matrix import read_matrix
 from tux.io.samples.parquet import read_parquet_table
 from tux.io.samples.tables import read_text_table
-from tux.io.source.detect import SAMPLES, Format, detect_format, name_ending
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.places import Places
 from tux.io.source.precision import coarse_columns, lost_note

@@ -20,8 +20,8 @@ from tux.arrays.packed import head_of, is_packed
 from tux.base.errors import UsageError
 from tux.io.edges.columns import WantedColumns
 from tux.io.edges.table import Tell, parquet_pieces, text_pieces
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.cells import MARK
-from tux.io.source.detect import Format, detect_format
 from tux.io.source.first_lines import rows_of
 from tux.io.source.input_files import (
     FilePiece,

@@ -16,7 +16,7 @@ from tux.arrays.npy import read_npy, read_npz
 from tux.arrays.packed import head_of
 from tux.arrays.ragged import Lists
 from tux.base.errors import DataError
-from tux.io.source.detect import Format, detect_format
+from tux.io.formats.detect import Format, detect_format
 
 NPY = b"\x93NUMPY"
 

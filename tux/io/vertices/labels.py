@@ -22,8 +22,8 @@ from tux.arrays.strings import distinct_values
 from tux.base.errors import DataError
 from tux.io.edges.columns import plain_name
 from tux.io.edges.mat import read_mat_labels
+from tux.io.formats.detect import Format, detect_format
 from tux.io.source.cells import cells_of
-from tux.io.source.detect import Format, detect_format
 from tux.io.source.first_lines import first_lines
 from tux.io.source.row_one import RowOne, row_one
 from tux.io.source.table_lines import JUDGED, TableLines, first_rows

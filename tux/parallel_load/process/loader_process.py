@@ -28,7 +28,7 @@ from tux.cluster.job.worker_process import leave_failure, watch_parent
 from tux.cluster.rendezvous.meeting import Meeting
 from tux.cluster.transport.control import as_failure
 from tux.io.edges.table import Tell
-from tux.io.source.detect import Format
+from tux.io.formats.detect import Format
 from tux.io.source.input_files import FilePiece, Files
 from tux.io.source.input_shares import read_share
 from tux.io.source.table_lines import LineCounts

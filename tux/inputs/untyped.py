@@ -20,8 +20,8 @@ from tux.io.edges.market import market_shape
 from tux.io.edges.mat import mat_shape
 from tux.io.edges.npz import npz_shape
 from tux.io.edges.read import read_edges
+from tux.io.formats.detect import Format
 from tux.io.source.cells import cells_of, separator_of
-from tux.io.source.detect import Format
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import pieces_of
 from tux.io.source.text import NUMERIC

@@ -22,7 +22,8 @@ from tux.stages.blocks.walk import Walk
 from tux.stages.exchange import Exchange
 from tux.stages.kernel.bind import parameters
 from tux.stages.kernel.compile import InjectedGlobal
-from tux.stages.kernel.scope import Scope, compile_kernel, indent_lines
+from tux.stages.kernel.scope import Scope
+from tux.stages.kernel.thread_loop import compile_kernel, indent_lines
 from tux.sync.row_sets import TouchedRows, row_set
 
 MAX_FUSED_EDGES = 1_000_000

@@ -15,12 +15,12 @@ from typing import Literal
 from tux.arrays import arrow
 from tux.arrays.packed import ENDINGS, PARQUET, ZIP, head_of, holds_arrays, is_packed, is_parquet
 from tux.base.errors import DataError
-from tux.io.edges.graph_kinds import graph_kind
 from tux.io.edges.market import has_banner
 from tux.io.edges.mat import is_mat
 from tux.io.edges.metis import is_metis
+from tux.io.formats.foreign_kinds import check_known
+from tux.io.formats.graph_kinds import graph_kind
 from tux.io.source.cells import MARK
-from tux.io.source.foreign_kinds import check_known
 from tux.io.source.input_files import pieces_of
 
 Form = Literal["docword", "lda-c", "svm", "text"]
@@ -93,7 +93,7 @@ def detect_format(path: str | os.PathLike[str]) -> Format:
     bags. A damaged file may be of any format; reading it raises the error. Raises `DataError` if a
     file cannot be opened, or has lines before the banner of Matrix Market; if files are of several
     formats, or of one of which each file is a whole; and for a kind of file that is known and not
-    read (`tux.io.source.foreign_kinds`).
+    read (`tux.io.formats.foreign_kinds`).
     """
     if len(pieces := pieces_of(path)) > 1:
         return _detect_all([piece.path for piece in pieces])

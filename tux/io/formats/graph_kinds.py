@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from tux.io.source.foreign_kinds import Beginning, xml_root
+from tux.io.formats.foreign_kinds import Beginning, xml_root
 
 GraphKind = Literal["dimacs", "gml", "pajek", "graphml", "adjlist", "edge-data"]
 

@@ -1,0 +1,63 @@
+"""The loop that the threads of a worker run together around a kernel's own loop, as source; and the
+compiling of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from tux.engine.worker import Worker
+from tux.rows.table import RowTable
+from tux.rows.turns import HI, LO
+from tux.stages.check.sample import SampledKernel
+from tux.stages.check.stage_indices import StageIndices
+from tux.stages.kernel.compile import InjectedGlobal, Kernel, build
+
+
+def thread_loop(lines: Sequence[str]) -> list[str]:
+    """Write the loop of a thread (`tux.rows.turns`): it takes the next run of items, waits for the
+    tickets of each, runs `lines` on it from `lo` to `hi`, and passes the tickets on.
+    """
+    return [
+        "while True:",
+        "    run = take(turns)",
+        "    if run + 1 >= len(runs) or not begin_run(turns, run):",
+        "        return",
+        "    for item in range(runs[run], runs[run + 1]):",
+        "        if not begin(turns, items, item):",
+        "            return",
+        f"        lo, hi = items[item, {LO}], items[item, {HI}]",
+        *indent_lines(indent_lines(lines)),
+        "        finish(turns, items, item)",
+        "    end_run(turns, run)",
+    ]
+
+
+def indent_lines(lines: Sequence[str]) -> list[str]:
+    """Indent `lines` one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
+def compile_kernel(
+    worker: Worker,
+    title: str,
+    names: Sequence[str],
+    examples: tuple[Any, ...],
+    lines: Sequence[str],
+    injected: dict[str, InjectedGlobal],
+    tau: RowTable,
+) -> Kernel | SampledKernel:
+    """Compile ``kernel(*names)`` with the body `lines`, for arguments like `examples`; `tau` is the
+    context that its UDFs see.
+    """
+    body = "\n".join(f"    {line}" for line in lines)
+    source = f'"""{title}"""\n\n\ndef kernel({", ".join(names)}):\n{body}\n'
+    with worker.timing("compile"):
+        kernel = build(source, injected, examples, jit=worker.jit, check=worker.check)
+    if worker.check or not worker.jit:
+        return kernel
+    checked = partial(build, source, injected, examples, jit=True, check=True)
+    udfs = [each.spec[0] for each in injected.values() if each.kind == "udf"]
+    return SampledKernel(kernel, checked, source, injected, StageIndices(worker, udfs, tau))

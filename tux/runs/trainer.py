@@ -1,0 +1,48 @@
+"""The trainer of a run, whoever it is: one worker in this process, or the launcher of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from tux.checkpoint.spool import SpooledLists
+from tux.engine.timeline import Sample
+from tux.engine.worker import Worker
+from tux.graph.edge_pieces import Pieces
+
+
+class Trainer(Protocol):
+    """The trainer of a program: `tux.engine.training.Training`, or the launcher of several
+    workers.
+    """
+
+    worker: Worker
+    seconds: float
+    best_epoch: int
+    ended_early: bool
+    has_model: bool
+
+    def end_when(
+        self,
+        asked: Callable[[], float | None],
+        tell: Callable[[], None] = lambda: None,
+        *,
+        keeps_last: bool = False,
+    ) -> None:
+        """End early once `asked` returns the seconds since the user asked for the end: see
+        `tux.engine.training.Training.end_when`.
+        """
+
+    def sample_to(self, tell: Callable[[int, Sample], None]) -> None:
+        """Have `tell` called with the rank and each sample of a worker's timeline."""
+
+    def epochs(
+        self, most: int, *, every: int = 1, patience: int = 0, keep_best: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the epochs' records; then the worker has the model."""
+
+    def edges(self) -> Pieces:
+        """Return the training edges."""
+
+    def lists(self) -> SpooledLists | None:
+        """Return the lists that no stage uses."""
