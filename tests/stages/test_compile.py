@@ -85,17 +85,17 @@ def test_kernels_differ_by_types_and_stage_but_not_by_values(monkeypatch):
 
 COUNTING = """
 import numpy as np
-import tux.stages.kernel.scope as scope
+import tux.stages.kernel.thread_loop as thread_loop
 from support.programs.programs import NodeDegrees, column, complete
 from tux.arrays.networks import from_arrays
 
-built, build = [], scope.build
+built, build = [], thread_loop.build
 
 def counted(*args, **options):
     built.append(build(*args, **options))
     return built[-1]
 
-scope.build = counted
+thread_loop.build = counted
 worker = complete(NodeDegrees(), from_arrays([1, 1, 2], [2, 3, 3], ends=("node", "node")), 1)
 kinds = ("cache_hits", "cache_misses")
 hits, misses = (sum(sum(getattr(k.stats, of).values()) for k in built) for of in kinds)

@@ -22,7 +22,7 @@ from tux.program.sources import find
 from tux.runs.session import run
 from tux.stages import Exchange, Generate, GlobalSync, MiniBatch
 from tux.stages.generate import ABREAST
-from tux.stages.kernel import scope
+from tux.stages.kernel import thread_loop
 
 LEFT, RIGHT = random_pairs(40, 40, 90, seed=3)
 EDGES = from_arrays(LEFT, RIGHT, ends=("page", "page"))
@@ -123,9 +123,9 @@ def test_lists_made_place_by_place_side_by_side_are_the_same(size):
 
 
 def test_nothing_is_compiled_while_it_trains(monkeypatch):
-    kernels, build = [], scope.build
+    kernels, build = [], thread_loop.build
     monkeypatch.setattr(
-        scope,
+        thread_loop,
         "build",
         lambda *given, **options: kernels.append(build(*given, **options)) or kernels[-1],
     )

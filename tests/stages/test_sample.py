@@ -12,7 +12,7 @@ from tux.base.errors import ProgramError
 from tux.stages import Exchange
 from tux.stages.check import sample
 from tux.stages.check.sample import STEPS, CopyOnRead, look_at_call
-from tux.stages.kernel import scope
+from tux.stages.kernel import thread_loop
 from tux.stages.kernel.compile import InjectedGlobal
 
 EDGES = from_arrays(
@@ -92,7 +92,7 @@ def arrays(worker):
 def test_the_look_changes_no_bit(monkeypatch):
     stages = by_item, fill_list
     looked = arrays(drive(start(HistogramFields(), EDGES), *map(Exchange, stages)))
-    monkeypatch.setattr(scope, "SampledKernel", lambda kernel, *_: kernel)
+    monkeypatch.setattr(thread_loop, "SampledKernel", lambda kernel, *_: kernel)
     plain = arrays(drive(start(HistogramFields(), EDGES), *map(Exchange, stages)))
     assert looked.keys() == plain.keys()
     for name, array in looked.items():
@@ -104,7 +104,7 @@ def test_the_look_changes_no_bit(monkeypatch):
 def test_a_program_of_many_kernels_is_the_same(monkeypatch):
     links = from_arrays([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], ends=("page", "page"))
     looked = column(complete(DanglingPageRank(), links, 3), "page", "rank")
-    monkeypatch.setattr(scope, "SampledKernel", lambda kernel, *_: kernel)
+    monkeypatch.setattr(thread_loop, "SampledKernel", lambda kernel, *_: kernel)
     assert np.array_equal(looked, column(complete(DanglingPageRank(), links, 3), "page", "rank"))
 
 
