@@ -26,7 +26,8 @@ def test_each_page_is_in_the_menu():
     """Pages of other folders are added by docs/pages_of_site.py."""
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
     apps = {f"apps/{path.parent.name}.md" for path in ROOT.glob("apps/*/README.md")}
-    assert set(pages_in_menu(menu)) == PAGES | apps | {"index.md", "contributing.md"}
+    others = {"index.md", "contributing.md", "tests.md", "fuzz.md", "faults.md"}
+    assert set(pages_in_menu(menu)) == PAGES | apps | others
 
 
 @pytest.mark.slow

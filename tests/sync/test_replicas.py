@@ -1,6 +1,4 @@
-"""Mirrors and masters of one cut type against a slow model that remembers every single change,
-in exact integers.
-"""
+"""Mirrors and masters of one cut type against a slow model that remembers all changes."""
 
 from collections import defaultdict
 
