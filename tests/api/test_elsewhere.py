@@ -2,6 +2,7 @@
 
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 import tux
@@ -76,7 +77,7 @@ def test_a_run_on_another_machine(tmp_path):
 
 
 def test_an_engine_that_is_none():
-    with pytest.raises(tux.UsageError, match="no back-end 'kubernetes'"):
+    with pytest.raises(tux.UsageError, match=message("no-back-end", "'kubernetes'")):
         tux.run(tux.MF(rank=4), "ratings.csv", on="kubernetes", progress=False)
 
 
@@ -85,7 +86,7 @@ def test_ctrl_c_twice_and_a_number_of_machines_that_is_none(ratings, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(backend, "run", raise_interrupt)
-    with pytest.raises(tux.Interrupted, match="no model has come back"):
+    with pytest.raises(tux.Interrupted, match=message("interrupted-no-model-has-come")):
         tux.run(tux.MF(rank=4), ratings, on="ray", progress=False)
     with pytest.raises(tux.UsageError, match="machines is 0"):
         tux.run(tux.MF(rank=4), ratings, on="ray", machines=0, progress=False)

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pytest
 from scipy import sparse
+from support.messages import message
 
 import tux
 from tux.predict.predict import predict
@@ -65,7 +66,7 @@ def test_held_out_edges_of_other_ids(ratings):
     expected = tux.run(tux.MF(rank=4), ratings, held_out, **how).results["last"]
     assert tux.run(tux.MF(rank=4), ratings, edges, **how).results["last"] == expected
     others = tux.EdgeData.of(("item", "user"), *held_out[1::-1], {"value": held_out[2]})
-    with pytest.raises(tux.DataError, match="held-out edges from item to user do not fit"):
+    with pytest.raises(tux.DataError, match=message("held-out-edges-from-do", "item to user")):
         tux.run(tux.MF(rank=4), ratings, others, **how)
 
 

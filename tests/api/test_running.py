@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 
 import tux
 from tux.arrays.arrow import read_parquet
@@ -86,9 +87,9 @@ def test_names_that_are_not_there_are_answered_by_the_closest(ratings):
 def test_what_is_no_program(ratings):
     with pytest.raises(tux.UsageError, match=r"MF is a class of programs\n.*MF\(\)"):
         tux.run(tux.MF, ratings)
-    with pytest.raises(tux.UsageError, match="str is no program"):
+    with pytest.raises(tux.UsageError, match=message("is-no-program", "str")):
         tux.run("mf", ratings)
-    with pytest.raises(tux.UsageError, match="2 machines, and no engine"):
+    with pytest.raises(tux.UsageError, match=message("machines-and-no-engine-that", "2")):
         tux.run(tux.MF(), ratings, machines=2)
 
 

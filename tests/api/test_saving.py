@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.messages import message
 
 import tux
 from tux.api import table
@@ -73,7 +74,7 @@ def test_nothing_is_left_of_a_run_that_cannot_be_saved(run, tmp_path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(saving, "write_tables", raise_disk_full)
-    with pytest.raises(tux.DiskError, match="No space left"):
+    with pytest.raises(tux.DiskError, match=message("cannot-be-written", "No space left")):
         run.save(tmp_path / "run1")
     assert [*tmp_path.iterdir()] == []
 
@@ -94,7 +95,7 @@ def test_the_tables_of_a_report_come_back(tmp_path):
 
 
 def test_what_is_no_folder_of_a_run(tmp_path, ratings):
-    with pytest.raises(tux.DataError, match="is no folder of a run"):
+    with pytest.raises(tux.DataError, match=message("is-no-folder-of-a")):
         tux.load(tmp_path)
     out = tmp_path / "out"
     tux.run(tux.MF(rank=4), ratings, progress=False, jit=False, epochs=1, out=out)
@@ -103,7 +104,7 @@ def test_what_is_no_folder_of_a_run(tmp_path, ratings):
     with pytest.raises(tux.DataError, match="no such file: .*user.parquet"):
         tux.load(out)
     (out / "model").rmdir()
-    with pytest.raises(tux.DataError, match="holds no model"):
+    with pytest.raises(tux.DataError, match=message("holds-no-model")):
         tux.load(out)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 
 import tux
 
@@ -58,7 +59,7 @@ def test_what_is_excluded_is_not_recommended(run, ratings, tmp_path):
 
 
 def test_who_is_not_known(run):
-    with pytest.raises(tux.DataError, match="training has not seen the user 99"):
+    with pytest.raises(tux.DataError, match=message("training-has-not-seen", "the user 99")):
         run.recommend([99])
     with pytest.raises(tux.DataError, match="has not seen 2 users; the first is 98"):
         run.recommend([98, 99])
@@ -90,5 +91,5 @@ def test_a_program_without_inner_products(tmp_path):
 
 
 def test_a_program_without_topics(run):
-    with pytest.raises(tux.UsageError, match="MF has no topics"):
+    with pytest.raises(tux.UsageError, match=message("has-no-topics", "MF")):
         run.topics()

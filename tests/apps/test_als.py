@@ -92,7 +92,7 @@ def test_more_steps_lead_to_the_exact_solution():
     assert many == pytest.approx(exact, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_vertices_without_ratings_have_no_factors():
     worker = start(p := ALS(rank=4), EDGES)
     drive(worker, *p.setup(), *p.stages(ALONE))

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.arrays.arrow import read_parquet
@@ -134,9 +135,9 @@ def test_an_empty_row_of_the_test_file_counts(tmp_path, k):
 
 def test_flags_that_do_not_go_together(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:1\n0 2:1\n")
-    with pytest.raises(UsageError, match="one class is named"):
+    with pytest.raises(UsageError, match=message("one-class-is-named-the")):
         run(BlockPG(negative="no"), tmp_path / "x.svm")
-    with pytest.raises(UsageError, match="no columns of edges"):
+    with pytest.raises(UsageError, match=message("samples-have-no-columns-of")):
         run(BlockPG(), tmp_path / "x.svm", options=RunOptions(columns="a,b,c"))
     with pytest.raises(DataError, match="sample.label"):
         run(BlockPG(), draw_clicks().split()[0].edges)

@@ -223,6 +223,7 @@ def test_exported_arrays_are_those_of_the_model(case, runs, tmp_path):
 
 
 @pytest.mark.slow(after=1)
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize("parts", [1, 2])
 @each([case for case in CASES if case.data.partition is not None])
 def test_a_partitioned_folder_gives_the_run_of_the_file(case, runs, command, tmp_path, parts):
@@ -292,6 +293,7 @@ def test_indices_are_checked_and_functions_explained(case, runs, command):
 
 
 @pytest.mark.slow
+@pytest.mark.long(after=6)
 @each()
 def test_compiled_it_does_the_same_on_any_number_of_threads(case, runs, all_threads, monkeypatch):
     monkeypatch.setattr(tickets, "WEIGHT", 16)
@@ -304,6 +306,7 @@ def test_compiled_it_does_the_same_on_any_number_of_threads(case, runs, all_thre
 
 
 @pytest.mark.slow
+@pytest.mark.long(after=6)
 @each(CASES + EXAMPLES)
 def test_two_workers_do_what_one_does(case, runs):
     one, two = runs.of(case), runs.of(case, workers=2)

@@ -220,7 +220,7 @@ TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 
 
 
 @pytest.mark.long(after=1)
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("directed", [False, True])
 def test_odd_graphs(k, directed):
@@ -278,7 +278,7 @@ def test_batches_suit_the_graph():
     assert program.stages(Cluster(workers=4, slack=3))[0].size.blocks == 40
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_graphs_bear_stale_rows():
     """Four workers, four clocks apart, by the default size of a mini-batch."""
     u = Team(DeepWalk(**SMALL), EDGES, k=4, slack=4, jit=True).train(1).gather("node", "u")

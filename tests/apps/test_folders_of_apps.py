@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.apps.blockpg.blockpg import BlockPG
 from tux.apps.deepwalk.deepwalk import DeepWalk
@@ -277,7 +278,9 @@ def test_mistakes(samples, tux, words, code, what):
 def test_what_a_folder_cannot_do(here, tux):
     (here / "g.txt").write_text("".join(f"{a} {b}\n" for a, b in RNG.integers(0, 9, (30, 2))))
     assert tux("partition g.txt --parts 1 --one-type --method random --out parts")[0] == 0
-    with pytest.raises(DataError, match="hold no numbers; the program wants weight"):
+    with pytest.raises(
+        DataError, match=message("its-edges-hold-the-program", "no numbers", "weight")
+    ):
         fit(DeepWalk(**WALKS, weighted=True), "parts")
-    with pytest.raises(UsageError, match="cut already, so no edges can be held out"):
+    with pytest.raises(UsageError, match=message("is-cut-already-so-no")):
         fit(DeepWalk(**WALKS, hold=0.2), "parts")

@@ -91,7 +91,7 @@ def test_several_workers_grow_the_same_trees(k, slack):
         assert team.history(metric) == pytest.approx(one.history(metric), rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_weights_count_as_often():
     x, y = draw_samples(n=120, seed=9)
     twice = np.arange(len(y)) % 3 == 0

@@ -209,7 +209,7 @@ def test_centers_and_sizes_of_a_report(kind, batch):
 
 
 @pytest.mark.long(after=1)
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_it_is_as_good_as_scikit_learn(kind):
     """From the same centers the inertia is the same; over 20 seeds, k-means++ is no worse."""

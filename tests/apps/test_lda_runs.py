@@ -35,6 +35,7 @@ KNOWN = oracle.corpus(150, 40, vocabulary=60, topics=5, alpha=0.1, beta=0.1, see
 MANY = oracle.corpus(500, 40, vocabulary=300, topics=30, alpha=0.5, beta=0.2, seed=1)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_known_topics_are_found(k):

@@ -71,7 +71,7 @@ def chi_square_probability(seed, times, udf=lda.sample, jit=True, blocks=False):
     return oracle.chance(visits(worker, step, times), truth.posterior())
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.long) for s in range(10, 30))]

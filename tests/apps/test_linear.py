@@ -118,7 +118,7 @@ def test_lbfgs_on_several_workers(k, slack):
 # Stochastic gradients.
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", STEPS)
 @pytest.mark.parametrize("l1", [0.0, 1.0])

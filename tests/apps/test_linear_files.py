@@ -75,7 +75,7 @@ def test_what_does_not_go_together(given, said):
         Linear(**given)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_early_stopping_keeps_the_best_epoch():
     train, test = draw_clicks().split()
     known = samples_to_edges(train, Linear())

@@ -135,7 +135,7 @@ def test_without_documents_there_is_no_step():
     assert nothing.beta == 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_priors_stay_as_given_otherwise():
     """Nothing is added to an epoch."""
     for kind, stages in ((LDA, 1), (WarpLDA, 3)):

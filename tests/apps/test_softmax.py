@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
+from support.messages import message
 from support.oracles.blockpg_oracle import Data
 from support.oracles.linear_oracle import fit
 
@@ -122,6 +123,7 @@ def test_the_first_intercepts():
 # The optimum.
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("classes", "intercept"), [(3, False), (5, True)])
 def test_lbfgs_finds_the_optimum_of_scikit_learn(classes, intercept):
@@ -205,5 +207,7 @@ def test_solvers_of_one_margin_are_refused(solver):
     with pytest.raises(UsageError, match=f"{solver} is for losses of one margin") as told:
         fit_softmax(draw_samples(3), solver=solver, tol=1e-5)
     assert told.value.do == "--solver lbfgs, or adam, adagrad or rmsprop"
-    with pytest.raises(UsageError, match="knows no second class"):
+    with pytest.raises(
+        UsageError, match=message("positive-weight-has-no-effect", "no second class")
+    ):
         fit_softmax(draw_samples(3), positive_weight=2.0)

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from support.messages import message
 
 from tux.apps.deepwalk import walks as app
 from tux.apps.deepwalk.walk_lines import Lines
@@ -202,7 +203,7 @@ def test_nothing_half_written(graph, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Lines, "of", raise_disk_full)
-    with pytest.raises(DiskError, match="No space left"):
+    with pytest.raises(DiskError, match=message("cannot-be-written", "No space left")):
         run(Walks(), graph, options=RunOptions(out=tmp_path / "out", jit=False))
     assert not [each for each in (tmp_path / "out").iterdir() if "walks" in each.name]
     assert read_run(tmp_path / "out").results is None

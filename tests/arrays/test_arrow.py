@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.messages import message
 
 from tux.arrays import arrow
 from tux.base.errors import DataError, DiskError, TuxError
@@ -130,7 +131,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, write):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     try:
-        with pytest.raises(DiskError, match="cannot be written"):
+        with pytest.raises(DiskError, match=message("cannot-be-written")):
             write(path, {"x": np.random.default_rng(0).random(100_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from support.messages import message
 
 from tux.arrays.networks import from_arrays, from_networkx, from_scipy, to_networkx
 from tux.base.errors import DataError
@@ -102,7 +103,7 @@ def test_nodes_that_are_no_ids(nodes):
 
 
 def test_an_absent_attribute_and_an_empty_graph():
-    with pytest.raises(DataError, match="no attribute 'cost'"):
+    with pytest.raises(DataError, match=message("edge-has-no-attribute", "'cost'")):
         from_networkx(nx.Graph([(1, 2)]), fields={"cost": "f4"})
     assert len(from_networkx(nx.Graph())) == 0
     assert to_networkx(from_networkx(nx.Graph())).number_of_nodes() == 0

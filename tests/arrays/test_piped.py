@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from support.messages import message
 
 from tux.arrays import packed, piped
 from tux.arrays.piped import readable_path, remove_copies
@@ -144,7 +145,7 @@ def test_a_copy_leaves_a_tenth_of_the_free_space(tmp_path, pipe, monkeypatch):
     usage = namedtuple("usage", "total used free")(1000, 900, 100)
     monkeypatch.setattr(piped.shutil, "disk_usage", lambda folder: usage)
     assert readable_path(pipe(bytes(90)))
-    with pytest.raises(DiskError, match="pipe1 is over 90 bytes, nine tenths of what was free"):
+    with pytest.raises(DiskError, match=message("is-over-bytes-nine-tenths", "pipe1", "90")):
         readable_path(pipe(bytes(91)))
     assert len(os.listdir(tmp_path / "copies")) == 1  # the first
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from support.machines.scripted_machines import ScriptedBackend
+from support.messages import message
 
 from tux.apps.mf.mf import MF
 from tux.backends import bring_back, driver
@@ -108,7 +109,7 @@ def test_an_error_of_a_machine_that_takes_its_rows_ends_the_run():
 
 def test_another_machine_that_cannot_go_on_ends_the_run():
     backend = ScriptedBackend({0: [GOES_ON], 1: [[(["error: no such file"], 3)]]})
-    with pytest.raises(TuxError, match="ended with exit code 3") as caught:
+    with pytest.raises(TuxError, match=message("machine-ended-with-exit-code", "3")) as caught:
         DriverLines().start_run(backend)
     assert caught.value.exit_code == 3 and "no such file" in caught.value.where
     assert backend.closed == 1
@@ -116,7 +117,7 @@ def test_another_machine_that_cannot_go_on_ends_the_run():
 
 def test_only_the_last_words_of_the_last_command_are_told():
     scripts = {0: [GOES_ON], 1: [[(["error: the first"], 4)], [(["error: the second"], 3)]]}
-    with pytest.raises(TuxError, match="ended with exit code 3") as caught:
+    with pytest.raises(TuxError, match=message("machine-ended-with-exit-code", "3")) as caught:
         DriverLines().start_run(ScriptedBackend(scripts), restarts=1)
     assert caught.value.where == "error: the second"
 
@@ -136,7 +137,7 @@ def test_a_lost_machine_is_replaced_as_often_as_restarts_say():
 def test_a_folder_that_cannot_be_made_here_is_told_before_the_machines_are_placed(tmp_path):
     (tmp_path / "file").write_text("")
     backend = ScriptedBackend({0: [[([], 3)]], 1: [ENDS]})
-    with pytest.raises(DiskError, match="run1 cannot be written"):
+    with pytest.raises(DiskError, match=message("cannot-be-written", "run1")):
         DriverLines().start_run(backend, out=str(tmp_path / "file" / "run1"))
     assert backend.started == 0
     assert DriverLines().start_run(backend, out=str(tmp_path / "new" / "run1")) == 3
@@ -312,7 +313,7 @@ def test_a_machine_that_cannot_be_replaced_gives_machine_0_time():
 
 def test_checkpoints_must_be_where_all_machines_see_them(tmp_path):
     backend = ScriptedBackend({0: [ENDS], 1: [ENDS]}, sees=False)
-    with pytest.raises(UsageError, match=r"machine 0 \(host0\) does not share"):
+    with pytest.raises(UsageError, match=message("machine-does-not-share-with", "0", "host0")):
         DriverLines().start_run(backend, out=tmp_path / "out", checkpoint_every="1")
     assert list(tmp_path.iterdir()) == [] and backend.orders == [] and backend.closed == 1
 
@@ -367,14 +368,14 @@ def test_an_error_of_the_engine_itself_is_the_loss_of_the_machine():
 @pytest.mark.parametrize("name", ["../run.json", "/tmp/run.json", "model/../../x"])
 def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
     backend = ScriptedBackend({0: [[([], 0)]]}, files={name: b"x"})
-    with pytest.raises(Refused, match="under the name"):
+    with pytest.raises(Refused, match=message("machine-0-has-sent-a")):
         DriverLines().start_run(backend, 1, out=tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
 
 def test_more_of_a_file_than_there_is_is_refused(tmp_path):
     machine = SimpleNamespace(ask=lambda method, path, offset: b"123")
-    with pytest.raises(Refused, match="more of out/x than its 5 bytes"):
+    with pytest.raises(Refused, match=message("machine-0-has-sent-more", "out/x", "5")):
         bring_back._copy(machine, "out/x", tmp_path / "x", 5)
 
 
@@ -385,5 +386,5 @@ def test_what_the_back_end_says_itself_is_refused(flag, capsys):
 
 
 def test_a_name_that_is_none():
-    with pytest.raises(UsageError, match="no back-end 'dask'"):
+    with pytest.raises(UsageError, match=message("no-back-end", "'dask'")):
         run(MF(), on="dask")

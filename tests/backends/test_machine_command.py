@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.messages import message
 
 import tux
 from faults.clusters import processes
@@ -100,7 +101,7 @@ def test_a_command_that_does_not_end_is_told(machine, monkeypatch):
     ask(machine, "begin", order(["run", "mf", "--epochs=1000000"]))
     with monkeypatch.context() as deaf:
         deaf.setattr(machine, "_wish", lambda wish: None)
-        with pytest.raises(DeadlinePassed, match="has not ended"):
+        with pytest.raises(DeadlinePassed, match=message("a-command-was-killed-s")):
             ask(machine, "end")
     monkeypatch.undo()
     ask(machine, "end")
@@ -164,7 +165,7 @@ def test_an_order_of_another_version_says_so(machine):
     with pytest.raises(Refused, match=f"tux is version {tux.__version__} on .*, and 9.0 where"):
         ask(machine, "begin", other)
     for bad in (b"\xc1", other[:-3], msgspec.msgpack.encode({"version": tux.__version__})):
-        with pytest.raises(Refused, match="an order cannot be read"):
+        with pytest.raises(Refused, match=message("an-order-cannot-be-read")):
             ask(machine, "begin", bad)
 
 

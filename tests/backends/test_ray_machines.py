@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from support.messages import message
 
 from tux.apps.mf.mf import MF
 from tux.backends import ray as module
@@ -130,7 +131,9 @@ def test_an_address_where_nobody_listens_is_told_at_once():
     "error", [ConnectionError("failed to connect"), RayError("report\nfailed to connect")]
 )
 def test_a_cluster_that_refuses_is_an_error_of_usage(error):
-    with pytest.raises(UsageError, match="Ray does not connect: failed to connect") as caught:
+    with pytest.raises(
+        UsageError, match=message("ray-does-not-connect", "failed to connect")
+    ) as caught:
         module._connect(Connects(error), "")
     assert "RAY_AUTH_MODE=token" in caught.value.do
 
@@ -155,7 +158,7 @@ def test_blocks_without_rows_are_left_out_and_missing_values_have_any_type():
 )
 def test_blocks_of_other_columns_are_refused(others):
     """float64 would become float32 without a word."""
-    with pytest.raises(DataError, match="a block of the data set has the columns") as raised:
+    with pytest.raises(DataError, match=message("a-block-of-the-data")) as raised:
         [*matching_tables(others)]
     for table in others:
         assert ", ".join(f"{each.name} {each.type}" for each in table.schema) in raised.value.what
@@ -177,6 +180,6 @@ def test_the_data_that_have_no_rows_are_named():
 
     told = {("a", None): "the rows to train on", (None, "b"): "the held-out rows"}
     for (data, test), where in told.items():
-        with pytest.raises(DataError, match="the data set has no rows") as raised:
+        with pytest.raises(DataError, match=message("the-data-set-has-no")) as raised:
             remote_run(MF(), data, test, RunOptions(), 2, Engine())
         assert raised.value.where == where

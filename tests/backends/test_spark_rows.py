@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from support.messages import message
 
 from tux.arrays.arrow import read_parquet
 from tux.backends import spark, spark_reports, spark_rows
@@ -80,12 +81,12 @@ def test_rows_that_are_others_than_were_counted():
     rows.check([3, 4])  # all have all
     rows._counts, rows.first = {0: 7}, [3]
     rows.check([3, 4])
-    with pytest.raises(DataError, match="had 7 rows when they were counted, and has 6 now"):
+    with pytest.raises(DataError, match=message("the-dataframe-had-rows-when", "7", "6")):
         rows.check([3, 3])
     for others, first in (([0, 7], "machine 0 has got 0"), ([4, 3], "machine 0 has got 4")):
         with pytest.raises(DataError, match=f"other partitions.*{first} of them, and should have"):
             rows.check(others)
-    with pytest.raises(DataError, match="has no rows"):
+    with pytest.raises(DataError, match=message("the-dataframe-has-no-rows")):
         rows.check([0, 0])
 
 
@@ -179,7 +180,7 @@ def test_a_back_end_keeps_no_data_frames():
 
 
 def test_held_out_rows_alone():
-    with pytest.raises(UsageError, match="held-out rows are a DataFrame, and DATA is none"):
+    with pytest.raises(UsageError, match=message("held-out-rows-are-a")):
         Spark(object()).start(needs_of_frames(test=0))
 
 
@@ -198,7 +199,7 @@ def test_held_out_rows_that_are_none():
     calls = SimpleNamespace(ask=lambda rank, method, *arguments: [["data.parquet", 7]])
     machine = SparkMachine(calls, 0, "10.0.0.1")
     machine.take(None, "data.parquet", {})
-    with pytest.raises(DataError, match="the held-out DataFrame has no rows"):
+    with pytest.raises(DataError, match=message("the-has-no-rows", "held-out DataFrame")):
         machine.take(None, "test.parquet", {})
 
 

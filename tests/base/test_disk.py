@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.messages import message
 
 from tux.base.disk import disk_error, new_folder, remove_parts, replacing, sync, writing
 from tux.base.errors import DiskError
@@ -39,7 +40,9 @@ def test_an_error_of_the_system_is_told_with_advice_that_fits(error, what, do):
 
 def test_writing_names_the_file(tmp_path):
     with (
-        pytest.raises(DiskError, match="the report cannot be written: Is a directory"),
+        pytest.raises(
+            DiskError, match=message("cannot-be-written", "the report", "Is a directory")
+        ),
         writing("the report"),
     ):
         tmp_path.write_text("x")
@@ -100,7 +103,10 @@ def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path, calls):
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path):
-    with pytest.raises(DiskError, match="f cannot be written"), new_folder(tmp_path / "f") as part:
+    with (
+        pytest.raises(DiskError, match=message("cannot-be-written", "f")),
+        new_folder(tmp_path / "f") as part,
+    ):
         (part / "a").write_text("new")
         raise OSError(errno.ENOSPC, "full")
     assert os.listdir(tmp_path) == []

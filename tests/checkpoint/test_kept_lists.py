@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.machines.run_folders import drop_times
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.programs import random_pairs
 
 from tux.apps.deepwalk import walks
@@ -143,7 +144,7 @@ def test_a_checkpoint_whose_lists_are_damaged_is_left_out(here, links):
     as_stopped("whole", "gone", newer)
     Path("gone", "checkpoints", "lists", name).unlink()
     before = numbers("gone")
-    with pytest.raises(DataError, match="no whole checkpoint"):
+    with pytest.raises(DataError, match=message("there-is-no-whole-checkpoint")):
         resume("gone")
     assert numbers("gone") == before, "nothing is changed"
 

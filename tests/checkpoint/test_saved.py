@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from support.machines.keeping import EPOCHS, ExactMeetings, RandomWalks, run
 from support.machines.team import SMALL, cut_up
+from support.messages import message
 
 from tux.base.errors import DataError, Refused
 from tux.checkpoint import shard
@@ -40,7 +41,7 @@ def test_a_state_of_another_part_or_version_is_refused(tmp_path):
     with pytest.raises(DataError, match="is damaged"):
         load(msgspec.structs.replace(saved, digest=shard.Digest(saved.digest.size, "0")), "one")
     later = SavedState(str(path), shard.write(path, {"state": {"epochs": 3}, "part": "one"}, {}))
-    with pytest.raises(Refused, match="not of this version of tux"):
+    with pytest.raises(Refused, match=message("the-checkpoint-is-not-of-2")):
         load(later, "one")
 
 

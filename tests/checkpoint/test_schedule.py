@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.messages import message
 
 from tux.checkpoint.schedule import (
     AHEAD,
@@ -137,10 +138,10 @@ def test_words_that_come_late_are_always_followed_by_others(seed):
 def test_a_mark_is_reported_that_may_be_passed():
     pace = Pace(1.0, 0.0)
     for mark in (0, FIRST + 1):
-        with pytest.raises(ValueError, match="it is at mark"):
+        with pytest.raises(ValueError, match=message("it-is-at-mark-not")):
             pace.next_word(mark, 0.5)
     assert pace.next_word(1, 0.5) == Word(2, keep=True)
-    with pytest.raises(ValueError, match="it is at mark 4, not between 1 and 3"):
+    with pytest.raises(ValueError, match=message("it-is-at-mark-not", "4", "1", "3")):
         pace.next_word(4, 0.6)
     assert pace.next_word(3, 0.6).upto > 3
 
@@ -174,7 +175,7 @@ def test_what_no_worker_may_say():
         with pytest.raises(ValueError, match="mark"):
             wrong()
     keeping.add_outcome(0, 5, "")
-    with pytest.raises(ValueError, match="it was not to write its state at mark 5"):
+    with pytest.raises(ValueError, match=message("it-was-not-to-write", "5")):
         keeping.add_outcome(0, 5, "")
 
 

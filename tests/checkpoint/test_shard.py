@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.examples import examples
+from support.messages import message
 
 from tux.base.errors import DataError, DiskError, ProgramError
 from tux.checkpoint import shard
@@ -155,7 +156,7 @@ def test_every_flipped_bit_is_found(tmp_path):
         for bit in range(8 * digest.size):
             with (
                 flip_bit(file.fileno(), bit),
-                pytest.raises(DataError, match=r"w\.shard of a checkpoint is damaged"),
+                pytest.raises(DataError, match=message("of-a-checkpoint-is-damaged", "w.shard")),
             ):
                 read(path, digest).check()
             if bit % 8 == 0:
@@ -185,7 +186,7 @@ def test_a_file_cut_off_anywhere_is_found(tmp_path):
         with pytest.raises(DataError, match=f"{size:,} bytes instead of {len(content):,}"):
             read(path, digest)
     path.write_bytes(content + b"\0")
-    with pytest.raises(DataError, match="bytes instead of"):
+    with pytest.raises(DataError, match=message("of-a-checkpoint-is-damaged", "bytes instead of")):
         read(path, digest)
 
 
@@ -254,7 +255,7 @@ def test_a_head_that_lies_takes_no_memory(tmp_path, lie):
     opening = MAGIC + line + b"\n"
     opening = opening.ljust(-(-len(opening) // ALIGNED) * ALIGNED, b"\0")
     (tmp_path / "w").write_bytes(opening + bytes(64))
-    with pytest.raises(DataError, match="w of a checkpoint is damaged"):
+    with pytest.raises(DataError, match=message("of-a-checkpoint-is-damaged", "w")):
         read(tmp_path / "w", Digest(len(opening) + 64, hash_bytes(opening)))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError, DiskError, Refused
 from tux.checkpoint import shard, spool
@@ -133,7 +134,9 @@ def test_a_full_disk_is_told():
     rows = np.arange(N, dtype=np.int32), lists_of(0, np.arange(N))
     with (
         open("/dev/full", "wb", buffering=0) as full,
-        pytest.raises(DiskError, match="file of lists cannot be written: No space left"),
+        pytest.raises(
+            DiskError, match=message("cannot-be-written", "file of lists", "No space left")
+        ),
     ):
         Spool("page", WIDTHS, Scratch(lambda: full)).append(*rows)
     with pytest.raises(DiskError):
@@ -197,7 +200,7 @@ def test_a_segment_that_is_not_what_was_written_is_damaged(tmp_path):
         with pytest.raises(DataError, match="damaged"):
             check(tmp_path, segments)
     path.unlink()
-    with pytest.raises(DataError, match="damaged: No such file"):
+    with pytest.raises(DataError, match=message("of-a-checkpoint-is-damaged", "No such file")):
         check(tmp_path, segments)
 
 
@@ -219,9 +222,9 @@ def test_what_the_disk_has_lost_is_told_each_time(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fails)
-        with pytest.raises(DiskError, match="Input/output error"):
+        with pytest.raises(DiskError, match=message("cannot-be-written", "Input/output error")):
             spooled.sync()
     for act in (lambda: spooled.append(*rows), spooled.segments, spooled.flush):
-        with pytest.raises(DiskError, match="Input/output error"):
+        with pytest.raises(DiskError, match=message("cannot-be-written", "Input/output error")):
             act()
     spooled.file.close()

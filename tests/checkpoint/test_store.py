@@ -364,7 +364,7 @@ def test_a_full_disk_leaves_what_was_there(two_checkpoints, lasting):
 
 FILL = """
 import sys
-from test_checkpoints import *
+from test_store import *
 out = Path(sys.argv[1])
 checkpoints = open_checkpoints(out)
 checkpoint(checkpoints, 1)

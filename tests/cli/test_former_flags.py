@@ -1,6 +1,7 @@
 """Flags by which the parameters of apps were called in an earlier version still work."""
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import UsageError
 from tux.cli.flags import parameters
@@ -79,7 +80,7 @@ def test_both_names_are_an_error(app, former, name):
         parse_flags(app, [*flag_words(declared, name), *flag_words(declared, former)])
     assert f"{flag(former)} and {flag(name)} are both given" in error.value.what
     assert error.value.do == f"leave {flag(former)} out: it is called {flag(name)} now"
-    with pytest.raises(UsageError, match="are both given"):
+    with pytest.raises(UsageError, match=message("and-are-both-given-and")):
         find(app).program(**{former: declared.default, name: declared.default})
 
 

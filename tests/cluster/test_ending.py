@@ -1,6 +1,7 @@
 """The user asks to end: all workers end with the same epoch, whatever each is doing."""
 
 import pytest
+from support.messages import message
 
 from tux.cluster.checkpoint.worker_marks import WorkerMarks
 from tux.cluster.job.ending import LauncherEnding
@@ -9,12 +10,12 @@ from tux.cluster.transport.control import At, End, Until
 
 def test_the_job_ends_with_the_last_of_the_workers_epochs():
     ending = LauncherEnding(3)
-    with pytest.raises(ValueError, match="nobody has asked"):
+    with pytest.raises(ValueError, match=message("nobody-has-asked-where-it")):
         ending.at(0, 4)
     ending.asked = True
     assert ending.at(0, 4) is None and ending.until is None
     assert ending.at(2, 5) is None
-    with pytest.raises(ValueError, match="nobody has asked"):
+    with pytest.raises(ValueError, match=message("nobody-has-asked-where-it")):
         ending.at(2, 5)
     assert ending.at(1, 4) == 5 == ending.until
 

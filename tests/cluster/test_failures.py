@@ -124,7 +124,7 @@ def check_end(running, code, seconds=SOON):
     return err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_worker_ends_the_job(start, files):
     running = start("mf", files / "train.csv", "--workers", 3, *ENDLESS, "--out", "out")
     workers = at_work(running)

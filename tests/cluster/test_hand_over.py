@@ -7,6 +7,7 @@ import time
 
 import pytest
 from support.machines.members import SOON, assert_delivers, until, up, value_of
+from support.messages import message
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost
 from tux.cluster.transport import hand_over, heartbeat
@@ -185,7 +186,7 @@ def test_a_deadline_and_a_silence_are_told_to_who_serves(join, ipc, monkeypatch)
         one.serve(0.3, "worker 3, clock 7")
     until(lambda: 1 in one.reactor.heartbeat.heard, "a sign of life")
     two.close(0.1)
-    with pytest.raises(PeerLost, match="has been silent"):
+    with pytest.raises(PeerLost, match=message("has-been-silent-for-s")):
         one.serve(SOON, "anything")
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from support.machines.members import SMALL, SOON, job_in, until, up, value_of
+from support.messages import message
 
 from tux.base.errors import DataError, DeadlinePassed, MustReadWhole, PeerLost, Refused
 from tux.checkpoint.saved import SavedState
@@ -97,7 +98,7 @@ def test_the_workers_of_another_machine_learn_from_which_states_they_go_on(tmp_p
 
 def test_a_machine_that_comes_too_late_is_told(tmp_path, machine0):
     machine0(job_in(tmp_path, nonce=b"the nonce"), complete=True)
-    with pytest.raises(Refused, match="machine 0 does not take this machine"):
+    with pytest.raises(Refused, match=message("machine-0-does-not-take")):
         joining.ask(job_in(tmp_path, nonce=b"", listen=f"ipc://{tmp_path}/command"))
 
 
@@ -136,7 +137,7 @@ def test_who_may_not_join_again_in_time_is_told(tmp_path, machine0, monkeypatch)
 
 def test_a_machine_alone_names_whom_it_waits_for(tmp_path, monkeypatch):
     monkeypatch.setattr(heartbeat, "HEARTBEAT", 0.01)
-    with pytest.raises(DeadlinePassed, match="no answer from machine 0 at ") as error:
+    with pytest.raises(DeadlinePassed, match=message("no-answer-from-machine-0")) as error:
         joining.ask(job_in(tmp_path, listen=f"ipc://{tmp_path}/command", deadline=0.05))
     assert "same key" in error.value.do
 

@@ -115,7 +115,7 @@ def skips_one_less(patch):
 
 def copies_before_its_clocks_are_finished(patch):
     def keep(self):
-        yield from self._cuts.keep(self)
+        yield from self._checkpoints.keep(self)
         self._keeping = self._closed = False
 
     patch.setattr(ClockLoop, "_keep", keep)

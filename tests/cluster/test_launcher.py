@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import DeadlinePassed
 from tux.cluster.job.launcher import LOOK, Launcher
@@ -27,6 +28,6 @@ def test_a_launcher_waits_while_a_worker_loads_or_computes(busy):
         check=lambda: None,
         _look_around=lambda: None,
     )
-    with pytest.raises(DeadlinePassed, match="waited 5 s for epoch 3, and no worker was at work"):
+    with pytest.raises(DeadlinePassed, match=message("waited-s-for-and-no-2", "5", "epoch 3")):
         Launcher._receive(launcher, 5.0, "epoch 3")
     assert len(looks) == pytest.approx(busy + 5.0 / LOOK, abs=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.messages import message
 
 from tux.base.errors import DiskError
 from tux.cluster.job import job_folder
@@ -133,7 +134,7 @@ def test_a_job_starts_after_one_whose_folder_could_not_be_made(tmp_path, monkeyp
     with monkeypatch.context() as patch:
         if fails == "sign":
             patch.setattr(job_folder, "sign_folder", raise_disk_full)
-        with pytest.raises(DiskError, match="cannot be written"):
+        with pytest.raises(DiskError, match=message("cannot-be-written")):
             job_folder.make(tmp_path / "none" if fails == "graph" else None)
     assert os.listdir(tmp_path) == [] and signal.getsignal(signal.SIGTERM) is before
     folder, _ = job_folder.make(None)

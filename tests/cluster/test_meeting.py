@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from support.messages import message
 
 from faults.running import Running
 from tux.base.disk import remove_parts
@@ -274,7 +275,7 @@ def test_sockets_lie_where_their_names_are_short(tmp_path, monkeypatch):
         job_folder.remove(folder)
     assert not folder.exists() and not parts.exists()
     monkeypatch.setattr(job_folder, "SHORT_FOLDERS", ())
-    with pytest.raises(TuxError, match="too long for sockets"):
+    with pytest.raises(TuxError, match=message("the-temporary-folder-s-name")):
         job_folder.make(None)
 
 
@@ -288,7 +289,7 @@ def test_the_longest_name_of_a_socket_is_that_of_the_launcher(tmp_path, monkeypa
     os.mkdir(base)
     monkeypatch.setattr(job_folder, "SHORT_FOLDERS", ())
     if not fits:
-        with pytest.raises(TuxError, match="too long for sockets"):
+        with pytest.raises(TuxError, match=message("the-temporary-folder-s-name")):
             job_folder._socket_folder(base)
         return
     folder = Path(job_folder._socket_folder(base)) / "tux-job-xxxxxxxx"

@@ -7,6 +7,7 @@ from collections import deque
 import numpy as np
 import pytest
 from support.machines.members import job_in
+from support.messages import message
 
 from tux.base.errors import DataError, DiskError
 from tux.checkpoint.saved import SavedState
@@ -44,7 +45,7 @@ def test_a_copy_has_the_same_bytes(tmp_path, size):
 def test_no_more_is_taken_than_was_told(tmp_path):
     there = IncomingFile(tmp_path / "there", 12)
     assert not there.take(np.zeros(10, np.uint8))
-    with pytest.raises(ValueError, match="1 more bytes than was told"):
+    with pytest.raises(ValueError, match=message("its-file-has-more-bytes", "1")):
         there.take(np.zeros(3, np.uint8))
     assert (tmp_path / "there").stat().st_size == 10
     with pytest.raises(ValueError, match="no bytes"):
@@ -52,9 +53,9 @@ def test_no_more_is_taken_than_was_told(tmp_path):
 
 
 def test_a_disk_that_does_not_take_or_give_a_piece_is_told(tmp_path):
-    with pytest.raises(DiskError, match="/dev/full cannot be written: No space left"):
+    with pytest.raises(DiskError, match=message("cannot-be-written", "/dev/full", "No space left")):
         IncomingFile("/dev/full", 5).take(np.zeros(3, np.uint8))
-    with pytest.raises(DataError, match="nothing cannot be read: No such file"):
+    with pytest.raises(DataError, match=message("cannot-be-read-2", "nothing", "No such file")):
         OutgoingFile(tmp_path / "nothing").next()
 
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError, UsageError
 from tux.cluster.rendezvous.place import PORT, find_place
@@ -84,7 +85,7 @@ def test_a_key_is_needed_between_machines_unless_it_is_waived(tmp_path):
 
 def test_short_and_missing_keys(tmp_path):
     key = tmp_path / "job.key"
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=message("the-key-cannot-be-read")):
         place(key=str(key))
     key.write_bytes(bytes(31))
     with pytest.raises(UsageError, match="31 bytes"):
@@ -124,7 +125,7 @@ def test_the_environments_of_other_launchers(environment, expected):
 
 def test_a_rank_that_contradicts_the_environment_is_told():
     slurm = {"SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_PROCID": "1"}
-    with pytest.raises(UsageError, match="--node-rank 0, but the environment says 1"):
+    with pytest.raises(UsageError, match=message("node-rank-but-the-environment", "0", "1")):
         place(machines=None, rank=0, **slurm)
     assert place(machines=None, rank=1, **slurm).rank == 1
 

@@ -14,6 +14,7 @@ from support.machines.keeping import (
     run,
 )
 from support.machines.members import job_in
+from support.messages import message
 
 from tux.checkpoint.saved import SavedState, load, save
 from tux.checkpoint.schedule import CheckpointInterval
@@ -171,14 +172,14 @@ def test_a_worker_of_another_machine_sends_its_state(tmp_path):
     assert not launcher.receives
     launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     assert launcher.receives and keeper.open
-    with pytest.raises(ValueError, match="on its way already"):
+    with pytest.raises(ValueError, match=message("its-state-is-on-its")):
         launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
     for rank in (0, 2):
-        with pytest.raises(ValueError, match="nobody waits for its state"):
+        with pytest.raises(ValueError, match=message("nobody-waits-for-its-state")):
             launcher.take(rank, b"x")
     launcher.handle(1, StateNotKept(3, "its file is gone"), 0.0)
     assert not launcher.receives and not keeper.open and not keeper.kept
-    with pytest.raises(ValueError, match="was not to write its state at mark 3"):
+    with pytest.raises(ValueError, match=message("it-was-not-to-write", "3")):
         launcher.handle(1, StateKept(3, Digest(5, ""), None), 0.0)
 
 

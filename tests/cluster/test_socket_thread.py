@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from support.machines.members import JOB, SMALL, SOON, assert_delivers, until, up, value_of
+from support.messages import message
 
 from tux.base.errors import DataError, DeadlinePassed, PeerLost, Refused
 from tux.cluster.transport import heartbeat
@@ -123,7 +124,7 @@ def test_a_gap_in_a_sequence_ends_the_job(join, ipc):
     assert_delivers(one, two)
     one.reactor.sequences.next[1] += 1
     one.send(up(1))
-    with pytest.raises(PeerLost, match="message 1 of worker 0 is missing: 2 came"):
+    with pytest.raises(PeerLost, match=message("message-of-worker-is-missing", "1", "0", "2")):
         two.receive(SOON, "the next")
 
 
@@ -133,7 +134,7 @@ def test_a_loss_shows_before_the_next_message(join, ipc, monkeypatch):
     one, two = join(ipc(2), partners=range(2))
     assert_delivers(one, two)
     one.reactor.sequences.next[1] += 1  # as if a connection had been reset
-    with pytest.raises(PeerLost, match="of worker 0 is missing"):
+    with pytest.raises(PeerLost, match=message("message-of-worker-is-missing", "0")):
         two.receive(SOON, "anything")
 
 
@@ -211,7 +212,7 @@ def test_who_has_not_begun_is_not_called_silent(join, ipc, impatient):
 
 def refuses_to_listen(addresses):
     before = threading.active_count()
-    with pytest.raises(Refused, match="cannot listen on") as error:
+    with pytest.raises(Refused, match=message("cannot-listen-on")) as error:
         SocketThread(0, addresses, JOB, lambda message: False, partners=[], largest=SMALL)
     assert (
         addresses[0] in error.value.what

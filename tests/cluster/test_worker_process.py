@@ -6,6 +6,7 @@ import types
 import msgspec
 import pytest
 from support.machines.members import job_in
+from support.messages import message
 
 from tux.base.errors import PeerLost, Refused
 from tux.checkpoint.saved import SavedState
@@ -156,7 +157,7 @@ def test_a_launcher_that_the_user_has_stopped_is_not_lost(tmp_path, monkeypatch)
     monkeypatch.setattr("tux.cluster.job.worker_process.is_stopped", lambda process: stopped.pop(0))
     peer = Peer(tmp_path, 0, job_in(tmp_path, launcher="tcp://127.0.0.1:9"))
     try:
-        with pytest.raises(PeerLost, match="has been silent"):
+        with pytest.raises(PeerLost, match=message("machine-0-at-has-been")):
             peer._meet()
         assert len(stopped) == 7
     finally:

@@ -5,6 +5,7 @@ workers, in files and back.
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import start
 
 from tux import Edge, Program, Report, Vertex, mirror, shared
@@ -242,9 +243,9 @@ def test_declarations_that_cannot_be():
     with pytest.raises(ProgramError, match=r"only one of shape \(\"edges\",\)"):
         mirror("u2", 3, length="size")
     for fields in ({}, {"size": mirror("f4")}, {"size": shared("i4")}, {"size": mirror("i4", 2)}):
-        with pytest.raises(ProgramError, match="the length 'size'"):
+        with pytest.raises(ProgramError, match=message("field-has-the-length", "'size'")):
             Vertex(whole=True, held=mirror("u2", "edges", length="size"), **fields)
-    with pytest.raises(ProgramError, match="a model has no edges"):
+    with pytest.raises(ProgramError, match=message("edge-field-is-kept-but")):
         Edge("a", "b", x=mirror(kept=True))
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.programs.programs import random_pairs, start
 
 from tux import Context, Edge, Program, Vertex, data, mirror, shared, total, value
@@ -121,7 +122,9 @@ def test_a_thread_that_cannot_be_started_is_told(monkeypatch):
     threads = Threads(3)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse_start)
-        with pytest.raises(TuxError, match="thread 2 of 3 cannot be started") as raised:
+        with pytest.raises(
+            TuxError, match=message("thread-of-cannot-be-started", "2", "3")
+        ) as raised:
             threads.run(print, print)
     assert "--threads" in raised.value.do
     parts = []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils import estimator_checks as checks
+from support.messages import message
 
 from tux.base.errors import DataError, UsageError
 from tux.estimators import (
@@ -109,7 +110,7 @@ HIDDEN, NONE = np.ma.masked_greater_equal(X, 9), np.ma.masked_greater_equal(X, 9
 
 @pytest.mark.parametrize("estimator", OF_MATRICES, ids=lambda each: type(each).__name__)
 def test_masked_samples_are_refused(estimator):
-    with pytest.raises(DataError, match="an array has 1 masked value"):
+    with pytest.raises(DataError, match=message("an-array-has", "1 masked value")):
         clone(estimator).fit(HIDDEN, Y)
 
 
@@ -143,7 +144,7 @@ def test_few_checks_are_excepted():
 
 def test_without_scikit_learn_one_line_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    with pytest.raises(UsageError, match="the estimators need scikit-learn") as told:
+    with pytest.raises(UsageError, match=message("the-estimators-need-scikit-learn")) as told:
         runpy.run_path(conventions.__file__)
     assert told.value.do == "pip install 'tux[sklearn]'"
 

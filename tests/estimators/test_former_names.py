@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from support.messages import message
 
 import tux
 from tux.base.errors import UsageError
@@ -23,6 +24,7 @@ def fitted_factors(model):
     return model.user_factors_ if hasattr(model, "user_factors_") else model.embedding_
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 def test_a_former_name_fits_the_same_with_a_warning(kind):
@@ -38,7 +40,9 @@ def test_a_former_name_fits_the_same_with_a_warning(kind):
 
 @pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 def test_both_names_are_an_error(kind):
-    with pytest.raises(UsageError, match="step and learning_rate are both given"):
+    with pytest.raises(
+        UsageError, match=message("and-are-both-given-and", "step", "learning_rate")
+    ):
         kind(learning_rate=0.2, step=0.3).fit(MADE[kind][1])
 
 

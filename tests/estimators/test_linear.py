@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from support.messages import message
 from support.oracles.estimator_checks import QUICK
 
 from tux.base.errors import UsageError
@@ -102,7 +103,7 @@ def test_it_says_that_it_has_not_converged(clicks):
 
 def test_what_cannot_be_fitted(clicks):
     x, y = clicks
-    with pytest.raises(ValueError, match="only one class: yes"):
+    with pytest.raises(ValueError, match=message("samples-of-at-least-2", "yes")):
         SparseLogisticRegression().fit(x, y, sample_weight=y == "yes")
     with pytest.raises(ValueError, match="Negative"):
         SparseLogisticRegression().fit(x, y, sample_weight=np.full(len(y), -1))
@@ -110,7 +111,7 @@ def test_what_cannot_be_fitted(clicks):
         SparseLogisticRegression(n_jobs=0).fit(x, y)
     with pytest.raises(UsageError, match="l1 = -1"):
         SparseLogisticRegression(l1=-1).fit(x, y)
-    with pytest.raises(ValueError, match="infinity in 32 bits"):
+    with pytest.raises(ValueError, match=message("x-has-values-that-are")):
         SparseLogisticRegression().fit(x * 1e300, y)
 
 

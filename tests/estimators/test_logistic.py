@@ -6,6 +6,7 @@ import sklearn.linear_model
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from support.messages import message
 from support.oracles.estimator_checks import QUICK
 
 from tux.estimators import LogisticRegression
@@ -51,7 +52,7 @@ def test_steps_that_are_not_enough():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes"):
+    with pytest.raises(ValueError, match=message("samples-of-at-least-2")):
         LogisticRegression().fit(X, OF, sample_weight=OF == 1)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from support.messages import message
 from support.oracles.estimator_checks import QUICK
 
 import tux
@@ -48,7 +49,7 @@ def test_they_are_the_trees_of_xgboost():
     assert model.predict_proba(X) == pytest.approx(peer.predict_proba(X), abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_weights_count():
     weight = np.append(1 + (STEP > 2), np.zeros(5))  # the last are left out
     x, y = np.concatenate([X, X[:5] * 3]), np.append(STEP, [9] * 5)
@@ -59,7 +60,7 @@ def test_weights_count():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes"):
+    with pytest.raises(ValueError, match=message("samples-of-at-least-2")):
         tux.BoostedTreesClassifier().fit(X, np.ones(len(X)))
     with pytest.raises(tux.UsageError, match="max_depth"):
         tux.BoostedTreesRegressor(max_depth=40).fit(X, STEP)

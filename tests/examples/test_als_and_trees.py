@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 
 import tux
 from tux.arrays.arrow import read_parquet
@@ -95,7 +96,9 @@ def test_compiled_als_solves_the_same():
 
 
 def test_als_refuses_a_graph_in_which_users_are_cut():
-    with pytest.raises(ProgramError, match="user is cut, and RatingsALS needs each user whole"):
+    with pytest.raises(
+        ProgramError, match=message("is-cut-and-needs-each", "user", "RatingsALS", "user")
+    ):
         als(1, k=2, by="random")
 
 

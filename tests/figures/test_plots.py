@@ -4,6 +4,7 @@ test_partition.py.)
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import UsageError
 from tux.figures import figures, plots
@@ -89,7 +90,7 @@ def test_files(tmp_path, monkeypatch):
     for wrong in (vectors[0], vectors[:1], vectors[:, :1]):
         with pytest.raises(UsageError, match="two dimensions"):
             plots.save_vectors(tmp_path / "q.png", wrong)
-    with pytest.raises(UsageError, match="no kind of picture"):
+    with pytest.raises(UsageError, match=message("no-kind-of-picture")):
         plots.save_vectors(tmp_path / "q.gif", vectors)
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="matplotlib"):

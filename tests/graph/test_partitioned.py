@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.mf.mf import MF
@@ -199,7 +200,7 @@ def test_what_info_tells_of_it(folder):
 
 
 def test_a_folder_that_is_none(tmp_path):
-    with pytest.raises(DataError, match="holds no file of data"):
+    with pytest.raises(DataError, match=message("the-folder-holds-no-file")):
         run(MF(), tmp_path)
 
 

@@ -4,6 +4,7 @@ together, and what does not is refused.
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux import Edge, Program, Vertex, value
 from tux.arrays.edges import EdgeData
@@ -67,7 +68,9 @@ def test_a_partitioned_folder(tmp_path, method, fits):
     if fits:
         assert len(partition_inputs(BySource(), inputs, "", 2, 0).parts) == 2
         return
-    with pytest.raises(DataError, match=r"edges of page \d+ as src lie in several parts") as error:
+    with pytest.raises(
+        DataError, match=message("its-edges-of-as-lie", "page", "1", "src")
+    ) as error:
         partition_inputs(BySource(), inputs, "", 2, 0)
     assert error.value.where == str(tmp_path) and "--method source" in error.value.do
 

@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from support.messages import message
 from support.programs.programs import Spy, drive, start
 
 from tux import Edge, Program, Vertex, mirror
@@ -145,7 +146,7 @@ def test_all_edges_are_walked_once():
 
 
 def test_without_groups_there_is_nothing_to_keep_together():
-    with pytest.raises(DataError, match="which features belong together"):
+    with pytest.raises(DataError, match=message("these-data-do-not-say", "features")):
         blocks_of(start(Visits(), edges(None), jit=False), vertices=1)
 
 

@@ -12,6 +12,7 @@ import pytest
 from support.machines.loaded import files, one_process
 from support.machines.same_loads import side_by_side_of
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 
 from tux.apps.lda.lda import LDA
 from tux.apps.mf.mf import MF
@@ -67,7 +68,7 @@ def test_whose_share_a_file_is():
 @pytest.mark.parametrize("note", ["2 of 2", "one of two", "1 of 2 ", ""])
 def test_a_note_that_is_damaged(note):
     write_tables("a.parquet", [pa.table({"a": [1]})], {KEY: note})
-    with pytest.raises(DataError, match="says that it is share"):
+    with pytest.raises(DataError, match=message("says-that-it-is-share")):
         share_of("a.parquet")
 
 
@@ -82,16 +83,16 @@ def test_only_its_machine_may_read_it():
     path = write("a.parquet", share=MachineShare(1, 2))
     assert find_share(path, place(1)).share == (1, 2), "however small it is"
     for at in (None, place(0), place(1, 3)):
-        with pytest.raises(UsageError, match="has only the rows of machine 1 of 2, and this is"):
+        with pytest.raises(UsageError, match=message("has-only-the-rows-of", "1", "2")):
             find_share(path, at)
-    with pytest.raises(UsageError, match="this is machine 0 of 1"):
+    with pytest.raises(UsageError, match=message("has-only-the-rows-of", "0", "1")):
         run(MF(rank=2), path, options=RunOptions(jit=False))
 
 
 def test_it_is_refused_where_all_rows_are_needed():
     path = write("a.parquet", share=MachineShare(1, 2))
     for program, options in ((LDA(), {}), (MF(), {"partitioner": "hdrf"})):
-        with pytest.raises(UsageError, match="only the rows of machine 1, and all are needed: "):
+        with pytest.raises(UsageError, match=message("has-only-the-rows-of-2", "1")):
             find_share(path, place(1), program, **options)
 
 
@@ -154,7 +155,7 @@ def test_a_machine_that_comes_alone_cannot_read_all(here, monkeypatch):
     monkeypatch.setattr(in_shares, "make_parts_together", raise_must_read_whole)
     path = write("a.parquet", share=MachineShare(1, 2))
     options = RunOptions(place=place(1), jit=False)
-    with pytest.raises(PeerLost, match="this one has only its own rows"):
+    with pytest.raises(PeerLost, match=message("other-machines-have-their-parts")):
         run(MF(rank=2), path, options=options)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import model
+from support.messages import message
 from support.oracles.same_edges import check_same_edges
 from support.programs.tiny_ratings import RATINGS
 
@@ -87,7 +88,7 @@ def test_a_run_goes_on_if_the_files_are_the_same(here):
     train_mf("ratings/part-*", "pattern")
     resume("list", epochs=2)
     Path("ratings", "part-3").write_text("user,item,rating\nu1,1,1\n")
-    with pytest.raises(Refused, match="the data changed") as error:
+    with pytest.raises(Refused, match=message("the-data-changed-since-the")) as error:
         resume("pattern", epochs=2)
     assert error.value.where == str(here / "ratings/part-*")
 
@@ -130,7 +131,7 @@ def test_text_documents_are_one_a_line(here):
 
 
 def test_points_are_read_from_one_file():
-    with pytest.raises(UsageError, match="ratings stands for several files, but points"):
+    with pytest.raises(UsageError, match=message("stands-for-several-files-but", "ratings")):
         read_points(input_files("ratings"), MF(), Reading())
 
 

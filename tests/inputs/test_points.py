@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.machines.team import Team
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 
 import tux
 from tux import Context, Edge, Graph, Points, Program, Vertex, data, metric, param, total, value
@@ -159,9 +160,9 @@ def test_what_is_no_point_is_told(tmp_path, text, why, where):
 def test_options_that_mean_nothing_to_points(tmp_path):
     path = plain(tmp_path)
     for reading in (Reading(columns="1,2"), Reading(vertices={"point": path})):
-        with pytest.raises(UsageError, match="has no use"):
+        with pytest.raises(UsageError, match=message("reads-points-for-which-has")):
             load(PointSizes(), path, reading=reading)
-    with pytest.raises(UsageError, match="no edges to hold out"):
+    with pytest.raises(UsageError, match=message("points-have-no-edges-to")):
         load(PointSizes(), path, path)
     with pytest.raises(UsageError, match="a table with a row for each point"):
         load(PointSizes(), None)
@@ -183,7 +184,7 @@ def test_an_edge_type_may_be_declared_and_other_programs_need_one():
     members = {"a": Vertex(x=data("f4", 2)), "__module__": __name__}
     own = type("Own", (Program,), {**members, "input": Points(), "near": Edge("a", "a")})
     assert own().edge_name == "near"
-    with pytest.raises(ProgramError, match="declares no edge type"):
+    with pytest.raises(ProgramError, match=message("declares-no-edge-type")):
         type("Bare", (Program,), {**members, "input": Graph()})()
 
 
@@ -269,7 +270,7 @@ def test_ids_may_be_decimal_numbers_where_the_header_names_the_ends(tmp_path):
 def test_points_of_no_special_type_are_those_of_the_program():
     found = tux.run(tux.PointKMeans(n_clusters=2), tux.points(X), jit=False, progress=False)
     assert len(found.vertices["sample"]) == len(X)
-    with pytest.raises(DataError, match="from item to item do not fit"):
+    with pytest.raises(DataError, match=message("edges-from-to-do-not", "item", "item")):
         tux.run(
             tux.PointKMeans(n_clusters=2), tux.points(X, kind="item"), jit=False, progress=False
         )

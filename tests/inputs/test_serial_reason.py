@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux import Edge, Program, Vertex, data, value
 from tux.apps.blockpg.blockpg import BlockPG
@@ -141,5 +142,5 @@ def test_what_is_known_of_files(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert read_file_facts(tmp_path / "pipe") == read_file_facts("-") == FileFacts(None, 0)
     assert read_file_facts(tmp_path / "none.csv") == FileFacts(None, 0)
-    with pytest.raises(DataError, match="no file is called"):
+    with pytest.raises(DataError, match=message("no-file-is-called-as")):
         read_file_facts(tmp_path / "none*.csv")

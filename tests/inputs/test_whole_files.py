@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.apps.mf.mf import MF
 from tux.arrays.arrow import read_parquet
@@ -46,7 +47,7 @@ def test_each_file_of_a_run_is_compared_with_its_checksum(folder, name):
         info(str(folder), verify=True)
     assert caught.value.where == str(folder / name) and "B2SUMS" in caught.value.do
     os.remove(folder / name)
-    with pytest.raises(DataError, match="cannot be read: No such file"):
+    with pytest.raises(DataError, match=message("cannot-be-read-2", "No such file")):
         check_sums(folder)
 
 
@@ -95,5 +96,5 @@ def files(folder):
 
 def test_only_folders_have_checksums(tmp_path):
     (tmp_path / "edges.csv").write_text("1,2\n2,3\n")
-    with pytest.raises(UsageError, match="is no folder of a run or of tux partition"):
+    with pytest.raises(UsageError, match=message("is-no-folder-of-a-2")):
         info(str(tmp_path / "edges.csv"), verify=True)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
+from support.messages import message
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
@@ -166,7 +167,7 @@ def test_files_that_hold_nothing(file):
         ("1\n0\n", "svm"),
         ("a 1 22\n\n", "text"),
     ):
-        with pytest.raises(DataError, match="no word in 2 documents"):
+        with pytest.raises(DataError, match=message("no-in-s-of", "word", "2", "document")):
             read_bags(file(text), form=form)
     with pytest.raises(DataError, match="holds no document"):
         read_bags(file("# only\n"), form="svm")
@@ -176,7 +177,7 @@ def test_files_that_hold_nothing(file):
         read_bags(file("x\ny\n"), form="lda-c", on_bad_row="skip")
     with pytest.raises(DataError, match="not recognised.*\n.*A table is read without a vocabulary"):
         read_bags(file("1 2\n3 4\n"))
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match=message("no-such-file")):
         read_bags("/no/such/file")
 
 
@@ -196,7 +197,7 @@ def test_what_does_not_go_together(file):
     ):
         with pytest.raises(UsageError, match=says):
             read_bags(file("2 0:1 3:1\n1 4:2\n"), **how)
-    with pytest.raises(DataError, match="stands 128 times in a document, beyond int8"):
+    with pytest.raises(DataError, match=message("a-stands-times-in-a", "128", "document", "int8")):
         read_bags(file("ha " * 3 + "hah " * 128), fields={"count": "i1"}, form="text")
 
 
@@ -226,7 +227,7 @@ def test_what_does_not_go_together(file):
 )
 def test_tables_that_are_no_vocabularies(file, text):
     path = file(text)
-    with pytest.raises(DataError, match="no line is a word alone") as told:
+    with pytest.raises(DataError, match=message("no-line-is-a-word")) as told:
         read_vocabulary(path)
     assert told.value.where == f"{path}:1"
 
@@ -264,5 +265,5 @@ def test_vocabularies(file):
         with pytest.raises(DataError, match=says) as told:
             read_vocabulary(path)
         assert told.value.where == f"{path}:{line}"
-    with pytest.raises(DataError, match="holds no word"):
+    with pytest.raises(DataError, match=message("holds-no-word")):
         read_vocabulary(file("\n"))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
+from support.messages import message
 from support.oracles.bag_entries import entries, rows
 
 from tux.base.errors import DataError, UsageError
@@ -229,9 +230,9 @@ def test_held_out_documents(file):
     old = read_bags(path, form="lda-c", against=against, unknown="skip")
     assert entries(old) == [(1, 3, 1), (1, 9, 2)] and rows(old) == [1, 2]
     assert (old.unknown, old.unknown_sum) == (2, 7) and old.edges.ids["word"] == train.ids["word"]
-    with pytest.raises(DataError, match="no known word in 1 documents"):
+    with pytest.raises(DataError, match=message("no-in-s-of", "known word", "1", "document")):
         read_bags(file("1 4:6\n"), form="lda-c", against=against, unknown="skip")
-    with pytest.raises(UsageError, match="known ones are needed"):
+    with pytest.raises(UsageError, match=message("to-leave-out-unknown-s")):
         read_bags(path, form="lda-c", unknown="skip")
 
 

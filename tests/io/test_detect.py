@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
+from support.messages import message
 
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bags import bag_edges
@@ -140,7 +141,7 @@ def test_by_name_and_first_bytes(file, content, name, format):
 
 
 def test_what_cannot_be_opened(file):
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match=message("no-such-file")):
         detect_format("nothing.txt")
     with pytest.raises(DataError, match="line 1 stands before the banner"):
         detect_format(file("1 2\n%%MatrixMarket matrix\n", "a.txt"))
@@ -156,7 +157,7 @@ def test_samples_that_begin_with_rows_of_zeros(file):
             and edges.src.tolist() == [120, 121, 121]
         )
         assert read_samples(path).label.tolist() == [1, -1] * 61
-    with pytest.raises(DataError, match="no word in 3 documents"):
+    with pytest.raises(DataError, match=message("no-in-s-of", "word", "3", "document")):
         read_edges(file("1\n0\n1\n", "a.svm"), ENDS, {"value": "f4"})
 
 
@@ -165,7 +166,7 @@ def test_as_edges(file):
     assert len(edges) == 4 and len(edges.ids["document"]) == 3
     with pytest.raises(UsageError, match="no columns"):
         bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, "a,b,c", None, "stop")
-    with pytest.raises(UsageError, match="not both of type page"):
+    with pytest.raises(UsageError, match=message("holds-which-are-not-both", "page")):
         bag_edges(file(DOCWORD), "docword", ("page", "page"), {}, None, None, "stop")
-    with pytest.raises(UsageError, match="one number an entry"):
+    with pytest.raises(UsageError, match=message("has-one-number-an-entry")):
         bag_edges(file(DOCWORD), "docword", ENDS, {"a": "f4", "b": "f4"}, None, None, "stop")

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.messages import message
 
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.read import read_edges
@@ -87,7 +88,7 @@ def test_columns_may_be_named_by_the_caller(file):
     for wrong in ("a,b", "a,a,b", "0,1,2", "a,b,"):
         with pytest.raises(UsageError):
             read_edges(path, ENDS, VALUE, columns=wrong)
-    with pytest.raises(UsageError, match="one column twice"):
+    with pytest.raises(UsageError, match=message("columns-name-one-column-twice")):
         read_edges(path, ENDS, VALUE, columns="a,1,2")
 
 
@@ -295,9 +296,9 @@ def test_no_usable_row(file):
 
 
 def test_too_few_columns(file):
-    with pytest.raises(DataError, match="2 columns, but 3 are needed"):
+    with pytest.raises(DataError, match=message("column-but-are-needed", "2", "s", "3")):
         read_edges(file("1,2\n3,4\n"), ENDS, VALUE)
-    with pytest.raises(DataError, match="1 column, but 2 are needed"):
+    with pytest.raises(DataError, match=message("column-but-are-needed", "1", "2")):
         read_edges(file("1\n3\n"), ENDS, {})
     with pytest.raises(DataError, match="no column for value"):
         read_edges(file("user,item,timestamp\n1,2,3\n"), ENDS, VALUE)
@@ -362,7 +363,7 @@ def test_parquet_with_wrong_types(tmp_path):
     ):
         with pytest.raises(DataError, match=words):
             read_edges(parquet(path, **columns), ENDS, VALUE)
-    with pytest.raises(DataError, match="does not fit"):
+    with pytest.raises(DataError, match=message("a-number-does-not-fit")):
         read_edges(parquet(path, user=[1], item=[1], value=[300]), ENDS, {"value": "i1"})
 
 

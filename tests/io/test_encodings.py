@@ -1,6 +1,7 @@
 """Text that is not UTF-8: each reader says how to convert it."""
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
@@ -31,6 +32,6 @@ def test_wide_text_without_a_mark_is_named(file, encoding):
 )
 def test_what_to_do_about_lines_of_another_encoding(file, read):
     path = file("y,a\n1,x\n0,caf\xe9\n".encode("latin-1"), "s.csv")
-    with pytest.raises(DataError, match="the line is not UTF-8 text") as error:
+    with pytest.raises(DataError, match=message("is-not-utf-8-text", "the line")) as error:
         read(path)
     assert error.value.where == f"{path}:3" and "iconv -f LATIN1" in error.value.do

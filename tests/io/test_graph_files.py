@@ -6,6 +6,7 @@ import re
 
 import networkx as nx
 import pytest
+from support.messages import message
 from support.oracles.edge_pairs import ONE, pairs, pairs_once
 
 from tux.base.errors import DataError, UsageError
@@ -159,7 +160,7 @@ def test_graphml(file, text, edges):
 
 def test_graphml_numbers_and_their_default(file):
     text = graphml(link("a", "b", "2.5") + link("b", "c"), "directed")
-    with pytest.raises(DataError, match="edge 'b' - 'c' has no weight"):
+    with pytest.raises(DataError, match=message("the-edge-has-no", "'b'", "'c'", "weight")):
         pairs_once(file(text), value="f4")
     text = text.replace('"double"/>', '"double"><default>4</default></key>')
     assert pairs_once(file(text), value="f4") == [("a", "b", 2.5), ("b", "c", 4.0)]
@@ -274,10 +275,10 @@ MADE = [
 @pytest.mark.parametrize(("text", "name"), MADE)
 def test_how_each_is_used(file, text, name):
     path = file(text, name)
-    with pytest.raises(UsageError, match="no columns to name"):
+    with pytest.raises(UsageError, match=message("has-no-columns-to-name")):
         read_edges(path, ONE, {}, columns="a,b")
     if "adj" in name:
-        with pytest.raises(DataError, match="edges without numbers"):
+        with pytest.raises(DataError, match=message("has-no-an-adjacency-list")):
             read_edges(path, ONE, {"weight": "f4"})
     else:
         assert [edge[2] for edge in pairs_once(path, weight="i4")] == [7, 4]
@@ -300,7 +301,7 @@ def test_how_each_is_used(file, text, name):
 
 @pytest.mark.parametrize(("text", "name"), MADE)
 def test_several_are_not_one(folder, text, name):
-    with pytest.raises(DataError, match="is one of 2 files"):
+    with pytest.raises(DataError, match=message("is-one-of-files-but", "2")):
         read_edges(folder({"1" + name: text, "2" + name: text}), ONE, {})
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
+from support.messages import message
 from support.oracles.same_edges import check_same_edges
 
 from tux.arrays import stores
@@ -44,7 +45,7 @@ def test_a_pattern_is_the_files_called_so(folder, monkeypatch):
     assert names(f"{here}/**/p-*.csv") == ["p-3.csv", "p-1.csv", "p-2.csv"]
     monkeypatch.chdir(here)
     assert names("p-?.csv") == ["p-1.csv", "p-2.csv"]
-    with pytest.raises(DataError, match="no file is called as the pattern"):
+    with pytest.raises(DataError, match=message("no-file-is-called-as")):
         list_files("r-*.csv")
 
 
@@ -59,7 +60,7 @@ def test_a_sequence_is_one_after_the_other(folder):
     assert names(data) == ["b.csv", "1", "2", "a.csv"]
     assert absolute_source(data) == [f"{here}/b.csv", f"{here}/c", f"{here}/a*"]
     assert "and 2 others" in input_files(data)
-    with pytest.raises(UsageError, match="no file is named"):
+    with pytest.raises(UsageError, match=message("no-file-is-named")):
         list_files([])
 
 
@@ -126,7 +127,7 @@ def test_uris_of_files_folders_and_patterns(bucket, folder):
     assert absolute_source("s3://bucket/y/*?region=r") == "s3://bucket/y/*?region=r"
     with pytest.raises(DataError, match="no such file: s3://bucket/none.csv"):
         read("s3://bucket/none.csv")
-    with pytest.raises(DataError, match="holds folders, such as d"):
+    with pytest.raises(DataError, match=message("the-folder-holds-folders-such", "d")):
         read("s3://bucket/x")
     with pytest.raises(DataError, match="1 column instead of 3") as error:
         (bucket / "x" / "p-0.csv").write_text("only\n")
@@ -142,7 +143,7 @@ def test_a_uri_of_a_format_that_is_read_whole_is_copied(bucket, folder):
 def test_uris_that_cannot_be_used(monkeypatch):
     with pytest.raises(UsageError, match="password"):
         input_files("s3://key:secret@bucket/x.csv")
-    with pytest.raises(UsageError, match="no file of this machine"):
+    with pytest.raises(UsageError, match=message("is-no-file-of-this")):
         input_files("file://elsewhere/x.csv")
     with pytest.raises(DataError, match="gopher://x/y"):
         list_files("gopher://x/y")

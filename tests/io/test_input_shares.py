@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.messages import message
 
 from tux.arrays.arrow import CodedColumn
 from tux.base.errors import DataError, UsageError
@@ -169,7 +170,7 @@ def test_lines_of_samples_are_cut_too_and_other_formats_are_of_one_share(folder)
     matrix = folder({"m.mtx": "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"}, "m")
     cut = cut_into_shares(matrix, 3)
     assert sum(len(pieces_of(share)) for share in cut) == 1
-    with pytest.raises(UsageError, match="is read whole, as it is a market file"):
+    with pytest.raises(UsageError, match=message("is-read-whole-as-it", "market")):
         read_share(cut[0], matrix, ENDS, FIELDS)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.messages import message
 from support.oracles.same_edges import check_same_edges
 
 from tux.base.errors import DataError
@@ -67,7 +68,7 @@ def test_lda_c_and_docword(folder):
     check_same_edges(
         one.edges, read_bags(folder({"1": docword[:12], "2": docword[12:]}, "cut")).edges
     )
-    with pytest.raises(DataError, match="begins with sizes of its own"):
+    with pytest.raises(DataError, match=message("begins-with-sizes-of-its")):
         read_bags(folder({"1": docword, "2": docword}, "twice"))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.cli.main import main
@@ -195,15 +196,15 @@ def test_other_files(file, head, words):
     with pytest.raises(DataError, match=words) as error:
         read_mat_edges(file(head=head), ENDS)
     assert "-v7" in error.value.do
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match=message("no-such-file")):
         read_mat_edges("none.mat", ENDS)
 
 
 def test_a_type_or_a_name_that_does_not_fit(file):
     path = file(sparse("group", **LABELS))
-    with pytest.raises(DataError, match="no square sparse matrix: it has no edges"):
+    with pytest.raises(DataError, match=message("of-is-no-square-sparse")):
         read_mat_edges(path, ENDS, "group")
-    with pytest.raises(DataError, match="no matrix 'labels'"):
+    with pytest.raises(DataError, match=message("has-no-matrix", "'labels'")):
         read_mat_labels(path, "labels")
     with pytest.raises(DataError, match="a, b are needed"):
         read_mat_edges(file(sparse("network", **GRAPH)), ENDS, fields={"a": "f4", "b": "f4"})

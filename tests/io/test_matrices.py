@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.messages import message
 
 from tux.apps.gbdt import GBDT
 from tux.apps.kmeans import PointKMeans
@@ -280,7 +281,7 @@ def test_decimals_of_parquet(tmp_path, coded):
     pq.write_table(table, path := tmp_path / "a.parquet")
     edges = read_edges(path, ENDS, VALUE, on_bad_row="skip")
     assert edges.fields["rating"].tolist() == [1.25, 2.5] and edges.skipped == 1
-    with pytest.raises(DataError, match="does not fit"):
+    with pytest.raises(DataError, match=message("a-number-does-not-fit")):
         read_edges(path, ENDS, {"rating": "i4"}, on_bad_row="skip")
 
 
@@ -290,7 +291,7 @@ def test_decimals_of_parquet(tmp_path, coded):
 )
 def test_tables_that_are_not_in_memory(library, do):
     kind = type("Frame", (), {"__module__": library, "collect": print})
-    with pytest.raises(DataError, match="nothing that MF reads") as error:
+    with pytest.raises(DataError, match=message("is-nothing-that-reads", "MF")) as error:
         load(MF(), kind(), None)
     assert do in error.value.do
 
@@ -298,7 +299,9 @@ def test_tables_that_are_not_in_memory(library, do):
 def test_a_lazy_frame_is_to_be_collected():
     polars = pytest.importorskip("polars")
     frame = polars.LazyFrame({"user": [1], "item": [2], "value": [3.0]})
-    with pytest.raises(DataError, match="LazyFrame is nothing that MF reads") as error:
+    with pytest.raises(
+        DataError, match=message("is-nothing-that-reads", "LazyFrame", "MF")
+    ) as error:
         load(MF(), frame, None)
     assert "collect()" in error.value.do
 
@@ -331,7 +334,7 @@ def test_files_whose_columns_stand_in_another_order_are_refused(folder):
     here = folder(
         {"a.csv": "y,town,color\nu,rome,red\nv,oslo,blue\n", "b.csv": "y,color,town\nu,red,oslo\n"}
     )
-    with pytest.raises(DataError, match="the columns of"):
+    with pytest.raises(DataError, match=message("the-columns-of-are-but")):
         read_samples(here, multiclass=True)
 
 

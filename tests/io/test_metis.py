@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import mmwrite
+from support.messages import message
 
 from tux.arrays.networks import from_scipy
 from tux.base.errors import DataError, UsageError
@@ -148,7 +149,7 @@ def test_what_is_wrong_is_told_with_its_line(file, text, words, line):
 
 
 def test_users_and_items_are_no_undirected_graph(file):
-    with pytest.raises(DataError, match="no edges from user to item"):
+    with pytest.raises(DataError, match=message("holds-which-has-no-edges", "user", "item")):
         read_edges(file(PLAIN), TWO, {})
     with pytest.raises(UsageError, match="no columns"):
         read_edges(file(PLAIN), ONE, {}, columns="1,2")
@@ -249,5 +250,7 @@ def test_a_size_line_that_cannot_be_true_takes_no_memory(file):
         "%%MatrixMarket matrix coordinate pattern symmetric\n2000000000 2000000000 1\n2 1\n",
         "m.mtx",
     )
-    with pytest.raises(DataError, match="said to be 2,000,000,000 x 2,000,000,000, with 1 entries"):
+    with pytest.raises(
+        DataError, match=message("is-said-to-be-x", "2,000,000,000", "2,000,000,000", "1")
+    ):
         read_edges(path, ("page", "page"), {})

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.io.samples.samples import read_samples
@@ -25,7 +26,7 @@ def test_labels_that_may_be_coordinates_are_told(file, names):
 def test_several_labels_of_a_row_are_refused(file, labels):
     text = "".join(f"{label} {at}:1\n" for at, label in enumerate(labels, 1))
     for multiclass in (False, True):
-        with pytest.raises(DataError, match="with a comma or a semicolon") as error:
+        with pytest.raises(DataError, match=message("labels-with-a-comma-or")) as error:
             read_samples(file(text, "s.svm"), multiclass=multiclass)
         assert error.value.where.endswith(f":{1 + (not re.search('[,;]', labels[0]))}")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.io.edges.read import read_edges
@@ -58,7 +59,7 @@ def test_other_blanks_beside_numbers_are_told(file, blank):
 
 
 def test_points_with_a_cell_more_than_names_are_refused(file):
-    with pytest.raises(DataError, match="3 cells, but row 1 has 2 names"):
+    with pytest.raises(DataError, match=message("rows-have-cells-but-row", "3", "2 names")):
         path = file("a,b\n1,5,2\n2,5,3\n")
         read_vertices(path, "v", [Field("x", np.dtype("f8"), 0)], points=True)
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
+from support.messages import message
 from support.programs.sampled import entries, fails, labels_and_classes, writer
 
 from tux.base.errors import UsageError
@@ -127,7 +128,7 @@ def test_classes_of_training(file):
         "label 'c' is neither 'a' nor 'b'", file("x,y\n1,a\n1,c\n", "s.csv"), 3, classes=("a", "b")
     )
     for classes in (("1", "+1"), ("nan", "1")):
-        with pytest.raises(UsageError, match="are not two different labels"):
+        with pytest.raises(UsageError, match=message("classes-and-are-not-two")):
             read_samples(path, classes=classes)
 
 
@@ -250,7 +251,7 @@ def test_features_of_training(file):
     for rows, unknown in (("1 7:1\n0 8:1\n", 2), ("1\n0\n", 0)):
         bare = read_samples(file(rows, f"{unknown}.svm"), against=train.edges.ids, unknown="skip")
         assert not len(bare.edges) and bare.unknown == unknown and bare.label.tolist() == [1, -1]
-    with pytest.raises(UsageError, match="the known ones are needed"):
+    with pytest.raises(UsageError, match=message("to-leave-out-unknown-s")):
         read_samples(path, unknown="skip")
 
 

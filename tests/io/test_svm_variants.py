@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.io.bags.bags import read_bags
@@ -94,7 +95,7 @@ def test_rows_without_labels_have_no_weights(file, text):
     path = file(text, "a.svm")
     samples = read_samples(path, require_labels=False, on_bad_row="skip")
     assert not len(samples.label) and (samples.weight == 1).all()
-    with pytest.raises(DataError, match="has no labels"):
+    with pytest.raises(DataError, match=message("has-no-labels")):
         read_samples(path, on_bad_row="skip")
 
 

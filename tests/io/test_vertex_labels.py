@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from support.messages import message
 
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError
@@ -117,7 +118,9 @@ def test_what_is_wrong(file, text, where, words):
 
 def test_too_many_labels_take_no_memory(file):
     path = file("".join(f"{n} {n}\n" for n in range(20_000)))
-    with pytest.raises(DataError, match="20,000 different labels, too many for 300,000 vertices"):
+    with pytest.raises(
+        DataError, match=message("has-different-labels-too-many", "20,000", "300,000")
+    ):
         read_vertex_labels(path, Ids(np.arange(300_000)))
 
 

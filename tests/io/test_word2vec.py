@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError, DiskError
 from tux.io.vertices.word2vec import export_arrays, write_binary, write_text
@@ -124,7 +125,7 @@ def test_nothing_half_written(here, write, monkeypatch):
 
     monkeypatch.setattr("tux.io.vertices.word2vec._pieces", raise_disk_full)
     monkeypatch.setattr(np, "savez", raise_disk_full)
-    with pytest.raises(DiskError, match="No space left"):
+    with pytest.raises(DiskError, match=message("cannot-be-written", "No space left")):
         write("v", ids, vectors(ids))
     assert (here / "v").read_text() == "before" and list(here.iterdir()) == [here / "v"]
 
@@ -132,6 +133,6 @@ def test_nothing_half_written(here, write, monkeypatch):
 @pytest.mark.parametrize("write", [write_text, write_binary, lambda path, *of: export_arrays(*of)])
 def test_ids_and_vectors_that_do_not_fit(here, write):
     for wrong in (vectors(IDS["numbers"])[:2], vectors(IDS["numbers"])[:, 0]):
-        with pytest.raises(DataError, match="3 ids, but vectors of shape"):
+        with pytest.raises(DataError, match=message("ids-but-vectors-of-shape", "3")):
             write("v", IDS["numbers"], wrong)
     assert not list(here.iterdir())

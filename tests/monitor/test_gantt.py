@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from support.machines.watched_run import line, sample, write
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import DataError, UsageError
@@ -211,11 +212,11 @@ def test_lines_of_others_and_times_that_cannot_be_are_left_out(tmp_path):
 def test_runs_without_records_say_so(tmp_path):
     folder = write(tmp_path / "run1")
     (folder / FILE).unlink()
-    with pytest.raises(DataError, match="does not say what its workers did") as caught:
+    with pytest.raises(DataError, match=message("does-not-say-what-its")) as caught:
         read_gantt(folder)
     assert FILE in caught.value.do
     folder_of(folder, BeginEntry(1.0, 1, "h"), make_sample(5.0, 0.0))
-    with pytest.raises(DataError, match="no sample of a worker"):
+    with pytest.raises(DataError, match=message("has-no-sample-of-a")):
         read_gantt(folder)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
@@ -93,7 +94,7 @@ def test_what_is_left_to_the_program():
     plan = RunOptions().plan_for(MF())
     assert (plan.epochs, plan.workers, plan.partitioner) == (MF.epochs, 1, "bicut")
     assert RunOptions(epochs=2, workers=3).plan_for(MF()).record()["workers"] == 3
-    with pytest.raises(UsageError, match="DeepWalk monitors no metric"):
+    with pytest.raises(UsageError, match=message("monitors-no-metric-so-patience", "DeepWalk")):
         RunOptions(patience=1).plan_for(DeepWalk())
 
 
@@ -111,7 +112,7 @@ def test_a_record_makes_the_same_options():
 def test_machine_0_alone_writes_checkpoints():
     first = Place(3, 0, "127.0.0.1", 29400, None)
     assert RunOptions(place=first).plan_for(MF()).record()["machines"] == 3
-    with pytest.raises(UsageError, match="checkpoints are written below --out"):
+    with pytest.raises(UsageError, match=message("checkpoints-are-written-below-out")):
         RunOptions(checkpoint_every="5", place=first)
     RunOptions(checkpoint_every="5", place=replace(first, rank=1))
 

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError
@@ -41,7 +42,7 @@ def test_it_waits_for_what_loaders_keep(tmp_path):
 
 def test_a_file_that_never_comes_is_told(tmp_path):
     with DigestThread([tmp_path], LoadingPlan(SAME, 1, 1, "dbh"), []) as digesting:
-        with pytest.raises(DataError, match="has not left its rows"):
+        with pytest.raises(DataError, match=message("a-loader-has-not-left")):
             digesting.result()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.machines.loaded import files, one_process
 from support.machines.members import until
+from support.messages import message
 
 from tux.arrays.arrow import STRING
 from tux.base.errors import DataError, DeadlinePassed, DiskError, PeerLost, UsageError
@@ -116,7 +117,7 @@ def test_refused_before_anything_is_read(tmp_path):
     (tmp_path / "there" / "file").touch()
     with pytest.raises(UsageError, match="exists"):
         load_in_shares(tmp_path / "there", job(tmp_path / "none", 2), COMMAND)
-    with pytest.raises(UsageError, match="ne needs to see all edges"):
+    with pytest.raises(UsageError, match=message("needs-to-see-all-edges", "ne")):
         load_in_shares(tmp_path / "out", job(tmp_path / "none", 2, partitioner="ne"), COMMAND)
 
 
@@ -142,7 +143,7 @@ def test_what_does_not_fit_is_told_with_its_round(tmp_path):
         inbox = yield [[np.arange(3)]]
         columns_by_sender(inbox)[0].numbers(below=2)
 
-    with pytest.raises(DataError, match="what loader 0 tells in round 1 does not fit: numbers"):
+    with pytest.raises(DataError, match=message("what-loader-tells-in-round", "0", "1", "numbers")):
         Mailbox(tmp_path, 1, 0).carry(loader())
 
 
@@ -150,7 +151,7 @@ def test_a_wait_for_another_loader_has_an_end(tmp_path):
     def loader():
         yield [[], []]
 
-    with pytest.raises(DeadlinePassed, match="loader 1 has not come to round 0"):
+    with pytest.raises(DeadlinePassed, match=message("loader-has-not-come-to", "1", "0")):
         Mailbox(tmp_path, 2, 0, deadline=0.05).carry(loader())
 
 

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.messages import message
 
 from tux.parallel_load.algorithm.transfer import (
     PIECE,
@@ -49,11 +50,11 @@ def test_the_next_message_follows_without_a_pause():
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_answer_to_nothing_is_refused(number):
     sending = PieceSender()
-    with pytest.raises(ValueError, match="no piece of round"):
+    with pytest.raises(ValueError, match=message("no-piece-of-round-is")):
         sending.acknowledge(number)
     sending.add(2, 5)
     sending.next()
-    with pytest.raises(ValueError, match="no piece of round"):
+    with pytest.raises(ValueError, match=message("no-piece-of-round-is")):
         sending.acknowledge(number)
 
 
@@ -85,7 +86,7 @@ def test_no_message_is_more_than_a_round_ahead():
     receiving = PieceReceiver()
     assert receiving.take(0, 0, 1, 1)
     assert receiving.take(0, 1, 1, 1)
-    with pytest.raises(ValueError, match="this loader is in round 0"):
+    with pytest.raises(ValueError, match=message("a-piece-of-round-but", "0")):
         receiving.take(0, 2, 1, 1)
     assert receiving.take(1, 2, 1, 1)
 

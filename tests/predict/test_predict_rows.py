@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from support.messages import message
 
 from tux.arrays.arrow import read_parquet, write_parquet
 from tux.arrays.edges import EdgeData
@@ -203,7 +204,7 @@ def test_rows_that_training_knew_are_new_all_the_same(here):
 def test_nothing_known_is_an_error(here):
     train_counts()
     (here / "new.txt").write_text("oak oak\n")
-    with pytest.raises(DataError, match="no known word"):
+    with pytest.raises(DataError, match=message("no-in-s-of", "known word")):
         predict_rows("out", "new.txt", Reading(form="text"))
 
 

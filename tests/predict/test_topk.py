@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base import parallel
 from tux.base.errors import UsageError
@@ -203,7 +204,7 @@ def test_similar_against_all_cosines(how):
 
 
 def test_rows_that_are_not_there():
-    with pytest.raises(UsageError, match="rows 3 to 9 of 9 vectors"):
+    with pytest.raises(UsageError, match=message("rows-to-of-vectors", "3", "9", "9")):
         similar(np.ones((9, 2)), np.array([3, 9]), 1)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import ProgramError
 from tux.base.random import constant, key, normal, uniform
@@ -32,7 +33,9 @@ def test_floats_without_a_compiled_type_are_refused(code):
 
 
 def test_two_dtypes_are_refused():
-    with pytest.raises(ProgramError, match="a shared field names several dtypes: f4, i8"):
+    with pytest.raises(
+        ProgramError, match=message("a-field-names-several-dtypes", "shared", "f4, i8")
+    ):
         shared("f4", 3, "i8")
 
 
@@ -56,7 +59,7 @@ def test_sized_reads_parameters():
 
 @pytest.mark.parametrize("given", [{}, {"size": 1.5, "rank": 3}])
 def test_a_dimension_must_be_an_integer_parameter(given):
-    with pytest.raises(ProgramError, match="names 'size', which is no integer parameter") as error:
+    with pytest.raises(ProgramError, match=message("a-field-s-shape-names", "size")) as error:
         value("size").resolve(given)
     assert error.value.do == f"integer parameters: {'rank' if given else 'none'}"
 
@@ -139,6 +142,6 @@ def test_a_function_that_returns_no_lengths(returned):
 
 @pytest.mark.parametrize(("dtype", "default"), [("u1", 300), ("i4", 0.5), ("b1", 2)])
 def test_a_default_must_fit_its_dtype(dtype, default):
-    with pytest.raises(ProgramError, match="has the default"):
+    with pytest.raises(ProgramError, match=message("a-data-field-of-dtype")):
         data(dtype, default=default)
     assert data(dtype, default=1).default == 1

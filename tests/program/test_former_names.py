@@ -1,6 +1,7 @@
 """A parameter that has another name now is also known by its former one."""
 
 import pytest
+from support.messages import message
 
 import tux
 from tux.base.errors import UsageError
@@ -24,7 +25,10 @@ def test_the_former_name_is_an_argument_with_a_warning_at_the_caller():
 
 
 def test_a_value_is_checked_as_that_of_the_present_name():
-    with pytest.warns(FutureWarning), pytest.raises(UsageError, match="size = 0 is out of range"):
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(UsageError, match=message("is-out-of-range", "size", "0")),
+    ):
         Named(width=0)
 
 
@@ -55,7 +59,7 @@ def test_a_subclass_gives_a_default_by_the_former_name():
 
     assert Wider().size == Widest().size == 9 and Widest().rate == 0.25
     assert not hasattr(Wider, "width")
-    with pytest.raises(UsageError, match="width and size are both given"):
+    with pytest.raises(UsageError, match=message("and-are-both-given-and", "width", "size")):
         type("Both", (Named,), {"width": 4, "size": 4})
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from support.machines.team import Team
+from support.messages import message
 
 from tux import Bags, Edge, Graph, Program, Ratings, Report, Samples, Vertex, data, param, value
 from tux.arrays.edges import EdgeData
@@ -114,5 +115,5 @@ def test_stages_are_told_of_the_cluster_and_the_program_is_not_changed(workers, 
 def test_weights_that_a_program_does_not_read_are_refused(tmp_path):
     (tmp_path / "samples.csv").write_text("label,w,age\n1,2,30\n-1,1,40\n")
     kind = declare_program(user=Vertex(label=data("f4")), input=Samples())
-    with pytest.raises(UsageError, match="Declared does not read weights, and w is to be"):
+    with pytest.raises(UsageError, match=message("does-not-read-weights-and", "Declared", "w")):
         load(kind(), str(tmp_path / "samples.csv"), reading=Reading(weight="w"))

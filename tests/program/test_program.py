@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from support.messages import message
 
 from tux import Context, Edge, Program, Vertex, data, delta, master, param, shared, total, value
 from tux.base.errors import ProgramError, UsageError
@@ -144,7 +145,7 @@ def test_fields_are_checked(make, message):
 
 def test_an_annotation_that_cannot_be_read():
     with pytest.raises(
-        ProgramError, match="Unread: an annotation cannot be read: name 'Nowhere'"
+        ProgramError, match=message("an-annotation-cannot-be-read", "Unread", "name 'Nowhere'")
     ) as error:
 
         class Unread(Program):
@@ -157,9 +158,9 @@ def test_a_program_without_edges_or_stages():
     class Bare(Program):
         user = Vertex()
 
-    with pytest.raises(ProgramError, match="Bare declares no edge type"):
+    with pytest.raises(ProgramError, match=message("declares-no-edge-type", "Bare")):
         Bare()
-    with pytest.raises(ProgramError, match=r"Small has no stages\(\)"):
+    with pytest.raises(ProgramError, match=message("has-no-stages", "Small")):
         Small().stages()
     assert Small().setup() == [] and Small().evaluate() == [] and Small().predict() is None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import both, column, drive, start
 
 from tux import Edge, Program, Vertex, delta, mirror, param, shared
@@ -152,9 +153,9 @@ def test_where_a_ragged_field_cannot_be():
         shared("i4", "edges")
     with pytest.raises(ProgramError, match="one dimension"):
         mirror("i4", "edges", 2)
-    with pytest.raises(ProgramError, match="edge field x has an entry for each edge"):
+    with pytest.raises(ProgramError, match=message("edge-field-has-an-entry", "x")):
         Edge("a", "b", x=mirror("i4", "edges"))
-    with pytest.raises(ProgramError, match="number of repetitions"):
+    with pytest.raises(ProgramError, match=message("edge-field-is-the-number")):
         Edge("a", "b", repeats="n", n=mirror("i4"))
 
 

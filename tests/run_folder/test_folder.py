@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux import Context, Edge, Program, Vertex, master, shared, total, value
 from tux.apps.mf.mf import MF
@@ -318,7 +319,7 @@ def test_a_folder_in_which_nothing_was_written_goes_away(tmp_path):
 
 def test_folders_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DiskError, match="cannot be written"):
+    with pytest.raises(DiskError, match=message("cannot-be-written")):
         RunFolder(tmp_path / "file" / "out")
     with pytest.raises(UsageError, match="exists"):
         RunFolder(tmp_path)
@@ -331,7 +332,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing(train_small_model, tmp_pa
     _, result = train_small_model
     with RunFolder(tmp_path / "other") as folder:
         (tmp_path / "other" / "model").write_text("in the way")
-        with pytest.raises(DiskError, match="model cannot be written"):
+        with pytest.raises(DiskError, match=message("cannot-be-written", "model")):
             folder.write_model(result.worker)
     assert os.listdir(tmp_path / "other") == ["model"]
 
@@ -341,9 +342,9 @@ def test_a_last_line_still_being_written_is_left_out(tmp_path):
     assert read_metrics(tmp_path) == [{"epoch": 1, "seconds": 0.5}]
     assert read_metrics(tmp_path / "none") == []
     (tmp_path / "metrics.jsonl").write_text('{"epoch":\n')
-    with pytest.raises(DataError, match="not what a run writes"):
+    with pytest.raises(DataError, match=message("not-what-a-run-writes-2")):
         read_metrics(tmp_path)
-    with pytest.raises(DataError, match="is no folder of a run"):
+    with pytest.raises(DataError, match=message("is-no-folder-of-a")):
         read_run(tmp_path)
 
 
@@ -357,6 +358,6 @@ def test_the_name_of_a_run_beside_it_is_guessed(tmp_path):
             read_run(f"{tmp_path}/{wrong}")
         assert caught.value.do.startswith(f"did you mean {tmp_path}/{near}? name the folder")
     for far in ("quite_another", "none/first"):
-        with pytest.raises(DataError, match="is no folder of a run") as caught:
+        with pytest.raises(DataError, match=message("is-no-folder-of-a")) as caught:
             read_run(tmp_path / far)
         assert caught.value.do == "name the folder that tux run --out made"

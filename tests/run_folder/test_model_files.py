@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.base.errors import DataError
 from tux.run_folder.model_files import read_tables, write_tables
@@ -27,5 +28,5 @@ def test_columns_come_back(tmp_path, given, kind):
 
 def test_what_is_no_table(tmp_path):
     (tmp_path / "found.tsv").write_text("a\tb\n1\n")
-    with pytest.raises(DataError, match="no table of a run"):
+    with pytest.raises(DataError, match=message("this-is-no-table-of")):
         read_tables(tmp_path)

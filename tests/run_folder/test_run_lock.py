@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.messages import message
 
 from tux.base.errors import DiskError, UsageError
 from tux.base.processes import this_process
@@ -128,7 +129,7 @@ def test_a_lock_that_names_no_process_is_taken_over(tmp_path, monkeypatch, left)
     assert holder(tmp_path) == (0, socket.gethostname(), False)
     reclaim(tmp_path)
     assert os.listdir(tmp_path) == [LOCK] and holder(tmp_path).process == os.getpid()
-    with pytest.raises(UsageError, match="another run writes to") as caught:
+    with pytest.raises(UsageError, match=message("another-run-writes-to-output")) as caught:
         reclaim(tmp_path)
     assert f"remove {tmp_path / LOCK}" in caught.value.do
 
@@ -164,7 +165,7 @@ def test_of_many_at_once_one_gets_the_folder(tmp_path):
 
 def test_places_where_no_folder_can_be(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DiskError, match="out cannot be written: Not a directory"):
+    with pytest.raises(DiskError, match=message("cannot-be-written", "out", "Not a directory")):
         claim(tmp_path / "file" / "out")
 
 
@@ -178,7 +179,7 @@ def test_a_killed_run_of_the_same_number_is_taken_over(tmp_path, rest):
     assert not holder(tmp_path).lives
     reclaim(tmp_path)
     assert holder(tmp_path) == (me.number, me.host, True)
-    with pytest.raises(UsageError, match="another run writes to"):
+    with pytest.raises(UsageError, match=message("another-run-writes-to-output")):
         reclaim(tmp_path)
 
 
@@ -186,7 +187,7 @@ def test_the_lock_of_an_older_version_is_read(tmp_path):
     me = this_process()
     (tmp_path / LOCK).write_text(f"{me.number} {me.host}\n")
     assert holder(tmp_path).lives
-    with pytest.raises(UsageError, match="another run writes to"):
+    with pytest.raises(UsageError, match=message("another-run-writes-to-output")):
         reclaim(tmp_path)
     (tmp_path / LOCK).write_text(f"{2**40} {me.host}\n")
     reclaim(tmp_path)

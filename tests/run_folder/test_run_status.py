@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -108,7 +109,7 @@ def test_a_damaged_record_says_what_to_do(here, content):
     text = Path("out/run.json").read_text()
     Path("out/run.json").write_text(text[: len(text) // 2] if content is None else content)
     for use in (info, resume):
-        with pytest.raises(DataError, match="not what a run writes") as caught:
+        with pytest.raises(DataError, match=message("not-what-a-run-writes-2")) as caught:
             use("out")
         assert caught.value.where == "out/run.json" and "put a whole copy" in caught.value.do
 
@@ -168,7 +169,7 @@ def test_the_timeout_is_recorded_and_may_be_another(here):
 
 
 def test_restarts_with_one_worker_are_refused_before_data_are_read(here):
-    with pytest.raises(TuxError, match="--restarts with one worker"):
+    with pytest.raises(TuxError, match=message("restarts-with-one-worker-it")):
         run(MF(rank=3), "no-such-file.csv", None, RunOptions(restarts=1))
 
 

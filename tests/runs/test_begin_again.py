@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from support.machines.run_folders import drop_times, model
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -105,13 +106,13 @@ def test_what_has_changed_since_it_began_is_refused(here, monkeypatch):
     kill("early", monkeypatch, "load_for")
     kill("part", monkeypatch, 1)
     Path("ratings.csv").write_text(RATINGS + "u1,3,5\n")
-    with pytest.raises(Refused, match="the data changed since the run began"):
+    with pytest.raises(Refused, match=message("the-data-changed-since-the")):
         resume("part")
     assert len(read_metrics("part")) == 1  # nothing was cut off
     Path("ratings.csv").write_text(RATINGS)
     noted = Path("early/run.json")
     noted.write_text(noted.read_text().replace(read_run("early").app.digest, "0" * 32))
-    with pytest.raises(Refused, match="the program's source changed since the run began"):
+    with pytest.raises(Refused, match=message("the-program-s-source-changed")):
         resume("early")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import model
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -62,7 +63,7 @@ def test_who_interrupts_the_report_is_told_where_the_model_is(monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("tux.runs.train.make_tables", interrupt_report)
-    with pytest.raises(Interrupted, match="in the report; the model is in part"):
+    with pytest.raises(Interrupted, match=message("interrupted-in-the-report-the", "part")):
         train("part")
     assert Path("part/model").is_dir() and read_run("part").results["epochs"] == 6
 

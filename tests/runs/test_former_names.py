@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.run_folders import model
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 import tux
@@ -99,10 +100,12 @@ def test_both_names_in_a_file_are_an_error(here):
     record["parameters"]["step"] = 0.07
     path.write_text(json.dumps(record))
     unseal(Path("before"))
-    with pytest.raises(UsageError, match="step and learning_rate are both given") as error:
+    with pytest.raises(
+        UsageError, match=message("and-are-both-given-and", "step", "learning_rate")
+    ) as error:
         resume("before", epochs=3)
     assert error.value.where == "before/run.json"
-    with pytest.raises(UsageError, match="are both given"):
+    with pytest.raises(UsageError, match=message("and-are-both-given-and")):
         open_model("before")
 
 

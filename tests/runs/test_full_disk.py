@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.apps.mf.mf import MF
@@ -105,7 +106,7 @@ def test_no_part_of_a_record_stays(tmp_path):
     before, limits = metrics.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 5, limits[1]))
     try:
-        with pytest.raises(DiskError, match="File too large"):
+        with pytest.raises(DiskError, match=message("cannot-be-written", "File too large")):
             folder.append({"epoch": 2, "edges_per_second": 1.5})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux.base.errors import Refused, UsageError
@@ -75,7 +76,7 @@ def test_the_file_of_the_program_may_have_moved(tmp_path, monkeypatch):
     with pytest.raises(SystemError, match="stopped"):
         run(find("old/my.py").program(rank=3), "ratings.csv", None, options, StopsAfterCheckpoint())
     Path("old", "my.py").unlink()
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match=message("no-such-file-2")):
         resume("part")
     resume("part", app="new/my.py")
     assert read_run("part").app.name == f"{tmp_path}/new/my.py:Mine"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 from support.programs.tiny_ratings import RATINGS
 
 from tux import Context, Edge, Program, Vertex, master, metric, shared, total
@@ -169,7 +170,9 @@ def test_a_run_that_is_to_end_before_its_checkpoint_goes_back_to_the_end_of_an_e
     assert (kept.workers, kept.epoch, kept.turns) == (2, 2, 0)
     for each in sorted(Path("none", "checkpoints").glob("0*"))[:-1]:
         shutil.rmtree(each)
-    with pytest.raises(UsageError, match="within epoch 3, and there is none at the end") as refused:
+    with pytest.raises(
+        UsageError, match=message("and-there-is-none-at", "within epoch 3")
+    ) as refused:
         resume("none", epochs=2)
     assert refused.value.do == "go on with more: --epochs N, with N above 2"
 
@@ -236,9 +239,7 @@ def test_the_checkpoint_before_stays_beside_the_one_for_the_new_workers(here):
 
 def test_without_one_it_is_refused_and_nothing_is_lost(here):
     stop_within("part", RotatedMeetings(), 1, 2)
-    with pytest.raises(
-        Refused, match="the checkpoint is within epoch 1, whose clocks are others"
-    ) as caught:
+    with pytest.raises(Refused, match=message("the-checkpoint-is-within-epoch", "1")) as caught:
         resume("part", workers=2)
     assert caught.value.do == "resume on as many workers as before: 1 in all"
     result = resume("part")

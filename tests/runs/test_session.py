@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.machines.watchers import RecordingSilent
+from support.messages import message
 
 from tux import Context, Edge, Program, Vertex, data, delta, metric, total, value
 from tux.apps.mf.mf import MF
@@ -104,7 +105,7 @@ def test_patience_stops_and_keeps_the_best(tmp_path):
         options=RunOptions(patience=1, epochs=9, jit=False, out=tmp_path / "out"),
     )
     assert result.results["epochs"] == 2 and result.results["model_epoch"] == 1
-    with pytest.raises(UsageError, match="monitors no metric"):
+    with pytest.raises(UsageError, match=message("monitors-no-metric-so-patience")):
         run(
             type("Plain", (MonitoredDegrees,), {"monitor": "", "__module__": __name__})(),
             options=RunOptions(patience=1),

@@ -5,6 +5,7 @@ and change.
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import both, both_later, column, drive, points_at, start
 
 from tux import (
@@ -287,5 +288,5 @@ def test_a_decision_is_no_gathering():
             stages = super().stages()
             return [*stages[:3], stages[-1]]
 
-    with pytest.raises(ProgramError, match=r"nothing takes the delta item\.seen"):
+    with pytest.raises(ProgramError, match=message("nothing-takes-the-delta", "item", "seen")):
         train_team(Lost(), from_arrays([0], [7], ends=("user", "item")), 1, k=1)

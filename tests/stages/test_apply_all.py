@@ -5,6 +5,7 @@ shape is a function of the parameters.
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import both_later, column, complete
 
 from tux import Edge, Program, Vertex, delta, param, shared, value
@@ -89,7 +90,7 @@ def start_once():
 
 @pytest.mark.parametrize("order", ["rotated", "pipelined"])
 def test_workers_on_different_blocks_are_refused(order):
-    with pytest.raises(ProgramError, match="several workers have more of them"):
+    with pytest.raises(ProgramError, match=message("has-all-true-and-stands")):
         complete(Ticks(order=order), EDGES, 1, jit=False)
 
 

@@ -126,7 +126,7 @@ def test_a_claim_that_leaves_out_a_write_does_not_compile(udf, monkeypatch):
     assert re.search(rf"{field} (.* )?is read-only|entry .* read-only|readonly", str(error.value))
 
 
-@pytest.mark.long(after=6)
+@pytest.mark.long(after=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("udf", UDFS, indirect=True)
 def test_true_claims_compile(udf):

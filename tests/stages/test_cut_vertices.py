@@ -2,6 +2,7 @@
 
 import pytest
 from support.machines.team import Team, train_team
+from support.messages import message
 
 from tux import Context, Edge, Program, Vertex, delta, shared, total, value
 from tux.arrays.edges import EdgeData
@@ -68,7 +69,7 @@ def test_cut_vertices_have_shares_of_edges():
     program = type(
         "Wrong", (CutCounts,), {"stages": lambda self: [Exchange(count_alone, cut=True)]}
     )
-    with pytest.raises(ProgramError, match="sees the edges of a item"):
+    with pytest.raises(ProgramError, match=message("sees-the-edges-of-a", "item")):
         train_team(program(), EDGES, 1, k=1)
 
 

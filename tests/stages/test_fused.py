@@ -120,7 +120,7 @@ def test_fused_is_block_after_block(monkeypatch, jit, size):
     assert not fused["column", "g"].any() and np.isinf(fused["column", "least"]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_blocks_differ_from_one_large_one():
     _, small, _ = state(FusedSteps(size=1))
     _, large, clocks = state(FusedSteps(size=0))

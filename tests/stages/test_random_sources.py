@@ -6,6 +6,7 @@ from random import gauss
 import numpy as np
 import pytest
 from numpy import random as other
+from support.messages import message
 
 from tux.base.errors import ProgramError
 from tux.stages.analysis.random_sources import refuse_unseeded
@@ -62,7 +63,7 @@ def test_they_are_refused_at_their_line(udf, what, below):
 
 
 def test_functions_that_are_called_are_searched():
-    with pytest.raises(ProgramError, match="`by_name` uses gauss"):
+    with pytest.raises(ProgramError, match=message("uses-its-numbers-do-not", "by_name", "gauss")):
         refuse_unseeded(call_by_name)
 
 

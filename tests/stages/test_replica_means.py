@@ -2,6 +2,7 @@
 
 import pytest
 from support.machines.team import Team, train_team
+from support.messages import message
 
 from tux import Edge, Program, Vertex, shared
 from tux.arrays.edges import EdgeData
@@ -33,7 +34,7 @@ def test_a_change_of_one_replica_is_no_mean(stage):
     program = type(
         "Once", (ReplicaMeans,), {"make": staticmethod(lambda: [stage(), Apply("page")])}
     )
-    with pytest.raises(ProgramError, match="the mean over the workers") as caught:
+    with pytest.raises(ProgramError, match=message("changes-of-which-the-mean")) as caught:
         train_team(program(), ALONE, 1, k=1)
     assert "test_replica_means.py:" in caught.value.where and 'combine="sum"' in caught.value.do
 

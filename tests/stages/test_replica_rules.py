@@ -5,6 +5,7 @@ ones give the same on 1, 2 and 3 workers.
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 from support.programs.programs import start
 
 from tux import (
@@ -365,7 +366,7 @@ def test_what_a_replica_has_of_its_own_may_be_added_up():
 
 
 def test_once_is_for_vertices_alone():
-    with pytest.raises(ProgramError, match="once=True and walks edges"):
+    with pytest.raises(ProgramError, match=message("has-once-true-and-walks")):
         Exchange(give, enter=count, once=True)
-    with pytest.raises(ProgramError, match="once=True and walks edges"):
+    with pytest.raises(ProgramError, match=message("has-once-true-and-walks")):
         Exchange(None, enter=count, once=True, held_out=True)

@@ -5,6 +5,7 @@ from types import SimpleNamespace as Row
 import numpy as np
 import pytest
 from support.machines.team import Team, ratings
+from support.messages import message
 from support.programs.programs import drive, start
 
 from tux import (
@@ -309,7 +310,7 @@ def test_what_does_not_fit_is_refused(make, what):
 
 
 def test_reductions_belong_to_the_context():
-    with pytest.raises(ProgramError, match="only the context has"):
+    with pytest.raises(ProgramError, match=message("field-is-a-reduction-which")):
         Vertex(x=reduction())
-    with pytest.raises(ProgramError, match="x_total is declared too"):
+    with pytest.raises(ProgramError, match=message("context-field-is-a-reduction", "x_total")):
         Context(x=reduction(), x_total=value())

@@ -5,6 +5,7 @@ worker.
 import numpy as np
 import pytest
 from support.machines.team import train_team
+from support.messages import message
 
 from tux import Context, Edge, Program, Vertex, metric, shared, total
 from tux.arrays.edges import EdgeData
@@ -32,13 +33,13 @@ class LinksOfPages(Program):
 
 
 def test_edges_that_are_whole_and_are_cut_are_refused():
-    with pytest.raises(ProgramError, match=r"the edges of page \d+ as src lie on several workers"):
+    with pytest.raises(ProgramError, match=message("the-edges-of-as-lie", "page", "0", "src")):
         train_team(LinksOfPages(), LINKS, 1, k=2, by="random")
 
 
 @pytest.mark.parametrize("ends", [("user", "item"), ("page", "page")])
 def test_what_cannot_be_whole(ends):
-    with pytest.raises(ProgramError, match="is declared whole="):
+    with pytest.raises(ProgramError, match=message("an-edge-from-to-is-2")):
         Edge(*ends, whole="src" if ends[0] == "user" else "page")
 
 

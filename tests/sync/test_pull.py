@@ -4,6 +4,7 @@ request.
 
 import numpy as np
 import pytest
+from support.messages import message
 
 from tux.messages.payloads import PullRequest, Push
 from tux.sync.pull import PullServer, UnackedChanges
@@ -51,7 +52,7 @@ def test_changes_that_do_not_fit_their_request_are_refused(changes):
     """The fold of changes checks no bounds."""
     masters = server()
     masters.pull(0, 0, PullRequest(0, 0, rows(0, 1)))
-    with pytest.raises(ValueError, match="pushes for step 0 what was not pulled"):
+    with pytest.raises(ValueError, match=message("it-pushes-for-step-what", "0")):
         masters.push(0, Push(0, changes))
     assert not masters.fields[0].any() and masters.folded == 0
 
@@ -59,13 +60,13 @@ def test_changes_that_do_not_fit_their_request_are_refused(changes):
 def test_requests_that_cannot_be_are_refused():
     masters = server()
     for strange in ((3,), (-1,), (0, 1, 0), (2, 2)):
-        with pytest.raises(ValueError, match="a row that is not here, or one row twice"):
+        with pytest.raises(ValueError, match=message("it-pulls-a-row-that")):
             masters.pull(0, 0, PullRequest(0, 0, rows(*strange)))
     masters.pull(0, 0, PullRequest(0, 0, rows(2, 0, 1)))
     for step in (0, 2):
         with pytest.raises(ValueError, match=f"pulls for step {step}, and 1 is next"):
             masters.pull(0, 0, PullRequest(step, 0, rows(0)))
-    with pytest.raises(ValueError, match="was not pulled"):
+    with pytest.raises(ValueError, match=message("it-pushes-for-step-what")):
         masters.push(0, Push(1, [ones(1, 2)]))
 
 
@@ -74,7 +75,7 @@ def test_changes_before_the_answer_are_refused():
     masters = server()
     assert masters.pull(0, 0, PullRequest(0, 0, rows(0)))
     assert masters.pull(0, 0, PullRequest(1, 1, rows(1))) == []
-    with pytest.raises(ValueError, match="pushes for step 1 what was not pulled"):
+    with pytest.raises(ValueError, match=message("it-pushes-for-step-what", "1")):
         masters.push(0, Push(1, [ones(1, 2)]))
     masters.push(0, Push(0, [ones(1, 2)]))
     masters.push(0, Push(1, [ones(1, 2)]))
