@@ -40,4 +40,5 @@ def test_a_message_is_known_by_its_code_and_values():
     code, (_, text) = next(item for item in snapshot().items() if item[1].text.count("{}") == 2)
     told = text.replace("{}", "a (b)", 1).replace("{}", "c")
     assert re.search(message(code), told) and re.search(message(code, "a (b)", "c"), told)
+    assert re.search(message(code, "x.txt:3"), f"x.txt:3: {told}")
     assert not re.search(message(code, "d"), told) and not re.search(message(code), "else")

@@ -31,14 +31,19 @@ class Sentence(NamedTuple):
     text: str
 
 
-def template(node: ast.AST) -> str | None:
-    """Return the text of an expression, with `{}` for values; None for one without words."""
+def templates(node: ast.AST) -> list[str]:
+    """Return the texts that an expression may have, with `{}` for values."""
     match node:
         case ast.Constant(value=str(text)):
-            return text
+            return [text]
         case ast.JoinedStr(values=parts):
-            return "".join(each.value if isinstance(each, ast.Constant) else "{}" for each in parts)
-    return None
+            texts = (str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts)
+            return ["".join(texts)]
+        case ast.IfExp(body=one, orelse=other):
+            return templates(one) + templates(other)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [a + b for a in templates(left) for b in templates(right)]
+    return ["{}"]
 
 
 def sentences() -> set[Sentence]:
@@ -57,9 +62,8 @@ def sentences() -> set[Sentence]:
                 said = [(kind, node.args[-1] if kind == "BadMessage" else node.args[0])]
                 said += [("advice", each.value) for each in node.keywords if each.arg == "do"]
                 for part, value in said:
-                    text = " ".join((template(value) or "").split())
-                    if re.search("[a-z]{2}", text):
-                        found.add(Sentence(part, text))
+                    texts = (" ".join(text.split()) for text in templates(value))
+                    found |= {Sentence(part, text) for text in texts if re.search("[a-z]{2}", text)}
     return found
 
 
@@ -114,4 +118,5 @@ def message(code: str, *values: str) -> str:
     """
     parts = snapshot()[code].text.split("{}")
     sentence = ".*".join(re.escape(part).replace(r"\ ", r"\s+") for part in parts)
-    return "(?s)" + "".join(f"(?=.*{re.escape(value)})" for value in values) + sentence
+    contains = "".join(f"(?=.*{re.escape(value)})" for value in values)
+    return rf"(?s)\A{contains}.*{sentence}"
