@@ -23,7 +23,7 @@ test: $(VENV)/installed-test
 	$(BIN)/mypy
 	$(PYTEST)
 
-# hypothesis draws a quarter of its examples in `make test`, and all of them here
+# hypothesis draws a quarter of its examples in `make test` alone, and all of them here
 test-slow test-long test-all: export TUX_TEST_EXAMPLES := all
 
 # What takes long and rarely tells more than the rest.

@@ -41,15 +41,17 @@ LONGEST = (
 """Files that take long for their number of tests, as they start processes or compile."""
 
 
-gc.disable()  # until all tests are collected: nothing of what is made meanwhile is garbage
-
-
-def pytest_collection_finish() -> None:
-    """Let the collector of garbage pass over the tests and the modules, which all stay: it would
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Have the collector of garbage leave out the tests and the modules, which all stay: it would
     look at some millions of objects again and again.
     """
-    gc.freeze()
-    gc.enable()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the markers

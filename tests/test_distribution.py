@@ -79,7 +79,7 @@ def test_the_page_of_watch_is_in_both(build_packages):
     assert sent >= page and {"index.html", "uPlot-LICENSE.txt"} <= page
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_installed_wheel_works_in_an_empty_folder(build_packages, tmp_path):
     place, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()

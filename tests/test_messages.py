@@ -15,7 +15,7 @@ from support.messages import (
 
 def test_the_snapshot_has_the_sentences_of_the_source():
     now, known = sentences(), set(snapshot().values())
-    renew = "python tests/messages.py writes the snapshot anew"
+    renew = "python tests/write_messages.py writes the snapshot anew"
     assert sorted(now - known) == [] and sorted(known - now) == [], renew
     text = SNAPSHOT.read_text(encoding="utf-8")
     assert text == write_snapshot(snapshot(), now), renew

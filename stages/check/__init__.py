@@ -6,5 +6,5 @@
     signed          differences of unsigned numbers, as Python has them
     explain, reasons  reports of numba in other words
 
-Used by: `stages.kernel`.
+Used by: `stages.kernel`, and the stages.
 """

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tux.clock.clock import BESIDE, Clock, ClockOrder, PendingContributions
+from tux.clock.clock import Clock, ClockOrder, PendingContributions
+
+BESIDE = ClockOrder(0)
 
 
 def finish(clock, number, answers=1):
@@ -23,44 +25,44 @@ def finish(clock, number, answers=1):
 def test_slack_turns_start_before_the_first_is_answered(slack):
     clock = Clock(slack)
     for number in range(slack + 1):
-        assert clock.may_start() and clock.start(1) == number
+        assert clock.may_start(BESIDE) and clock.start(1, BESIDE) == number
         clock.end_segment(number, 2)
-    assert not clock.may_start()
+    assert not clock.may_start(BESIDE)
     clock.count_answer(0)
-    assert not clock.may_start() and clock.finished == 0 and clock.is_unanswered
+    assert not clock.may_start(BESIDE) and clock.finished == 0 and clock.is_unanswered
     clock.count_answer(0)
-    assert clock.may_start() and clock.finished == 1 and clock.is_unanswered == (slack > 0)
-    assert clock.start(1) == slack + 1
+    assert clock.may_start(BESIDE) and clock.finished == 1 and clock.is_unanswered == (slack > 0)
+    assert clock.start(1, BESIDE) == slack + 1
     assert clock.most_stale == slack
 
 
 def test_a_clock_cannot_start_early():
     clock = Clock(1)
-    clock.start(1)
-    clock.start(1)
+    clock.start(1, BESIDE)
+    clock.start(1, BESIDE)
     with pytest.raises(RuntimeError, match="clock 2 started with 0 finished at slack 1"):
-        clock.start(1)
+        clock.start(1, BESIDE)
 
 
 def test_answers_out_of_clock_do_not_move_the_prefix():
     clock = Clock(2)
     for number in range(3):
-        clock.start(1)
+        clock.start(1, BESIDE)
         clock.end_segment(number, 1)
     clock.count_answer(1)
     clock.count_answer(2)
-    assert clock.finished == 0 and not clock.may_start() and not clock.idle
+    assert clock.finished == 0 and not clock.may_start(BESIDE) and not clock.idle
     clock.count_answer(0)
-    assert clock.finished == 3 and clock.may_start() and clock.idle
+    assert clock.finished == 3 and clock.may_start(BESIDE) and clock.idle
 
 
 def test_a_segment_waits_for_the_answers_to_the_one_before():
     clock = Clock(1)
-    clock.start(2)
+    clock.start(2, BESIDE)
     assert clock.next_segment() == (0, 0)
     clock.end_segment(0, 2)
     assert clock.next_segment() is None
-    clock.start(2)
+    clock.start(2, BESIDE)
     assert clock.next_segment() == (1, 0)
     clock.count_answer(0)
     assert clock.next_segment() == (1, 0)
@@ -73,24 +75,24 @@ def test_a_segment_waits_for_the_answers_to_the_one_before():
 def test_a_clock_that_nobody_answers_is_over_when_it_has_run():
     clock = Clock(0)
     assert clock.idle
-    clock.start(2)
+    clock.start(2, BESIDE)
     assert not clock.idle
     clock.end_segment(0, 0)
-    assert not clock.idle and not clock.may_start()
+    assert not clock.idle and not clock.may_start(BESIDE)
     clock.end_segment(0, 0)
-    assert clock.idle and clock.may_start() and clock.most_stale == 0
+    assert clock.idle and clock.may_start(BESIDE) and clock.most_stale == 0
 
 
 def test_a_clock_without_segments_is_over_at_once():
     clock = Clock(0)
-    assert clock.start(0) == 0 and clock.idle and clock.next_segment() is None
-    clock.start(1)
+    assert clock.start(0, BESIDE) == 0 and clock.idle and clock.next_segment() is None
+    clock.start(1, BESIDE)
     assert not clock.idle and clock.next_segment() == (1, 0)
 
 
 def test_an_answer_that_nobody_waits_for_is_refused():
     clock = Clock(0)
-    clock.start(2)
+    clock.start(2, BESIDE)
     with pytest.raises(RuntimeError, match="clock 0 got an answer that it did not wait for"):
         clock.count_answer(0)
     finish(clock, 0)

@@ -1,6 +1,6 @@
 """Messages of errors, by codes: `tests/golden/messages.txt` has each sentence once, as the source
 has it, with `{}` for what a value fills. Tests name a message by its code, so that a change of
-words changes the snapshot alone. `python tests/messages.py` writes it anew.
+words changes the snapshot alone. `python tests/write_messages.py` writes it anew.
 """
 
 import ast

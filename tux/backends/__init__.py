@@ -3,5 +3,5 @@ command that ``tux run --nnodes N --node-rank R --rdzv HOST:PORT`` is; what happ
 machines afterwards is tux's own.
 
 Entry points: `run`, a run on an engine's machines; `contract.Backend`, what an engine must do.
-Reads from: `monitor.json_lines`, `inputs`. Used by: `api`, `cli`.
+Reads from: `inputs`. Used by: `api`, `cli`.
 """

@@ -38,12 +38,9 @@ class ClockOrder(NamedTuple):
     clocks are finished. `alone`: it waits, and no other clock starts beside it.
     """
 
-    visit: int = 0
+    visit: int
     waits: bool = False
     alone: bool = False
-
-
-BESIDE = ClockOrder()
 
 
 @dataclass
@@ -60,7 +57,7 @@ class OpenClock:
 
 class Clock:
     """One worker's clocks. Events: `start`, `end_segment`, `count_answer`; questions: `may_start`,
-    `next_segment`, `awaits`, `is_unanswered`, `idle`.
+    `next_segment`, `awaits`, `is_unanswered`, `segments_run`, `idle`.
     """
 
     def __init__(self, slack: int) -> None:
@@ -72,7 +69,7 @@ class Clock:
             int, OpenClock
         ] = {}  # those in finished .. started - 1 that are not finished
 
-    def may_start(self, order: ClockOrder = BESIDE) -> bool:
+    def may_start(self, order: ClockOrder) -> bool:
         """Return whether the next clock may start, by rules 1 and 2."""
         if self.idle:
             return True
@@ -82,11 +79,12 @@ class Clock:
         )
         return beside and self.started - self.finished <= self.slack
 
-    def start(self, segments: int, order: ClockOrder = BESIDE) -> int:
+    def start(self, segments: int, order: ClockOrder) -> int:
         """Start the next clock, and return its number."""
         if not self.may_start(order):
             raise RuntimeError(
-                f"clock {self.started} started with {self.finished} finished at slack {self.slack}"
+                f"clock {self.started} started with {self.finished} finished at slack "
+                f"{self.slack}, {order}"
             )
         self.most_stale = max(self.most_stale, self.started - self.finished)
         number = self.started

@@ -3,6 +3,7 @@
     training    epochs, evaluation, stopping, the best model: the entry point is `Training`
     worker      one partition's rows, edges and masters
     clock_loop  runs the clocks of a pass: segments, sending, installing
+    transport   how a worker's messages leave and come
     threads     the threads of a worker
     initial, eval_rows, model, shares, checks, records, timeline  what these need
 

@@ -9,8 +9,8 @@ from tux.messages.message import Message
 
 class Transport:
     """A transport that reaches nobody, as of a worker that is alone. A worker of a job gets one
-    that overrides these four: `tux.cluster.job.worker_process` has sockets,
-    `tux.cluster.simulated` queues in memory.
+    that has sockets and overrides these four (`tux.cluster.job.worker_process`). Workers in one
+    process share one that only sends (`tux.cluster.simulated`), as it hands messages to them.
     """
 
     def send(self, message: Message) -> None:

@@ -5,5 +5,5 @@
     trace       the time of each worker as a chart
     watch       the page of `tux watch`
 
-Reads from: `run_folder`. Used by: `runs`, `backends`, `cli`.
+Reads from: `run_folder`. Used by: `runs`, `api`, `cli`.
 """

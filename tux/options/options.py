@@ -227,7 +227,8 @@ class RunOptions(Reading):
     The records of epochs, the parameters and the results also go to `log`, one of `LOGS`.
     Scores by labels are means over `judge_repeats` random splits. With `judge_top`, the finished
     model is judged by so many best items for each user of the held-out edges too
-    (`tux.predict.ranking.judged`); those of training are left out. `command` is only recorded.
+    (`tux.predict.ranking.judge_ranking`); those of training are left out. `command` is only
+    recorded.
     Raises UsageError for what cannot be meant.
     """
 

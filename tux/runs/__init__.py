@@ -6,7 +6,7 @@
     description what `run.json` says
     resume, recovery, other_workers  a run that goes on from a checkpoint
     keeping     the checkpoints of a single worker
-    full_disk   saves the model where a checkpoint cannot be written
+    full_disk   keeps the model elsewhere where the disk does not take it
     verify      the same program on several workers, compared
     advice      how many workers would be best
 

@@ -7,6 +7,7 @@ master's value back. State machines without I/O and threads.
     masters   fold the changes of all mirrors, and say what has become of them
     row_loops the arithmetic of all three, in compiled loops
     server    the server role of a worker: collects the contributions of a clock, and answers
+    fields, row_sets, touched_masters  which fields and rows travel
     gathered  what each clock has gathered and not sent yet
     pull      rows that workers do not keep and ask for
 

@@ -4,6 +4,7 @@ manager that replaces functions for as long as it lasts.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 from support.mutants.mutation import mutant
@@ -18,7 +19,16 @@ from tux.sync.gathered import UnsentByClock
 
 @mutant(Clock, "may_start")
 def starts_one_clock_early(original):
-    return lambda clock, order=None: clock.started - clock.finished <= clock.slack + 1
+    return lambda clock, order: by_slack(clock, order, original, clock.slack + 1)
+
+
+def by_slack(clock, order, may_start, slack):
+    """Return whether a clock with another slack may start."""
+    own, clock.slack = clock.slack, slack
+    try:
+        return may_start(clock, order)
+    finally:
+        clock.slack = own
 
 
 @mutant(Clock, "__init__")
@@ -29,8 +39,9 @@ def compares_with_the_slowest_worker(original):
     clocks = []
 
     class Racing(Clock):
-        def may_start(self, order=None):
-            return self.started - min(clock.started for clock in clocks) <= self.slack
+        def may_start(self, order):
+            ahead = self.started - min(clock.started for clock in clocks)
+            return ahead <= self.slack and by_slack(self, order, Clock.may_start, math.inf)
 
     def begin(clock, slack):
         original(clock, slack)
@@ -54,11 +65,12 @@ def asks_until_before_the_answers(original):
 
 @mutant(Clock, "may_start")
 def starts_before_the_last_home_answers(original):
-    def may_start(clock, order=None):
+    def may_start(clock, order):
         late = [
             n for n, each in clock._open.items() if each.ran < each.segments or each.waiting > 1
         ]
-        return clock.started - min(late, default=clock.started) <= clock.slack
+        ahead = clock.started - min(late, default=clock.started)
+        return ahead <= clock.slack and by_slack(clock, order, original, math.inf)
 
     return may_start
 
@@ -75,9 +87,18 @@ def second_segment_before_the_answer(original):
     return ran
 
 
-@mutant(Clock, "idle")
-def ends_without_draining(original):
-    return property(lambda clock: True)
+@mutant(Clock, "idle", Clock, "may_start")
+def ends_without_draining(idle, may_start):
+    """Let the loop take all clocks for finished, but not the rules by which one may start."""
+
+    def start_as_before(clock, order):
+        now, Clock.idle = Clock.idle, idle
+        try:
+            return may_start(clock, order)
+        finally:
+            Clock.idle = now
+
+    return property(lambda clock: True), start_as_before
 
 
 @mutant(Worker, "take", ClockLoop, "_install")

@@ -4,5 +4,5 @@
     keeper        the launcher's part: answers workers, and has checkpoints made of the files
     worker_files, remote_files, pieces  files of other machines, which travel in pieces
 
-Reads from: `tux.checkpoint`. Used by: `cluster.job`, `runs`.
+Used by: `cluster.job`, `runs`.
 """

@@ -3,5 +3,5 @@ shares for several loaders (`input_shares`), blocks of lines (`text`), the
 lines that are rows (`table_lines`), whether row 1 has names (`row_one`), cells (`cells`), numbers,
 and where each line came from (`places`).
 
-Reads from: `arrays.stores`. Used by: all readers.
+Used by: all readers.
 """

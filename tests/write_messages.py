@@ -1,4 +1,4 @@
-"""Writes `tests/golden/messages.txt` anew, from the source: ``python tests/messages.py``."""
+"""Writes `tests/golden/messages.txt` anew, from the source: ``python tests/write_messages.py``."""
 
 from support.messages import SNAPSHOT, read_snapshot, sentences, write_snapshot
 
