@@ -36,7 +36,9 @@ Columns = dict[str, np.ndarray]
 class AppCase(NamedTuple):
     """An app with data. `program` is what `tux run` takes. `tolerance` is that of `judge` and
     `score`, and of the estimator, which is compiled. Without `random` all seeds give one model. If
-    the program is not `alike`, its random numbers depend on the order of edges in a folder.
+    the program is not `alike`, its random numbers depend on the order of edges in a folder. There
+    are two `epochs` at least. Threads must share a kernel, unless the case says that none `shares`:
+    here are too few blocks of walks for that.
     """
 
     program: str
@@ -51,6 +53,7 @@ class AppCase(NamedTuple):
     random: bool = True
     alike: bool = True
     kind: str = ""
+    shares: bool = True
 
     @property
     def name(self) -> str:
@@ -74,7 +77,9 @@ class AppCase(NamedTuple):
     def page(self) -> str:
         """The page of the app, where its metrics are told."""
         name = Path(find(self.program).path).parent.name
-        return (DOCS / f"{name}.md").read_text()
+        path = DOCS / f"{name}.md"
+        assert path.exists(), f"docs/{name}.md, where users read of the metrics, is not there"
+        return path.read_text()
 
 
 def _factors(model):
@@ -176,8 +181,16 @@ CASES = [
     AppCase("kmeans", make_counts(), _CLUSTERS | {"n_clusters": 4}, *_NEAREST, epochs=5),
     AppCase("kmeans_points", make_points(), _CLUSTERS, *_NEAREST, _fit_points, epochs=5),
     AppCase("gbdt", _WHOLE_FEATURES, _TREES, *_BOOSTED, random=False),
-    AppCase("deepwalk", make_links(), _VECTORS, fit=_fit_deepwalk, epochs=2, alike=False),
-    AppCase("walks", make_links(), _WALKING, epochs=2, workers=0),
+    AppCase(
+        "deepwalk",
+        make_links(),
+        _VECTORS,
+        fit=_fit_deepwalk,
+        epochs=2,
+        alike=False,
+        shares=False,
+    ),
+    AppCase("walks", make_links(), _WALKING, epochs=2, workers=0, shares=False),
 ]
 
 EXAMPLES = [
