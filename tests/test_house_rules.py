@@ -103,11 +103,9 @@ def tree_of(name):
     """Return the syntax tree of a file. It is not made before a test asks for it: each process that
     collects the tests imports this file, and one of them runs its tests.
     """
-    gc.disable()  # a tree is no garbage, and to look at what is there of it takes longer
-    try:
-        return ast.parse(FILES[name].read_text(encoding="utf-8"))
-    finally:
-        gc.enable()
+    tree = ast.parse(FILES[name].read_text(encoding="utf-8"))
+    gc.freeze()  # it stays, and to look at it again and again takes longer than the rules
+    return tree
 
 
 def of_each(names):

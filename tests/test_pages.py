@@ -32,6 +32,7 @@ def files(tmp_path_factory, kernel_cache):
 
 RUNNING = [page for page in PAGES if fences(PAGES[page].read_text("utf-8"))]
 SLOW = (
+    "docs/many-workers.md",
     "README.md",
     "docs/clusters.md",
     "docs/data-in.md",

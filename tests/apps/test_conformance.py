@@ -128,6 +128,7 @@ def check_metrics(case, run):
     assert {name: told[name] for name in expected} == pytest.approx(expected, rel=case.tolerance)
 
 
+@pytest.mark.slow(after=9)
 @each(JUDGED)
 def test_metrics_are_those_of_the_formulas(case, runs):
     check_metrics(case, runs.of(case))
@@ -170,7 +171,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(case, runs):
     check_same(runs.of(case), tux.resume(half.folder, progress=False))
 
 
-@pytest.mark.slow(after=len(CASES))
+@pytest.mark.slow(after=9)
 @each(CASES + EXAMPLES)
 def test_the_folder_of_a_run_is_read_back(case, runs):
     run = runs.of(case)
@@ -186,6 +187,7 @@ def test_the_folder_of_a_run_is_read_back(case, runs):
         assert {*frame.columns} == {"id", *table.fields}
 
 
+@pytest.mark.slow(after=9)
 @each()
 def test_the_journal_has_a_line_for_each_epoch(case, runs):
     run = runs.of(case)
@@ -197,6 +199,7 @@ def test_the_journal_has_a_line_for_each_epoch(case, runs):
         assert f"`{name}`" in case.page, f"{name} is not told on the page of the app"
 
 
+@pytest.mark.slow(after=9)
 @each(SCORED)
 def test_predictions_are_those_of_the_formulas(case, runs, tmp_path):
     """Of ids, too, that training has not seen."""
@@ -211,7 +214,7 @@ def test_predictions_are_those_of_the_formulas(case, runs, tmp_path):
     assert told.to_numpy().reshape(found.shape) == pytest.approx(found, rel=1e-5)
 
 
-@pytest.mark.slow(after=len(CASES))
+@pytest.mark.slow(after=9)
 @each(CASES + EXAMPLES)
 def test_exported_arrays_are_those_of_the_model(case, runs, tmp_path):
     run, out = runs.of(case), tmp_path / "model.npz"
@@ -239,6 +242,7 @@ def test_a_partitioned_folder_gives_the_run_of_the_file(case, runs, command, tmp
         check_metrics(case, run)
 
 
+@pytest.mark.slow(after=9)
 @each()
 def test_a_parameter_out_of_its_bounds_is_refused_by_its_flag(case, runs, command):
     for name, param in case.make().params.items():

@@ -42,6 +42,7 @@ def lines(folder):
     return [line.split(" ") for line in (folder / "walks.txt").read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directed", [False, True])
 def test_walks_go_along_edges_from_every_vertex(graph, tmp_path, directed):
     result = run(

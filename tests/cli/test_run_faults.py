@@ -82,6 +82,7 @@ def test_output_folder_cannot_be_made(tux, ratings):
     assert "epoch" not in out
 
 
+@pytest.mark.slow
 def test_divergence_names_vertex_field_and_value(tux, here, ratings):
     with np.errstate(all="ignore"):
         code, _, err = tux(

@@ -115,6 +115,7 @@ def test_machine_0_is_told_why_when_the_user_ends_another(machine, tmp_path):
     assert f"tux run --resume {out}" in first.output()[1]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_at_machine_0_of_as_many(tmp_path):
     (tmp_path / "ratings.csv").write_text("user,item,rating\n" + "1,2,3\n2,1,4\n")
     options = RunOptions(out=tmp_path / "out", epochs=1, jit=False, checkpoint_every="1")

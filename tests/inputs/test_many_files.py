@@ -100,6 +100,7 @@ def test_a_run_of_several_workers_reads_them_too():
     assert model("two") == model("one")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("app", "lines"),
     [

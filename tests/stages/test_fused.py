@@ -128,6 +128,7 @@ def test_small_blocks_differ_from_one_large_one():
     assert not np.allclose(small["column", "w"], large["column", "w"])
 
 
+@pytest.mark.slow
 def test_fused_starts_from_what_other_stages_left():
     team = Team(FusedSteps(size=4), EDGES, k=2, by="bicut", jit=True).train(3)
     _, alone, _ = state(FusedSteps(size=4))
