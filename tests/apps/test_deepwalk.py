@@ -219,7 +219,6 @@ def test_untrained_vectors_do_not_tell_them_apart():
 TINY = {"dimensions": 5, "window": 2, "num_walks": 2, "walk_length": 5, "pool": 12, "batch_size": 3}
 
 
-@pytest.mark.long(after=1)
 @pytest.mark.long
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("directed", [False, True])

@@ -208,7 +208,6 @@ def test_centers_and_sizes_of_a_report(kind, batch):
     assert exported["size"].tolist() == np.bincount(label, minlength=4).tolist()
 
 
-@pytest.mark.long(after=1)
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_it_is_as_good_as_scikit_learn(kind):

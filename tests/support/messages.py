@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tux.base import errors
+
 ROOT = Path(__file__).parents[2]
 SNAPSHOT = ROOT / "tests" / "golden" / "messages.txt"
-KINDS = frozenset(
-    "TuxError UsageError ProgramError DataError PeerLost DeadlinePassed DiskError Refused "
-    "Interrupted StartsAgain MustReadWhole BadMessage ValueError TypeError".split()
-)
-"""Classes of errors that users see, and those of functions on arrays."""
+KINDS = {name for name in vars(errors) if isinstance(vars(errors)[name], type)}
+KINDS |= {"BadMessage", "ValueError", "TypeError"}
+"""Classes of errors that users see, that of messages, and those of functions on arrays."""
 FOLDERS = ("tux", "partition", "stages", "apps")
 ALIKE = 0.6
 """How much of a sentence must be as before, for it to keep its code."""
