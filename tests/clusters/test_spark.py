@@ -1,22 +1,26 @@
-"""Spark: what every back-end promises, too few slots, a pipeline of a user, and DataFrames."""
+"""Spark: what every back-end promises, too few slots, `tux.run` in a driver, and DataFrames, whose
+rows reach the machines in shares.
+
+All that starts Spark is in this file, so that one process starts it once.
+"""
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.machines.conformance import promises
+from support.machines.engine_programs import run_program, write_ratings
+from support.machines.run_folders import model
 
 from faults.clusters import wait_until
 from tux.arrays.arrow import read_parquet, write_parquet
+from tux.run_folder.folder import read_run
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("ignore")]
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "clusters.md"
-LIMIT = 400.0  # seconds after which a program counts as hung
 
 
 @pytest.fixture(autouse=True)
@@ -43,20 +47,7 @@ def test_too_few_slots(on_spark, room):
     assert not (room.folder / "out").exists()
 
 
-def python(engine, folder, text):
-    """Run a program in a folder, as a user of the cluster does."""
-    (folder / "pipeline.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "pipeline.py"],
-        cwd=folder,
-        env=os.environ | engine.environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
-
-
-def write_ratings(folder):
+def write_parquet_ratings(folder):
     """Write ratings as a Parquet file; a few have none."""
     draw = np.random.default_rng(1)
     user, item = (each.ravel() for each in np.mgrid[0:40, 100:130])
@@ -72,8 +63,8 @@ def write_ratings(folder):
 def test_the_pipeline_of_the_page(on_spark, tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     [block] = [block for block in blocks if "SparkSession" in block]
-    columns = write_ratings(tmp_path)
-    done = python(on_spark, tmp_path, block)
+    columns = write_parquet_ratings(tmp_path)
+    done = run_program(tmp_path, block, on_spark.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "epoch" in done.stderr  # as any progress
     parts = [read_parquet(path) for path in (tmp_path / "scores.parquet").glob("*.parquet")]
@@ -123,13 +114,9 @@ spark.stop()
 """
 
 
-def model(out):
-    return {path.name: path.read_bytes() for path in (out / "model").iterdir()}
-
-
 @pytest.mark.long
 def test_data_frames_give_the_bytes_of_their_file_and_errors_leave_the_session(on_spark, tmp_path):
-    done = python(on_spark, tmp_path, FRAMES)
+    done = run_program(tmp_path, FRAMES, on_spark.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert model(tmp_path / "spark") == model(tmp_path / "local")
     first, *more = done.stdout.splitlines()
@@ -138,3 +125,115 @@ def test_data_frames_give_the_bytes_of_their_file_and_errors_leave_the_session(o
     none, odd = (line for line in more if line.startswith("held 3 "))
     assert none == "held 3 the held-out DataFrame has no rows"
     assert "has the columns a int, b int, and" in odd
+
+
+DRIVER = """
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import tux
+from support.machines.engine_programs import HOW, StopsEarly, check_same_runs
+from support.machines.watchers import RecordingSilent
+
+spark = SparkSession.builder.getOrCreate()
+frame = spark.read.csv("ratings.csv", header=True, inferSchema=True).persist()
+here = tux.run(tux.MF(rank=2), "ratings.csv", workers=2, progress=False, **HOW)
+watch = RecordingSilent()
+run = tux.run(tux.MF(rank=2), "ratings.csv", on="spark", machines=2, progress=watch, **HOW)
+check_same_runs(run, here)
+assert watch.records == [(epoch, 4) for epoch in (1, 2, 3, 4)], watch.records
+users = spark.createDataFrame(pa.table(run.vertices["user"]))
+print(users.count(), "users", [each[1] for each in users.dtypes][:2])
+how = HOW | {"epochs": 100_000, "progress": StopsEarly()}
+run = tux.run(tux.MF(rank=2), frame, on="spark", machines=2, **how)
+assert run.interrupted and 3 <= len(run.history) < 100_000
+print(spark.range(3).count(), "rows: the session goes on")
+spark.stop()
+"""
+
+
+def test_a_driver_of_spark(on_spark, tmp_path):
+    """Files, the model as a DataFrame, and Ctrl-C while a DataFrame is trained on."""
+    write_ratings(tmp_path)
+    here = os.path.dirname(__file__)
+    paths = os.pathsep.join([here, os.path.dirname(here), os.path.dirname(os.path.dirname(here))])
+    done = run_program(tmp_path, DRIVER, on_spark.environment | {"PYTHONPATH": paths})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "40 users ['bigint', 'array<float>']" in done.stdout, done.stdout
+    assert "3 rows: the session goes on" in done.stdout
+
+
+def test_spark_is_not_installed(tmp_path):
+    program = (
+        "import sys, tux; sys.modules['pyspark'] = None\n"
+        f"tux.run(tux.MF(), {str(write_ratings(tmp_path))!r}, on='spark', progress=False)"
+    )
+    done = run_program(tmp_path, program, {})
+    assert "UsageError: pyspark is not installed" in done.stderr, done.stderr
+    assert "pip install 'tux[spark]'" in done.stderr
+
+
+SHARES = """
+import random
+
+from pyspark.sql import SparkSession
+
+import tux
+from tux import MF
+from tux.arrays.arrow import write_tables
+from tux.backends import spark as backend
+from tux.backends.spark_rows import count_rows, cuts, place_rows
+from tux.inputs import serial_reason
+
+spark = SparkSession.builder.getOrCreate()
+rows = [(u, f"thing {i}", float(u * i % 5 + 1)) for u in range(30) for i in range(10)]
+both = spark.createDataFrame(rows, "user int, item string, rating double")
+both = both.repartition(5, "user").where("user * rating != 20").persist()
+first, held_out = both.where("user + rating != 9"), both.where("user + rating = 9")
+how = dict(epochs=6, jit=False, threads=1)
+on_two = dict(on="spark", machines=2)
+check = backend.DataFrame.check
+
+
+def told(self, rows):
+    print("rows", *rows)
+    check(self, rows)
+
+
+backend.DataFrame.check = told
+serial_reason.SMALL = 0
+tux.run(MF(rank=2), first, held_out, **how, **on_two, out="spark")
+tux.run(MF(rank=2), first, held_out, **how, **on_two, partitioner="hdrf")
+serial_reason.SMALL = 1 << 20
+for name, frame in (("train", first), ("test", held_out)):
+    write_tables(f"{name}.parquet", frame.toArrow().to_batches())
+tux.run(MF(rank=2), "train.parquet", "test.parquet", **how, workers=2, out="local")
+# with all columns, Spark makes more partitions of what it shuffles
+adaptive = "spark.sql.adaptive."
+spark.conf.set(adaptive + "advisoryPartitionSizeInBytes", "4k")
+spark.conf.set(adaptive + "coalescePartitions.minPartitionSize", "1k")
+spark.conf.set(adaptive + "coalescePartitions.parallelismFirst", "false")
+notes = [(at % 31, at, random.randbytes(100).hex()) for at in range(301)]
+frame = spark.createDataFrame(notes, "user int, item int, note string").repartition("user")
+shares = place_rows(spark, 2, [frame], cuts(count_rows(frame), 2)).rdd
+print("shares", shares.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect())
+print("count", first.count())
+spark.stop()
+"""
+
+
+def test_a_data_frame_of_spark(on_spark, tmp_path, monkeypatch):
+    """In shares, and whole where a partitioner needs all rows."""
+    done = run_program(tmp_path, SHARES, on_spark.environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = [line.split() for line in done.stdout.splitlines()]
+    (*shares, whole), [count] = (
+        [[int(each) for each in line[1:]] for line in words if line and line[0] == name]
+        for name in ("rows", "count")
+    )
+    assert shares == [[count[0] // 2, count[0] - count[0] // 2]]
+    assert whole == [count[0], count[0]]
+    assert "shares [150, 151]" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    assert model("spark") == model("local")
+    assert read_run("spark").data.digest == read_run("local").data.digest
