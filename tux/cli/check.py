@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import UsageError
 from tux.cli import show
-from tux.cli.flags import Flags, add_parameters, input_path, parameters, vertex_tables
+from tux.cli.flags import Flags, add_parameters, input_path, parameters
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -20,7 +20,6 @@ ABOUT = (
     "are not, ids, numbers, bad rows and what is odd. With APP, an app or file.py, as tux run APP "
     "reads them, with the same flags; without, as edges."
 )
-READING = ("columns", "form", "vocab", "stop", "label", "weight", "labels")
 
 
 def command(argv: list[str]) -> int:
@@ -36,12 +35,12 @@ def command(argv: list[str]) -> int:
     from tux.inputs.examination import examine
     from tux.options.options import Reading
 
-    program = None
+    program, chosen = None, dict[str, Any]()
     if source:
+        from tux.cli.run_flags import chosen_options
+
         program = source.program(**parameters(args, source.program, show.warn))
-    chosen: dict[str, Any] = {name: getattr(args, name, None) for name in READING}
-    if program is not None:
-        chosen["vertices"] = vertex_tables(args.vertices, [*program.vertices])
+        chosen = chosen_options(args, Reading, [*program.vertices])
     show.phase(f"look at {path}")
     for name, text in examine(path, program, Reading(**chosen)):
         show.pairs({f"{name:<{show.NAMES}}": text})

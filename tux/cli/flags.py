@@ -18,9 +18,10 @@ from typing import Any, NoReturn
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import plural_noun
-from tux.checkpoint.schedule import CheckpointInterval
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import join_paragraphs, room, wrap_text
+from tux.options.rules import at_least as at_least
+from tux.options.rules import whole as whole
 from tux.program.naming import place_of_member
 from tux.program.params import Param, formers, use_present_names
 from tux.program.program import Program
@@ -35,14 +36,6 @@ VALUE = re.compile(r"-\.?\d", re.ASCII)
 """How values begin that are no flags."""
 
 
-def whole(text: str) -> int:
-    """Parse a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}") from None
-
-
 def real(text: str) -> float:
     """Parse a finite number."""
     try:
@@ -52,28 +45,6 @@ def real(text: str) -> float:
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"a number is needed, not {text!r}")
     return number
-
-
-def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
-    """Return a parser of whole numbers from `low`, to `most` if there is one."""
-
-    def read(text: str) -> int:
-        if whole(text) < low:
-            raise argparse.ArgumentTypeError(f"at least {low} is needed, not {text}")
-        if most is not None and whole(text) > most:
-            raise argparse.ArgumentTypeError(f"at most {most:,} is allowed, not {text}")
-        return whole(text)
-
-    return read
-
-
-def interval(text: str) -> str:
-    """Check a number of epochs or, with s after it, of seconds."""
-    if CheckpointInterval.parse(text) is None:
-        raise argparse.ArgumentTypeError(
-            f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
-        )
-    return text
 
 
 input_path = stores.local_path

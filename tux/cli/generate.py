@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
@@ -57,6 +58,31 @@ def _parse_sizes(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int)
     return flags.parse(argv)
 
 
+def _add_held_out(flags: Flags, name: str) -> None:
+    """Declare the flags of what is held out; `name` says of what."""
+    flags.add_argument(
+        "--test", metavar="FILE", type=output_path, help=f"write {name} held out to this file"
+    )
+    flags.add_argument(
+        "--test-share",
+        metavar="X",
+        type=real,
+        help=f"share of {name} to hold out [default 0.1 with --test]",
+    )
+
+
+def _held_out_share(args: Namespace) -> float:
+    """Return the share to hold out."""
+    return args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+
+
+def _tell_files(args: Namespace, rows: Sequence[int], name: str) -> None:
+    """Print the number of rows of the files that were written; `name` says of what."""
+    for path, count in zip((args.out, args.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} {name}")
+
+
 def _generate_ratings(argv: list[str]) -> int:
     flags = Flags(
         "tux generate ratings",
@@ -73,19 +99,10 @@ def _generate_ratings(argv: list[str]) -> int:
         default=0.5,
         help="standard deviation of the noise, in stars [default 0.5]",
     )
-    flags.add_argument(
-        "--test", metavar="FILE", type=output_path, help="write ratings held out to this file"
-    )
-    flags.add_argument(
-        "--test-share",
-        metavar="X",
-        type=real,
-        help="share of ratings to hold out [default 0.1 with --test]",
-    )
+    _add_held_out(flags, "ratings")
     args = _parse_sizes(flags, argv, users=2_000, items=1_000, ratings=100_000)
     from tux.synthetic.ratings import ratings, write_ratings
 
-    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     show.phase("make ratings")
     data = ratings(
         args.users,
@@ -93,14 +110,12 @@ def _generate_ratings(argv: list[str]) -> int:
         args.ratings,
         rank=args.rank,
         noise=args.noise,
-        test_share=share,
+        test_share=_held_out_share(args),
         seed=args.seed,
     )
     show.phase(f"write {args.out}")
     rows = write_ratings(data, args.out, args.test)
-    for path, count in zip((args.out, args.test), rows, strict=True):
-        if path:
-            show.say(f"{path}: {count:,} ratings")
+    _tell_files(args, rows, "ratings")
     show.say(f"the truth itself has an RMSE of {data.floor:.4f}")
     return 0
 
@@ -173,15 +188,7 @@ def _generate_clicks(argv: list[str]) -> int:
         type=at_least(1),
         help="true weights that are not 0 [default a tenth of the features]",
     )
-    flags.add_argument(
-        "--test", metavar="FILE", type=output_path, help="write samples held out to this file"
-    )
-    flags.add_argument(
-        "--test-share",
-        metavar="X",
-        type=real,
-        help="share of samples to hold out [default 0.1 with --test]",
-    )
+    _add_held_out(flags, "samples")
     args = _parse_sizes(
         flags,
         argv,
@@ -192,15 +199,14 @@ def _generate_clicks(argv: list[str]) -> int:
     from tux.synthetic.clicks import check_names, clicks, write_clicks
 
     check_names(args.out, args.test)
-    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     weights = args.weights or max(1, args.features // 10)
     show.phase("make clicks")
-    data = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
+    data = clicks(
+        args.samples, args.features, args.entries, weights, args.seed, _held_out_share(args)
+    )
     show.phase(f"write {args.out}")
     rows = write_clicks(data, args.out, args.test)
-    for path, count in zip((args.out, args.test), rows, strict=True):
-        if path:
-            show.say(f"{path}: {count:,} samples")
+    _tell_files(args, rows, "samples")
     show.say(
         "the truth itself has a logloss of "
         f"{data.logloss():.4f}{' on those held out' if rows[1] else ''}"

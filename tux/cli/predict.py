@@ -13,6 +13,7 @@ from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
 from tux.cli.flags import Flags, at_least, input_path, output_path, vertex_tables
+from tux.cli.run_flags import add_option, chosen_options
 from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
 from tux.predict.neighbours import COUNT, nearest_of
@@ -54,14 +55,7 @@ def command(argv: list[str]) -> int:
             args.dir, args.pairs, columns=args.columns, vertices=vertices, warn=show.warn
         )
     else:
-        reading = Reading(
-            form=args.form,
-            vocab=args.vocab,
-            stop=args.stop,
-            columns=args.columns,
-            on_bad_row=args.on_bad_row,
-            vertices=vertices,
-        )
+        reading = Reading(**chosen_options(args, Reading, ()))
         columns = predict_rows(args.dir, args.data, reading, warn=show.warn)
     write(columns)
     if args.out:
@@ -170,7 +164,9 @@ def _flags() -> Flags:
         type=output_path,
         help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
     )
-    _reading(flags)
+    for name, text in READING.items():
+        choices = {"metavar": None} if name in ("form", "on_bad_row") else {}
+        add_option(flags, name, text, **choices)
     return flags
 
 
@@ -189,38 +185,16 @@ def _nearest(flags: Flags) -> None:
     )
 
 
-def _reading(flags: Flags) -> None:
-    """Declare the flags that say how DATA is read."""
-    forms = ("docword", "lda-c", "svm", "text", "table", "npz")
-    flags.add_argument(
-        "--form", choices=forms, help="form of DATA [default: found by its first lines]"
-    )
-    flags.add_argument(
-        "--vocab",
-        metavar="FILE",
-        type=input_path,
-        help="the columns' names (words), one a line, if DATA has numbers and the model names",
-    )
-    flags.add_argument(
-        "--stop", metavar="FILE", type=input_path, help="words to leave out of a text"
-    )
-    flags.add_argument(
-        "--columns",
-        metavar="A,B,..",
-        help="names, or numbers from 1, of columns of a table or of pairs [default: found by name]",
-    )
-    flags.add_argument(
-        "--vertices",
-        metavar="TYPE=FILE",
-        action="append",
-        help="table of vertices and their data [default: that of training]",
-    )
-    flags.add_argument(
-        "--on-bad-row",
-        choices=("stop", "skip"),
-        default="stop",
-        help="what to do about rows of DATA [default stop]",
-    )
+READING = {
+    "form": "form of DATA [default: found by its first lines]",
+    "vocab": "the columns' names (words), one a line, if DATA has numbers and the model names",
+    "stop": "words to leave out of a text",
+    "columns": "names, or numbers from 1, of columns of a table or of pairs [default: found by "
+    "name]",
+    "vertices": "table of vertices and their data [default: that of training]",
+    "on_bad_row": "what to do about rows of DATA [default stop]",
+}
+"""The help of the flags that say how DATA is read."""
 
 
 def print_columns(columns: dict[str, np.ndarray], *, header: bool = True) -> None:
