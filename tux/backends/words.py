@@ -11,6 +11,7 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
+from tux.base.text import flag_of
 from tux.options.options import OPTIONS, RunOptions
 from tux.options.rules import FILE, SECONDS, SWITCH
 from tux.program.program import Program
@@ -34,7 +35,7 @@ def words_of(
         words.append(f"--test={_path(test)}")
     chosen = {name: getattr(options, name) for name in FLAGS} | {"threads": threads}
     for name, value in chosen.items():
-        flag, rule = FLAGS[name].flag, FLAGS[name].rule
+        flag, rule = flag_of(name), FLAGS[name].rule
         if value == FLAGS[name].default:
             continue
         if rule is FILE:

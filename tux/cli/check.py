@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tux.arrays.stores import local_path
 from tux.base.errors import UsageError
 from tux.cli import show
-from tux.cli.flags import Flags, add_parameters, input_path, parameters
+from tux.cli.flags import Flags, add_parameters, parameters
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -28,7 +29,7 @@ def command(argv: list[str]) -> int:
         Flags("tux check", ABOUT, USAGE).parse(argv)
     if not argv or argv[0].startswith("-"):
         raise UsageError("tux check: name the file first", do=f"tux check {USAGE}")
-    path, rest = input_path(argv[0]), argv[1:]
+    path, rest = local_path(argv[0]), argv[1:]
     named = rest[:1] if rest and not rest[0].startswith("-") else []
     source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])

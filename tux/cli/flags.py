@@ -20,8 +20,10 @@ from tux.base.errors import ProgramError, UsageError
 from tux.base.text import plural_noun
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import join_paragraphs, room, wrap_text
-from tux.options.rules import at_least as at_least
-from tux.options.rules import whole as whole
+from tux.options.rules import INPUT as INPUT
+from tux.options.rules import OUTPUT as OUTPUT
+from tux.options.rules import FlagKind, whole
+from tux.options.rules import number as number
 from tux.program.naming import place_of_member
 from tux.program.params import Param, formers, use_present_names
 from tux.program.program import Program
@@ -39,19 +41,19 @@ VALUE = re.compile(r"-\.?\d", re.ASCII)
 def real(text: str) -> float:
     """Parse a finite number."""
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+        value = math.nan
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"a number is needed, not {text!r}")
-    return number
+    return value
 
 
-input_path = stores.local_path
-"""The type of a flag that names a file or folder which is read."""
+TEXT: FlagKind = {"metavar": "NAME"}
+"""The kind of flags that take any text."""
 
-output_path = stores.output_path
-"""The type of a flag that names a file or folder which is written."""
+REAL: FlagKind = {"type": real, "metavar": "X"}
+"""The kind of flags that take any finite number."""
 
 
 class Flags(argparse.ArgumentParser):
@@ -79,15 +81,25 @@ class Flags(argparse.ArgumentParser):
         self._negative_number_matcher = VALUE
         self.former: set[str] = set()  # flags that no answer names
         self._sections = {name: self.add_argument_group(name) for name in sections}
-        last = self._sections[sections[-1]] if sections else self
-        last.add_argument("-h", "--help", action="help", help="show this text")
-        last.add_argument(
-            "--debug", action="store_true", help="show the whole traceback of an error"
-        )
+        last = sections[-1] if sections else ""
+        self.section(last).add_argument("-h", "--help", action="help", help="show this text")
+        self.switch("--debug", "show the whole traceback of an error", section=last)
 
-    def section(self, name: str) -> argparse._ArgumentGroup:
-        """Return the section of that name, to add arguments to."""
-        return self._sections[name]
+    def section(self, name: str) -> argparse._ActionsContainer:
+        """Return the section of that name, to add arguments to; "": that without a name."""
+        return self._sections[name] if name else self
+
+    def add(
+        self, name: str, text: str, kind: FlagKind = TEXT, *, section: str = "", **more: Any
+    ) -> None:
+        """Declare a flag or an argument by its name, its help and the kind of its value; `more` are
+        words of argparse instead of the kind's.
+        """
+        self.section(section).add_argument(name, help=text, **{**kind, **more})
+
+    def switch(self, name: str, text: str, *, section: str = "", **more: Any) -> None:
+        """Declare a flag without a value."""
+        self.add(name, text, {"action": "store_true"}, section=section, **more)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments, and return them by name. Raises UsageError with the closest known
@@ -127,7 +139,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
                 f"--vertices {text}: the {plural_noun(kind)} have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
-        tables[kind] = input_path(file)
+        tables[kind] = stores.local_path(file)
     return tables or None
 
 
@@ -152,7 +164,7 @@ def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
     flags.former |= {*flags._option_string_actions} - before
 
 
-def _add(group: argparse._ArgumentGroup, name: str, declared: Param, text: str) -> None:
+def _add(group: argparse._ActionsContainer, name: str, declared: Param, text: str) -> None:
     """The flag of one parameter, with its help `text`."""
     kind: dict[str, Any] = {
         "type": {int: whole, float: real}.get(declared.type, str),

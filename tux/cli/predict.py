@@ -12,7 +12,7 @@ import numpy as np
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, at_least, input_path, output_path, vertex_tables
+from tux.cli.flags import INPUT, OUTPUT, Flags, number, vertex_tables
 from tux.cli.run_flags import add_option, chosen_options
 from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
@@ -124,45 +124,34 @@ def _flags() -> Flags:
         about,
         "DIR (DATA | --pairs FILE | --top N | --nearest ID) [flags]",
     )
-    flags.add_argument("dir", metavar="DIR", type=input_path, help="folder of a run")
-    flags.add_argument(
+    flags.add("dir", "folder of a run", INPUT, metavar="DIR")
+    flags.add(
         "data",
+        "file whose rows are new vertices, in any format of training; or many files",
+        INPUT,
         metavar="DATA",
-        type=input_path,
         nargs="?",
-        help="file whose rows are new vertices, in any format of training; or many files",
     )
-    flags.add_argument(
-        "--pairs",
-        metavar="FILE",
-        type=input_path,
-        help="file whose first two columns, or those named so, are the pairs' ids",
+    flags.add(
+        "--pairs", "file whose first two columns, or those named so, are the pairs' ids", INPUT
     )
-    flags.add_argument(
-        "--top",
-        metavar="N",
-        type=at_least(1),
-        help="list the N items with the highest scores for each user",
-    )
-    flags.add_argument(
+    flags.add("--top", "list the N items with the highest scores for each user", number(1))
+    flags.add(
         "--for",
+        "file of the users to list them for: one id a row [default: all of the model]",
+        INPUT,
         dest="users",
-        metavar="FILE",
-        type=input_path,
-        help="file of the users to list them for: one id a row [default: all of the model]",
     )
-    flags.add_argument(
+    flags.add(
         "--exclude",
-        metavar="FILE",
-        type=input_path,
-        help="file of pairs that are not listed again, such as the ratings of training",
+        "file of pairs that are not listed again, such as the ratings of training",
+        INPUT,
     )
     _nearest(flags)
-    flags.add_argument(
+    flags.add(
         "--out",
-        metavar="FILE",
-        type=output_path,
-        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+        "file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+        OUTPUT,
     )
     for name, text in READING.items():
         choices = {"metavar": None} if name in ("form", "on_bad_row") else {}
@@ -172,16 +161,16 @@ def _flags() -> Flags:
 
 def _nearest(flags: Flags) -> None:
     """Declare the flags of --nearest."""
-    flags.add_argument(
+    flags.add(
         "--nearest",
+        "list the vertices whose vectors are nearest to this one's, by cosine",
         metavar="ID",
-        help="list the vertices whose vectors are nearest to this one's, by cosine",
     )
-    flags.add_argument("--count", metavar="N", type=int, help="how many of them [default 10]")
-    flags.add_argument(
+    flags.add("--count", "how many of them [default 10]", metavar="N", type=int)
+    flags.add(
         "--field",
+        "the vectors [default: the first field of several numbers of its type]",
         metavar="TYPE.NAME",
-        help="the vectors [default: the first field of several numbers of its type]",
     )
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError, TuxError, UsageError
+from tux.base.text import flag_of
 from tux.cli import show, streams
 from tux.cli.flags import parameters
 from tux.cli.show import listing
@@ -160,7 +162,7 @@ def _json_lines() -> JsonLines:
 
 def _resume_flags() -> Flags:
     """Return the flags of a run that is resumed."""
-    from tux.cli.flags import Flags, at_least, input_path
+    from tux.cli.flags import INPUT, Flags, number
     from tux.cli.run_flags import add_option, json_flags, several_machines
     from tux.options.options import OPTIONS, RESUMABLE
 
@@ -170,18 +172,12 @@ def _resume_flags() -> Flags:
         "--resume DIR [flags]",
         ("the run", "several machines", "other"),
     )
-    group = flags.section("the run")
-    add = group.add_argument
-    add("--resume", metavar="DIR", type=input_path, required=True, help="the run's folder")
+    add = partial(flags.add, section="the run")
+    add("--resume", "the run's folder", INPUT, metavar="DIR", required=True)
     for name in RESUMABLE:
-        more = {"type": at_least(1)} if name == "epochs" else {}
-        add_option(group, name, OPTIONS[name].resumed, default=None, **more)
-    add(
-        "--app",
-        metavar="FILE.py",
-        type=input_path,
-        help="where the program is now, if its file has moved",
-    )
+        more = number(1) if name == "epochs" else {}
+        add_option(flags, name, OPTIONS[name].resumed, section="the run", default=None, **more)
+    add("--app", "where the program is now, if its file has moved", INPUT, metavar="FILE.py")
     json_flags(flags)
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
@@ -191,7 +187,7 @@ def _resume_flags() -> Flags:
 
 def _resume(argv: list[str]) -> int:
     """Go on with a run that has stopped."""
-    from tux.options.options import OPTIONS, RESUMABLE
+    from tux.options.options import RESUMABLE
 
     flags = _resume_flags()
     if argv and not argv[0].startswith("-"):
@@ -204,7 +200,7 @@ def _resume(argv: list[str]) -> int:
     except UsageError as error:
         error.do = (
             "a run that goes on takes all from its run.json, but for "
-            f"{', '.join(OPTIONS[name].flag for name in RESUMABLE)}, --app, and where several "
+            f"{', '.join(map(flag_of, RESUMABLE))}, --app, and where several "
             "machines meet"
             if error.what.startswith("unknown")
             else "see tux run --resume --help"

@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 from argparse import SUPPRESS
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tux.base.text import plural_noun
-from tux.cli.flags import Flags, add_parameters, at_least, input_path, vertex_tables
+from tux.base.text import flag_of, plural_noun
+from tux.cli.flags import INPUT, Flags, add_parameters, number, vertex_tables
 from tux.inputs.load import uses_held_out
-from tux.inputs.samples import FORMS
 from tux.options.options import OPTIONS, Reading
-from tux.options.reading import columns_of_table, reads
+from tux.options.reading import columns_of_table, forms_of, reads
 from tux.options.rules import SWITCH, options_by_name
 from tux.program.input import Bags, Points, Samples
 from tux.program.program import Program
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tux.program.sources import Source
 
 BACKENDS = ("local", "ray", "spark")
-BAGS = ("docword", "lda-c", "svm", "text")
 
 OF_DATA = [*options_by_name(Reading)]
 OF_DATA.insert(OF_DATA.index("labels") + 1, "judge_repeats")
@@ -52,17 +51,18 @@ def run_flags(source: Source, app: str) -> Flags:
         "train 2 epochs on a sample of DATA with 1, 2 and 3 workers and as plain Python, and tell "
         "which results differ"
     )
-    flags.section("other").add_argument("--verify", action="store_true", help=verify)
+    flags.switch("--verify", verify, section="other")
     explain = "tell which fields each vertex function reads, adds to and writes, and run nothing"
-    flags.section("other").add_argument("--explain", action="store_true", help=explain)
+    flags.switch("--explain", explain, section="other")
     json_flags(flags)
     several_machines(flags, "machines, each with --workers processes; the same command on each")
-    flags.section("several machines").add_argument(
+    flags.add(
         "--on",
-        choices=BACKENDS,
-        metavar="|".join(BACKENDS),
-        help="have --nnodes machines of this engine found, and the command started on each; local: "
+        "have --nnodes machines of this engine found, and the command started on each; local: "
         "processes here [--threads is 1 by default]",
+        metavar="|".join(BACKENDS),
+        choices=BACKENDS,
+        section="several machines",
     )
     add_parameters(flags, program, own)
     return flags
@@ -70,7 +70,7 @@ def run_flags(source: Source, app: str) -> Flags:
 
 def _data(flags: Flags, program: type[Program]) -> None:
     """Declare the data as the arguments of the command."""
-    add, edge = flags.section("data").add_argument, program.edge
+    add, edge = partial(flags.add, section="data"), program.edge
     samples, bags, points = (reads(kind)(program) for kind in (Samples, Bags, Points))
     columns = columns_of_table(program)
     rows = (
@@ -97,18 +97,17 @@ def _data(flags: Flags, program: type[Program]) -> None:
     )
     add(
         "data",
+        what.get(rows, text) + "; small generated data if left out" * (not points),
+        INPUT,
         metavar="DATA",
-        type=input_path,
         nargs="?",
-        help=what.get(rows, text) + "; small generated data if left out" * (not points),
     )
     add(
         "--test",
-        metavar="FILE",
-        type=input_path,
-        help=f"held-out {rows}, to judge the model by"
+        f"held-out {rows}, to judge the model by"
         if uses_held_out(program) and not points
         else SUPPRESS,
+        INPUT,
     )
 
 
@@ -124,21 +123,21 @@ def _run_option(flags: Flags, program: type[Program], name: str) -> None:
     if not option.help or not option.exists(program):
         return
     text = option.help if isinstance(option.help, str) else option.help(program)
-    forms = FORMS if reads(Samples)(program) else BAGS
+    forms = forms_of(program)
     how = {"choices": forms, "metavar": "|".join(forms)} if name == "form" else {}
-    group = flags.section(option.section)
-    add_option(group, name, text if option.shown(program) else SUPPRESS, **how)
+    shown = text if option.shown(program) else SUPPRESS
+    add_option(flags, name, shown, section=option.section, **how)
 
 
-def add_option(group: argparse._ActionsContainer, name: str, text: str, **other: Any) -> None:
-    """Declare the flag of an option, with the help `text`, and `other` words for argparse than
+def add_option(flags: Flags, name: str, text: str, **other: Any) -> None:
+    """Declare the flag of an option by `Flags.add`, with the help `text`, and `other` words than
     those of the option.
     """
     option = OPTIONS[name]
-    how: dict[str, Any] = {"dest": name, "default": option.default, **option.rule.argument}
+    how = {"dest": name, "default": option.default, **option.rule.argument}
     if option.rule is SWITCH:
         how["action"] = "store_false" if option.default else "store_true"
-    group.add_argument(option.flag, help=text, **how | other)
+    flags.add(flag_of(name), text, how, **other)
 
 
 def chosen_options(
@@ -154,31 +153,23 @@ def chosen_options(
 def json_flags(flags: Flags) -> None:
     """Declare the flag by which the run writes its progress for another program."""
     text = "tell how the run goes on as lines of JSON, for other programs"
-    flags.section("other").add_argument("--json", action="store_true", help=text)
+    flags.switch("--json", text, section="other")
 
 
 def several_machines(flags: Flags, machines: str) -> None:
     """Declare the flags that place this command in a job of several machines; `machines` explains
     their number.
     """
-    add = flags.section("several machines").add_argument
-    add("--nnodes", metavar="N", type=at_least(1), help=machines)
-    add("--node-rank", metavar="R", type=at_least(0), help="which of them this is, from 0")
-    add("--rdzv", metavar="HOST:PORT", help="where they meet: an address of machine 0")
-    add(
-        "--key-file",
-        metavar="FILE",
-        type=input_path,
-        help="the job's key, the same on all machines [or $TUX_JOB_KEY]",
-    )
+    add = partial(flags.add, section="several machines")
+    add("--nnodes", machines, number(1))
+    add("--node-rank", "which of them this is, from 0", number(0), metavar="R")
+    add("--rdzv", "where they meet: an address of machine 0", metavar="HOST:PORT")
+    add("--key-file", "the job's key, the same on all machines [or $TUX_JOB_KEY]", INPUT)
     add(
         "--rejoin",
+        "with --restarts: seconds for which this machine tries to join again [default 60]",
+        number(1),
         metavar="S",
-        type=at_least(1),
-        help="with --restarts: seconds for which this machine tries to join again [default 60]",
     )
-    add(
-        "--insecure",
-        action="store_true",
-        help="no key: machines talk in plain text and trust anyone",
-    )
+    insecure = "no key: machines talk in plain text and trust anyone"
+    flags.switch("--insecure", insecure, section="several machines")

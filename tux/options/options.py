@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tux.arrays.piped import STANDARD
@@ -15,7 +16,7 @@ from tux.base.parallel import cores
 from tux.base.text import did_you_mean, plural_noun
 from tux.options.reading import File as File
 from tux.options.reading import Reading as Reading
-from tux.options.reading import reads
+from tux.options.reading import data_option, reads
 from tux.options.rules import (
     FOLDER,
     INTERVAL,
@@ -54,6 +55,9 @@ MOST_SLACK = 10_000
 
 MOST_THREADS = 1024
 """The most threads of a worker."""
+
+
+worker_option = partial(option, section="workers")
 
 
 def _ranks(program: type[Program]) -> bool:
@@ -108,14 +112,12 @@ class RunOptions(Reading):
     """
 
     out: File | None = option(
-        None,
         FOLDER,
         "write run.json, metrics.jsonl and model/ to this new folder [default: the model is not "
         "kept]",
         recorded=False,
     )
     epochs: int | None = option(
-        None,
         integer_rule(0),
         lambda program: (
             f"passes over the data, at most; 0: the initial state [default {program.epochs}]"
@@ -124,15 +126,13 @@ class RunOptions(Reading):
         of_job=True,
     )
     every: int = option(
-        1,
         integer_rule(1),
         "judge the model after every N-th epoch, and the last [default 1]",
-        "--eval-every",
         shown=lambda program: program.evaluate is not Program.evaluate,
         of_job=True,
+        default=1,
     )
     patience: int = option(
-        0,
         integer_rule(0),
         lambda program: (
             f"stop after N evaluations without a better {program.monitor}, and keep the best "
@@ -140,70 +140,62 @@ class RunOptions(Reading):
         ),
         shown=lambda program: bool(program.monitor),
         of_job=True,
+        default=0,
     )
     seed: int = option(
-        0, integer_rule(), "another seed is another run [default 0]", recorded=False, of_job=True
+        integer_rule(),
+        "another seed is another run [default 0]",
+        default=0,
+        recorded=False,
+        of_job=True,
     )
     log: str | None = option(
-        None,
         choice_rule(*LOGS),
         "give the records of epochs, parameters and results to MLflow, where its own settings say, "
         "or to TensorBoard, in DIR/tensorboard",
     )
-    workers: int | None = option(
-        None,
+    workers: int | None = worker_option(
         integer_rule(1),
         "worker processes on this machine [default 1, or the parts of DATA]",
-        section="workers",
         resumed="worker processes [default: as begun]",
     )
-    threads: int | None = option(
-        None,
+    threads: int | None = worker_option(
         integer_rule(1, MOST_THREADS),
         "threads of each worker, for the same results in less time [default: the machine's cores, "
         "divided by its workers]",
-        section="workers",
         resumed="threads of each worker [default: as begun; on another number of workers, the "
         "machine's cores divided by them]",
     )
-    racing: bool = option(
-        False,
+    racing: bool = worker_option(
         SWITCH,
         "let threads race where the app allows it: faster, and no two runs are the same",
-        section="workers",
         of_job=True,
+        default=False,
     )
-    slack: int = option(
-        0,
+    slack: int = worker_option(
         integer_rule(0, MOST_SLACK),
         "mini-batches that workers may be apart; 0: in step [default 0]",
-        section="workers",
         of_job=True,
+        default=0,
     )
-    partitioner: str | None = option(
-        None,
+    partitioner: str | None = worker_option(
         text_rule(),
         "how edges are dealt to workers: auto, or a method of tux partition [default bicut]",
-        section="workers",
     )
-    deadline: float = option(
-        600.0,
+    deadline: float = worker_option(
         SECONDS,
         "seconds that a wait may take in which no worker works [default 600]",
-        "--timeout",
-        section="workers",
         resumed="seconds that a wait may take in which no worker works [default: as begun]",
         of_job=True,
+        default=600.0,
     )
     checkpoint_every: str | None = option(
-        None,
         INTERVAL,
         "keep the run's state below --out every N epochs or N seconds, so that it can go on after "
         "a fault: tux run --resume DIR [default: never]",
     )
-    keep: int | None = option(None, integer_rule(1), "checkpoints that are kept [default 2]")
+    keep: int | None = option(integer_rule(1), "checkpoints that are kept [default 2]")
     restarts: int | None = option(
-        None,
         integer_rule(0),
         "when a worker process is lost, start all again from the newest checkpoint, or from the "
         "beginning: N times, and as often again after each new checkpoint; when one that loads "
@@ -213,41 +205,37 @@ class RunOptions(Reading):
         "begun]",
         of_job=True,
     )
-    judge_repeats: int = option(
-        REPEATS,
+    judge_repeats: int = data_option(
         integer_rule(1),
         f"means of F1 by labels are over N random splits [default {REPEATS}]",
-        section="data",
         exists=lambda program: not reads(Samples)(program) and program.input.vertex_labels,
+        default=REPEATS,
     )
-    judge_top: int | None = option(
-        None,
+    judge_top: int | None = data_option(
         integer_rule(1, metavar="K"),
         lambda program: (
             f"judge the finished model by the K best {plural_noun(program.edge.ends[1])} for each "
             f"{program.edge.ends[0]} of --test, too: recall@K, ndcg@K, map@K"
         ),
-        section="data",
         shown=_ranks,
     )
     jit: bool = option(
-        True,
         SWITCH,
         "run vertex functions as plain Python: slow, but a debugger sees them",
-        "--no-jit",
         section="other",
         of_job=True,
+        default=True,
     )
     check: bool = option(
-        False,
         SWITCH,
         "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower",
         section="other",
         of_job=True,
+        default=False,
     )
-    place: Place | None = option(None, _PLACE, recorded=False)
-    keeps_interrupted: bool = option(False, SWITCH, recorded=False)
-    command: Sequence[str] = option((), _COMMAND, recorded=False)
+    place: Place | None = option(_PLACE, recorded=False)
+    keeps_interrupted: bool = option(SWITCH, default=False, recorded=False)
+    command: Sequence[str] = option(_COMMAND, default=(), recorded=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -33,6 +33,11 @@ File = str | os.PathLike[str]
 def reads(*kinds: type) -> ProgramFact:
     """Return a function that tells whether a program's data are of one of the kinds."""
     return lambda program: isinstance(program.input, kinds)
+
+
+def forms_of(program: type[Program]) -> Sequence[str]:
+    """Return the forms in which a program's files may be."""
+    return FORMS if reads(Samples)(program) else get_args(Form)
 
 
 def _form_help(program: type[Program]) -> str:
@@ -68,32 +73,27 @@ class Reading:
     """
 
     form: Form | None = data_option(
-        None,
         choice_rule(*dict.fromkeys([*get_args(Form), *FORMS])),
         _form_help,
         exists=reads(Samples, Bags),
     )
     label: str | None = data_option(
-        None,
         text_rule(),
         "column of the labels, in a table [default: label, y, target or class]",
         exists=reads(Samples),
     )
     weight: str | None = data_option(
-        None,
         text_rule(),
         "column of the samples' weights, in a table [default: all weigh 1]",
         exists=reads(Samples),
     )
     labels: File | None = data_option(
-        None,
         FILE,
         _labels_help,
         exists=lambda program: reads(Samples)(program) or program.input.vertex_labels,
     )
     # tables by vertex type for `tux.io.vertices.table.read_vertices`: files, or tables in memory
     vertices: Mapping[str, Any] | None = data_option(
-        None,
         TABLES,
         lambda program: (
             f"table of vertices and their data: {', '.join(_with_data(program))}; once for each "
@@ -102,7 +102,6 @@ class Reading:
         shown=lambda program: bool(_with_data(program)) and not reads(Points)(program),
     )
     vocab: File | None = data_option(
-        None,
         FILE,
         lambda program: (
             f"the {plural_noun(program.edge.ends[1])}, one a line, if DATA has their numbers"
@@ -110,13 +109,11 @@ class Reading:
         exists=reads(Bags),
     )
     stop: File | None = data_option(
-        None,
         FILE,
         lambda program: f"{plural_noun(program.edge.ends[1])} to leave out of a text",
         exists=reads(Bags),
     )
     columns: str | None = data_option(
-        None,
         text_rule("A,B,.."),
         lambda program: (
             f"names, or numbers from 1, of the table's columns {columns_of_table(program)} "
@@ -125,9 +122,9 @@ class Reading:
         shown=lambda program: not reads(Samples, Points)(program),
     )
     on_bad_row: OnBadRow = data_option(
-        "stop",
         choice_rule(*get_args(OnBadRow)),
         "what to do about rows that cannot be read [default stop]",
+        default="stop",
     )
 
     def __post_init__(self) -> None:

@@ -17,6 +17,9 @@ from tux.arrays import stores
 from tux.checkpoint.schedule import CheckpointInterval
 from tux.program.program import Program
 
+FlagKind = Mapping[str, Any]
+"""Words of argparse for flags whose values are of one kind."""
+
 ProgramFact = Callable[[type[Program]], bool]
 """A function that tells something about a program which a flag may concern."""
 
@@ -29,16 +32,15 @@ class OptionRule(NamedTuple):
 
     form: str
     read: Callable[[Any], Any]
-    argument: Mapping[str, Any] = {}
+    argument: FlagKind = {}
 
 
 class Option(NamedTuple):
     """The declaration of one option."""
 
-    default: Any
     rule: OptionRule
     help: str | Callable[[type[Program]], str] = ""  # of its flag; "" if it has none
-    flag: str = ""  # by default its name, with - for _
+    default: Any = None
     section: str = "the run"  # of the help text
     exists: ProgramFact = lambda program: True  # which programs' commands have the flag,
     shown: ProgramFact = lambda program: True  # and their help shows it
@@ -55,11 +57,7 @@ def option(*declared: Any, **more: Any) -> Any:
 
 def options_by_name(kind: Any) -> dict[str, Option]:
     """Return the options that a dataclass, or an object of one, declares."""
-    declared = {each.name: each.metadata["option"] for each in fields(kind)}
-    return {
-        name: each._replace(flag=each.flag or f"--{name.replace('_', '-')}")
-        for name, each in declared.items()
-    }
+    return {each.name: each.metadata["option"] for each in fields(kind)}
 
 
 def whole(text: str) -> int:
@@ -70,17 +68,27 @@ def whole(text: str) -> int:
         raise ArgumentTypeError(f"a whole number is needed, not {text!r}") from None
 
 
-def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
-    """Return a parser of whole numbers from `low`, to `most` if there is one."""
+def number(low: int | None = None, most: int | None = None, metavar: str = "N") -> FlagKind:
+    """Return the kind of flags that take whole numbers, from `low` and to `most` if there are
+    any.
+    """
 
     def read(text: str) -> int:
-        if whole(text) < low:
+        value = whole(text)
+        if low is not None and value < low:
             raise ArgumentTypeError(f"at least {low} is needed, not {text}")
-        if most is not None and whole(text) > most:
+        if most is not None and value > most:
             raise ArgumentTypeError(f"at most {most:,} is allowed, not {text}")
-        return whole(text)
+        return value
 
-    return read
+    return {"type": read, "metavar": metavar}
+
+
+INPUT: FlagKind = {"type": stores.local_path, "metavar": "FILE"}
+"""The kind of flags that name a file or folder which is read."""
+
+OUTPUT: FlagKind = {"type": stores.output_path, "metavar": "FILE"}
+"""The kind of flags that name a file or folder which is written."""
 
 
 def _interval(text: str) -> str:
@@ -104,8 +112,7 @@ def integer_rule(low: int | None = None, high: int | None = None, metavar: str =
         return number if inside else None
 
     form = " ".join(["a whole number", " and ".join(bounds)]).strip()
-    parse = whole if low is None else at_least(low, high)
-    return OptionRule(form, read, {"type": parse, "metavar": metavar})
+    return OptionRule(form, read, number(low, high, metavar))
 
 
 def choice_rule(*values: str) -> OptionRule:
@@ -158,8 +165,8 @@ def is_list_of_texts(value: Any) -> bool:
 
 
 _PATH = "a path: a str or an os.PathLike"
-FILE = OptionRule(_PATH, _source, {"type": stores.local_path, "metavar": "FILE"})
-FOLDER = OptionRule(_PATH, _output, {"type": stores.output_path, "metavar": "DIR"})
+FILE = OptionRule(_PATH, _source, INPUT)
+FOLDER = OptionRule(_PATH, _output, {**OUTPUT, "metavar": "DIR"})
 TABLES = OptionRule(
     "tables by vertex type, as in {'page': 'pages.csv'}",
     _tables,
@@ -168,7 +175,7 @@ TABLES = OptionRule(
 SWITCH = OptionRule(
     "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
 )
-SECONDS = OptionRule("a number of seconds above 0", _seconds, {"type": at_least(1), "metavar": "S"})
+SECONDS = OptionRule("a number of seconds above 0", _seconds, number(1, metavar="S"))
 INTERVAL = OptionRule(
     'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
     lambda value: value if isinstance(value, str) and CheckpointInterval.parse(value) else None,

@@ -15,7 +15,7 @@ from tux.arrays.piped import STANDARD, input_name
 from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
-from tux.base.text import plural
+from tux.base.text import flag_of, plural
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.shard import hash_bytes
 from tux.checkpoint.snapshot import StateHead
@@ -327,7 +327,7 @@ def _check_unchanged(
     record was changed by hand. Files may have been moved; their content is compared later.
     """
     parameters = use_present_names(program.params, kept.parameters)
-    *first, last = (OPTIONS[name].flag.removeprefix("--") for name in RESUMABLE)
+    *first, last = (flag_of(name).removeprefix("--") for name in RESUMABLE)
     may_be = f"{', '.join(first)} and {last}"
     of_options = {*run.options, *kept.options} - {*RESUMABLE, *FILES}
     for before, now, names in (
