@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from faults.room import is_root
@@ -68,12 +67,7 @@ class Cable:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for space in self.spaces:
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
 

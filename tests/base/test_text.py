@@ -1,7 +1,7 @@
 """Messages are one short line, whatever words of files are in them."""
 
 from tux.base.errors import DataError, TuxError
-from tux.base.text import LONGEST, one_line
+from tux.base.text import LONGEST, flags_to_arguments, one_line
 
 
 def test_words_stay_as_they_are():
@@ -27,3 +27,10 @@ def test_errors_are_lines():
     assert str(error) == "what\\nnot\n  at file\\n:1\n  do\\x1bthis"
     assert error.args == ("what\\nnot",)
     assert str(TuxError("what")) == "what"
+
+
+def test_flags_are_called_as_in_python():
+    told = "wait longer: --timeout SECONDS, or choose smaller --nnodes or --eval-every 3"
+    assert flags_to_arguments(told) == (
+        "wait longer: deadline=, or choose smaller machines= or every=3"
+    )

@@ -1,7 +1,8 @@
 """The options of a run: what cannot be meant, what is left to the program, and what is recorded."""
 
 import os
-from dataclasses import FrozenInstanceError, fields, replace
+import re
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from tux.apps.deepwalk.deepwalk import DeepWalk
 from tux.apps.mf.mf import MF
 from tux.base.errors import UsageError
 from tux.cluster.rendezvous.place import Place
-from tux.options.options import ALLOWED, MOST_SLACK, Reading, RunOptions
+from tux.options.options import MOST_SLACK, OPTIONS, Reading, RunOptions
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,14 @@ def test_what_an_option_may_not_be(name, wrong, allowed):
         assert caught.value.do == f"{name} must be {allowed}"
 
 
-def test_every_option_is_checked():
-    assert {each.name for each in fields(RunOptions)} == ALLOWED.keys()
+def test_the_page_for_python_names_each_option_once():
+    page = Path(__file__).parents[2].joinpath("docs/python.md").read_text(encoding="utf-8")
+    table = page.partition("| option | what it says |\n")[2].partition("\n\n")[0]
+    named = [
+        name for row in table.splitlines() for name in re.findall("`(\\w+)`", row.split("|")[1])
+    ]
+    given = [name for name, option in OPTIONS.items() if option.help]
+    assert sorted(named) == sorted(["on", "machines", *given])
 
 
 def test_lost_workers_are_started_again_where_there_are_checkpoints():

@@ -15,6 +15,7 @@ from tux.cli.info import info
 from tux.options.options import RunOptions
 from tux.run_folder.folder import RunFolder, read_metrics, read_run
 from tux.runs import session
+from tux.runs.resume import find_stopped_run
 from tux.runs.session import resume, run
 
 
@@ -125,3 +126,8 @@ def test_another_version_is_told(here, monkeypatch):
     line = next(text for text in told.lines if "than the run began with" in text)
     assert "python 3.99 instead of 3." in line and "tux 9.8 instead of " in line
     assert read_run("part").versions["tux"] == "9.8"
+
+
+def test_no_run_goes_on_with_another_slack():
+    with pytest.raises(TypeError, match="cannot go on with another slack"):
+        find_stopped_run("part", {"slack": 1})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
 from tux.options.options import Reading, RunOptions
+from tux.options.rules import options_by_name
 from tux.program.params import formers
 from tux.program.program import Program
 
@@ -25,9 +25,6 @@ class DefaultData(Enum):
 
 MADE_UP = DefaultData.MADE_UP
 
-OWN = ("place", "command", "keeps_interrupted")
-"""Options of a run that belong to the command line, or that are always the same in Python."""
-
 Options = TypeVar("Options", bound=Reading)
 
 
@@ -37,7 +34,7 @@ def options_of(
     """Return the options that a caller has given, and `own` ones. UsageError for a name that is
     none, and for a value that cannot be meant.
     """
-    known = [each.name for each in fields(kind) if each.name not in OWN]
+    known = [name for name, option in options_by_name(kind).items() if option.help]
     for name in given:
         if name in known:
             continue

@@ -21,7 +21,7 @@ from tux.base.errors import DataError, UsageError
 from tux.inputs.machine_share import MachineShare
 from tux.inputs.serial_reason import FileFacts, LoadRequest, serial_reason
 from tux.io.formats.detect import Format
-from tux.options.options import MEMORY, RESTARTS, RunOptions
+from tux.options.options import MEMORY, RunOptions
 from tux.program import sources
 from tux.program.program import Program
 from tux.program.source_files import digest_of, with_imports
@@ -106,7 +106,7 @@ def remote_run(
     nothing else is said, as the machines' cores are not known. Raises UsageError if it cannot run
     elsewhere, DiskError without a folder, and DataError for rows that cannot be computed.
     """
-    options.plan_for(program)
+    plan = options.plan_for(program)
     if options.place is not None:
         raise UsageError("a back-end gives each machine its place", do="leave place out")
     out = Path(options.out).absolute() if options.out is not None else None
@@ -132,18 +132,15 @@ def remote_run(
     dealt = _deal_rows(program, options, machines, rows.get(TRAIN), has_test=test is not None)
     held = {name: None if dealt and name == TRAIN else own.whole for name, own in rows.items()}
     data, test = (f"{FOLDER}/{name}" if name in held else each for name, each in given.items())
-    restarts = options.restarts
-    if restarts is None:
-        restarts = RESTARTS if options.checkpoint_every else 0
     return RemoteRun(
         app=app,
         words=words_of(program, data, test, options, threads),
         files=files,
         source=folder,
         machines=machines,
-        cores=(options.workers or 1) * threads,
+        cores=plan.workers * threads,
         deadline=options.deadline,
-        restarts=restarts,
+        restarts=plan.restarts,
         out=out,
         is_shared=bool(options.checkpoint_every),
         command=[*options.command],

@@ -11,19 +11,17 @@ from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.backends.contract import FOLDER
 from tux.base.errors import UsageError
-from tux.options.options import RunOptions
+from tux.base.text import flag_of
+from tux.options.options import OPTIONS, RunOptions
+from tux.options.rules import FILE, SECONDS, SWITCH
 from tux.program.program import Program
 
-FILES = ("vocab", "stop", "labels")
 FLAGS = {
-    **{name: f"--{name}" for name in ("columns", "form", "label", "weight", *FILES)},
-    **{name: f"--{name}" for name in ("seed", "epochs", "patience", "workers", "slack")},
-    **{name: f"--{name}" for name in ("threads", "racing", "check", "partitioner", "restarts")},
-    **{"on_bad_row": "--on-bad-row", "every": "--eval-every", "keep": "--keep"},
-    **{"deadline": "--timeout", "checkpoint_every": "--checkpoint-every"},
-    **{"judge_repeats": "--judge-repeats", "judge_top": "--judge-top", "log": "--log"},
+    name: option
+    for name, option in OPTIONS.items()
+    if option.help and name not in ("out", "vertices")
 }
-"""The flag of each option that has one of its own."""
+"""The options whose flag and value say them."""
 
 
 def words_of(
@@ -35,18 +33,16 @@ def words_of(
     words = [_path(data)] if data is not None else []
     if test is not None:
         words.append(f"--test={_path(test)}")
-    plain = RunOptions()
     chosen = {name: getattr(options, name) for name in FLAGS} | {"threads": threads}
     for name, value in chosen.items():
-        if value == getattr(plain, name):
+        flag, rule = flag_of(name), FLAGS[name].rule
+        if value == FLAGS[name].default:
             continue
-        if name in FILES:
+        if rule is FILE:
             value = _path(value)
-        if name == "deadline":
+        if rule is SECONDS:
             value = math.ceil(value)
-        words.append(FLAGS[name] if value is True else f"{FLAGS[name]}={value}")
-    if not options.jit:
-        words.append("--no-jit")
+        words.append(flag if rule is SWITCH else f"{flag}={value}")
     for kind, table in (options.vertices or {}).items():
         words.append(f"--vertices={kind}={_path(table)}")
     return words + _parameters(program.parameters)

@@ -16,6 +16,10 @@ LONGEST = 2000  # characters of a line of a message
 _FLAG = re.compile(
     r"(?<!tux run )--([a-z]+(?:-[a-z]+)*)(?: (?:(\d+)|([^\s,]+(?:,[^\s,.]+)+)|[A-Z]+\b))?"
 )
+FLAGS = {"every": "--eval-every", "deadline": "--timeout", "jit": "--no-jit"}
+"""Flags of options that have another name in Python; the others are `--name`."""
+
+_ARGUMENTS = {flag: name for name, flag in FLAGS.items()} | {"--nnodes": "machines"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -32,11 +36,16 @@ def one_line(text: str) -> str:
     return f"{text[: LONGEST * 3 // 4]} ... {text[5 - LONGEST // 4 :]}"
 
 
+def flag_of(name: str) -> str:
+    """Return the flag of an option or a parameter."""
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
 def flags_to_arguments(text: str) -> str:
     """Replace the flags that a message names by arguments of Python."""
 
     def argument(found: re.Match[str]) -> str:
-        name = found[1].replace("-", "_")
+        name = _ARGUMENTS.get(f"--{found[1]}", found[1].replace("-", "_"))
         return f'{name}="{found[3]}"' if found[3] else f"{name}={found[2] or ''}"
 
     return _FLAG.sub(argument, text)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tux.arrays.stores import local_path
 from tux.base.errors import UsageError
 from tux.cli import show
-from tux.cli.flags import Flags, add_parameters, input_path, parameters, vertex_tables
+from tux.cli.flags import Flags, add_parameters, parameters
 
 if TYPE_CHECKING:
     from tux.program.sources import Source
@@ -20,7 +21,6 @@ ABOUT = (
     "are not, ids, numbers, bad rows and what is odd. With APP, an app or file.py, as tux run APP "
     "reads them, with the same flags; without, as edges."
 )
-READING = ("columns", "form", "vocab", "stop", "label", "weight", "labels")
 
 
 def command(argv: list[str]) -> int:
@@ -29,19 +29,19 @@ def command(argv: list[str]) -> int:
         Flags("tux check", ABOUT, USAGE).parse(argv)
     if not argv or argv[0].startswith("-"):
         raise UsageError("tux check: name the file first", do=f"tux check {USAGE}")
-    path, rest = input_path(argv[0]), argv[1:]
+    path, rest = local_path(argv[0]), argv[1:]
     named = rest[:1] if rest and not rest[0].startswith("-") else []
     source = _find_program(named[0]) if named else None
     args = _flags(source, *named).parse(rest[len(named) :])
     from tux.inputs.examination import examine
     from tux.options.options import Reading
 
-    program = None
+    program, chosen = None, dict[str, Any]()
     if source:
+        from tux.cli.run_flags import chosen_options
+
         program = source.program(**parameters(args, source.program, show.warn))
-    chosen: dict[str, Any] = {name: getattr(args, name, None) for name in READING}
-    if program is not None:
-        chosen["vertices"] = vertex_tables(args.vertices, [*program.vertices])
+        chosen = chosen_options(args, Reading, [*program.vertices])
     show.phase(f"look at {path}")
     for name, text in examine(path, program, Reading(**chosen)):
         show.pairs({f"{name:<{show.NAMES}}": text})

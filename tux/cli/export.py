@@ -7,7 +7,7 @@ import argparse
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, input_path, output_path, real
+from tux.cli.flags import INPUT, OUTPUT, REAL, Flags
 from tux.predict.export import check_format, export, exporter
 from tux.program.report import GANTT, Document
 
@@ -48,42 +48,37 @@ def _flags() -> Flags:
     )
     usage = "DIR --format NAME --out FILE [flags]"
     flags = Flags("tux export", about, usage)
-    flags.add_argument("dir", metavar="DIR", type=input_path, help="folder of a run")
-    flags.add_argument(
+    flags.add("dir", "folder of a run", INPUT, metavar="DIR")
+    flags.add(
         "--format",
-        metavar="NAME",
+        "arrays, gantt, or another format of the model's app; a wrong name lists them",
         required=True,
-        help="arrays, gantt, or another format of the model's app; a wrong name lists them",
     )
-    flags.add_argument(
+    flags.add(
         "--out",
-        metavar="FILE",
-        type=output_path,
+        "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
+        "for gantt; any name for word2vec",
+        OUTPUT,
         required=True,
-        help=(
-            "file to write: .npz or .json; .png, .svg or .pdf for a picture; these, .tsv or .json "
-            "for gantt; any name for word2vec"
-        ),
     )
-    flags.add_argument(
+    flags.add(
         "--labels",
-        metavar="FILE",
-        type=input_path,
-        help="colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
+        "colour a picture by labels of vertices: .cmty, lines of id and label, or .mat",
+        INPUT,
     )
-    flags.add_argument(
+    flags.add(
         "--from",
+        "gantt: begin so many seconds after training began [default 0]",
+        REAL,
+        metavar="S",
         dest="low",
-        metavar="S",
-        type=real,
-        help="gantt: begin so many seconds after training began [default 0]",
     )
-    flags.add_argument(
+    flags.add(
         "--to",
-        dest="high",
+        "gantt: end so many seconds after training began [default: at its end]",
+        REAL,
         metavar="S",
-        type=real,
-        help="gantt: end so many seconds after training began [default: at its end]",
+        dest="high",
     )
     return flags
 

@@ -18,9 +18,12 @@ from typing import Any, NoReturn
 from tux.arrays import stores
 from tux.base.errors import ProgramError, UsageError
 from tux.base.text import plural_noun
-from tux.checkpoint.schedule import CheckpointInterval
 from tux.cli.foreign_flags import meant_flag
 from tux.cli.widths import join_paragraphs, room, wrap_text
+from tux.options.rules import INPUT as INPUT
+from tux.options.rules import OUTPUT as OUTPUT
+from tux.options.rules import FlagKind, whole
+from tux.options.rules import number as number
 from tux.program.naming import place_of_member
 from tux.program.params import Param, formers, use_present_names
 from tux.program.program import Program
@@ -35,52 +38,22 @@ VALUE = re.compile(r"-\.?\d", re.ASCII)
 """How values begin that are no flags."""
 
 
-def whole(text: str) -> int:
-    """Parse a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}") from None
-
-
 def real(text: str) -> float:
     """Parse a finite number."""
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+        value = math.nan
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"a number is needed, not {text!r}")
-    return number
+    return value
 
 
-def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
-    """Return a parser of whole numbers from `low`, to `most` if there is one."""
+TEXT: FlagKind = {"metavar": "NAME"}
+"""The kind of flags that take any text."""
 
-    def read(text: str) -> int:
-        if whole(text) < low:
-            raise argparse.ArgumentTypeError(f"at least {low} is needed, not {text}")
-        if most is not None and whole(text) > most:
-            raise argparse.ArgumentTypeError(f"at most {most:,} is allowed, not {text}")
-        return whole(text)
-
-    return read
-
-
-def interval(text: str) -> str:
-    """Check a number of epochs or, with s after it, of seconds."""
-    if CheckpointInterval.parse(text) is None:
-        raise argparse.ArgumentTypeError(
-            f"a number of epochs (5) or of seconds (30s, 0.5s), above 0, is needed, not {text!r}"
-        )
-    return text
-
-
-input_path = stores.local_path
-"""The type of a flag that names a file or folder which is read."""
-
-output_path = stores.output_path
-"""The type of a flag that names a file or folder which is written."""
+REAL: FlagKind = {"type": real, "metavar": "X"}
+"""The kind of flags that take any finite number."""
 
 
 class Flags(argparse.ArgumentParser):
@@ -108,15 +81,25 @@ class Flags(argparse.ArgumentParser):
         self._negative_number_matcher = VALUE
         self.former: set[str] = set()  # flags that no answer names
         self._sections = {name: self.add_argument_group(name) for name in sections}
-        last = self._sections[sections[-1]] if sections else self
-        last.add_argument("-h", "--help", action="help", help="show this text")
-        last.add_argument(
-            "--debug", action="store_true", help="show the whole traceback of an error"
-        )
+        last = sections[-1] if sections else ""
+        self.section(last).add_argument("-h", "--help", action="help", help="show this text")
+        self.switch("--debug", "show the whole traceback of an error", section=last)
 
-    def section(self, name: str) -> argparse._ArgumentGroup:
-        """Return the section of that name, to add arguments to."""
-        return self._sections[name]
+    def section(self, name: str) -> argparse._ActionsContainer:
+        """Return the section of that name, to add arguments to; "": that without a name."""
+        return self._sections[name] if name else self
+
+    def add(
+        self, name: str, text: str, kind: FlagKind = TEXT, *, section: str = "", **more: Any
+    ) -> None:
+        """Declare a flag or an argument by its name, its help and the kind of its value; `more` are
+        words of argparse instead of the kind's.
+        """
+        self.section(section).add_argument(name, help=text, **{**kind, **more})
+
+    def switch(self, name: str, text: str, *, section: str = "", **more: Any) -> None:
+        """Declare a flag without a value."""
+        self.add(name, text, {"action": "store_true"}, section=section, **more)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments, and return them by name. Raises UsageError with the closest known
@@ -156,7 +139,7 @@ def vertex_tables(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str
                 f"--vertices {text}: the {plural_noun(kind)} have a table already, {tables[kind]}",
                 do="give one table for each vertex type",
             )
-        tables[kind] = input_path(file)
+        tables[kind] = stores.local_path(file)
     return tables or None
 
 
@@ -181,7 +164,7 @@ def add_parameters(flags: Flags, program: type[Program], section: str) -> None:
     flags.former |= {*flags._option_string_actions} - before
 
 
-def _add(group: argparse._ArgumentGroup, name: str, declared: Param, text: str) -> None:
+def _add(group: argparse._ActionsContainer, name: str, declared: Param, text: str) -> None:
     """The flag of one parameter, with its help `text`."""
     kind: dict[str, Any] = {
         "type": {int: whole, float: real}.get(declared.type, str),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 
 from tux.base.errors import UsageError
 from tux.base.text import did_you_mean
 from tux.cli import show
-from tux.cli.flags import Flags, at_least, output_path, real, whole
+from tux.cli.flags import OUTPUT, REAL, Flags, number
 
 
 def generate(argv: list[str]) -> int:
@@ -39,22 +40,32 @@ TABLES = "file to write: .parquet, .csv or .tsv (corpus: or .txt), text also pac
 def _parse_sizes(flags: Flags, argv: list[str], out: str = TABLES, **sizes: int) -> Namespace:
     """Parse flags of sizes, --seed and --out."""
     for name, default in sizes.items():
-        flags.add_argument(
-            f"--{name}",
-            metavar="N",
-            type=at_least(1),
-            default=default,
-            help=f"number of {name} [default {default:,}]",
+        flags.add(
+            f"--{name}", f"number of {name} [default {default:,}]", number(1), default=default
         )
-    flags.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole,
-        default=0,
-        help="another seed makes other data of the same shape [default 0]",
+    flags.add(
+        "--seed", "another seed makes other data of the same shape [default 0]", number(), default=0
     )
-    flags.add_argument("--out", metavar="FILE", type=output_path, required=True, help=out)
+    flags.add("--out", out, OUTPUT, required=True)
     return flags.parse(argv)
+
+
+def _add_held_out(flags: Flags, name: str) -> None:
+    """Declare the flags of what is held out; `name` says of what."""
+    flags.add("--test", f"write {name} held out to this file", OUTPUT)
+    flags.add("--test-share", f"share of {name} to hold out [default 0.1 with --test]", REAL)
+
+
+def _held_out_share(args: Namespace) -> float:
+    """Return the share to hold out."""
+    return args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
+
+
+def _tell_files(args: Namespace, rows: Sequence[int], name: str) -> None:
+    """Print the number of rows of the files that were written; `name` says of what."""
+    for path, count in zip((args.out, args.test), rows, strict=True):
+        if path:
+            show.say(f"{path}: {count:,} {name}")
 
 
 def _generate_ratings(argv: list[str]) -> int:
@@ -63,29 +74,14 @@ def _generate_ratings(argv: list[str]) -> int:
         "Ratings of items by users, with planted factors and power-law degrees.",
         "[flags] --out FILE",
     )
-    flags.add_argument(
-        "--rank", metavar="N", type=at_least(1), default=8, help="rank of the truth [default 8]"
+    flags.add("--rank", "rank of the truth [default 8]", number(1), default=8)
+    flags.add(
+        "--noise", "standard deviation of the noise, in stars [default 0.5]", REAL, default=0.5
     )
-    flags.add_argument(
-        "--noise",
-        metavar="X",
-        type=real,
-        default=0.5,
-        help="standard deviation of the noise, in stars [default 0.5]",
-    )
-    flags.add_argument(
-        "--test", metavar="FILE", type=output_path, help="write ratings held out to this file"
-    )
-    flags.add_argument(
-        "--test-share",
-        metavar="X",
-        type=real,
-        help="share of ratings to hold out [default 0.1 with --test]",
-    )
+    _add_held_out(flags, "ratings")
     args = _parse_sizes(flags, argv, users=2_000, items=1_000, ratings=100_000)
     from tux.synthetic.ratings import ratings, write_ratings
 
-    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     show.phase("make ratings")
     data = ratings(
         args.users,
@@ -93,14 +89,12 @@ def _generate_ratings(argv: list[str]) -> int:
         args.ratings,
         rank=args.rank,
         noise=args.noise,
-        test_share=share,
+        test_share=_held_out_share(args),
         seed=args.seed,
     )
     show.phase(f"write {args.out}")
     rows = write_ratings(data, args.out, args.test)
-    for path, count in zip((args.out, args.test), rows, strict=True):
-        if path:
-            show.say(f"{path}: {count:,} ratings")
+    _tell_files(args, rows, "ratings")
     show.say(f"the truth itself has an RMSE of {data.floor:.4f}")
     return 0
 
@@ -111,33 +105,12 @@ def _generate_corpus(argv: list[str]) -> int:
         "Documents drawn from known topics by the model of LDA.",
         "[flags] --out FILE",
     )
-    flags.add_argument(
-        "--vocabulary",
-        metavar="N",
-        type=at_least(1),
-        default=1_000,
-        help="words that may occur [default 1,000]",
+    flags.add("--vocabulary", "words that may occur [default 1,000]", number(1), default=1_000)
+    flags.add("--alpha", "prior of a document's topics, per topic [default 0.1]", REAL, default=0.1)
+    flags.add(
+        "--beta", "prior of a topic's words, the mean per word [default 0.05]", REAL, default=0.05
     )
-    flags.add_argument(
-        "--alpha",
-        metavar="X",
-        type=real,
-        default=0.1,
-        help="prior of a document's topics, per topic [default 0.1]",
-    )
-    flags.add_argument(
-        "--beta",
-        metavar="X",
-        type=real,
-        default=0.05,
-        help="prior of a topic's words, the mean per word [default 0.05]",
-    )
-    flags.add_argument(
-        "--vocab",
-        metavar="FILE",
-        type=output_path,
-        help="write the words' names to this file, one a line",
-    )
+    flags.add("--vocab", "write the words' names to this file, one a line", OUTPUT)
     args = _parse_sizes(flags, argv, documents=500, topics=10, tokens=50_000)
     from tux.synthetic.corpus import corpus, form_ending, write_corpus
 
@@ -160,28 +133,11 @@ def _generate_clicks(argv: list[str]) -> int:
         "Samples with labels drawn from a sparse model of logistic regression.",
         "[flags] --out FILE",
     )
-    flags.add_argument(
-        "--entries",
-        metavar="N",
-        type=at_least(1),
-        default=30,
-        help="features of a sample, on average [default 30]",
+    flags.add("--entries", "features of a sample, on average [default 30]", number(1), default=30)
+    flags.add(
+        "--weights", "true weights that are not 0 [default a tenth of the features]", number(1)
     )
-    flags.add_argument(
-        "--weights",
-        metavar="N",
-        type=at_least(1),
-        help="true weights that are not 0 [default a tenth of the features]",
-    )
-    flags.add_argument(
-        "--test", metavar="FILE", type=output_path, help="write samples held out to this file"
-    )
-    flags.add_argument(
-        "--test-share",
-        metavar="X",
-        type=real,
-        help="share of samples to hold out [default 0.1 with --test]",
-    )
+    _add_held_out(flags, "samples")
     args = _parse_sizes(
         flags,
         argv,
@@ -192,15 +148,14 @@ def _generate_clicks(argv: list[str]) -> int:
     from tux.synthetic.clicks import check_names, clicks, write_clicks
 
     check_names(args.out, args.test)
-    share = args.test_share if args.test_share is not None else 0.1 if args.test else 0.0
     weights = args.weights or max(1, args.features // 10)
     show.phase("make clicks")
-    data = clicks(args.samples, args.features, args.entries, weights, args.seed, share)
+    data = clicks(
+        args.samples, args.features, args.entries, weights, args.seed, _held_out_share(args)
+    )
     show.phase(f"write {args.out}")
     rows = write_clicks(data, args.out, args.test)
-    for path, count in zip((args.out, args.test), rows, strict=True):
-        if path:
-            show.say(f"{path}: {count:,} samples")
+    _tell_files(args, rows, "samples")
     show.say(
         "the truth itself has a logloss of "
         f"{data.logloss():.4f}{' on those held out' if rows[1] else ''}"
@@ -233,13 +188,12 @@ def _generate_clusters(argv: list[str]) -> int:
         "Points around known centers; the column cluster is the truth.",
         "[flags] --out FILE",
     )
-    flags.add_argument(
+    flags.add(
         "--spread",
-        metavar="X",
-        type=real,
-        default=1.0,
-        help="standard deviation of a point around its center, which lies in a cube of side 20 "
+        "standard deviation of a point around its center, which lies in a cube of side 20 "
         "[default 1]",
+        REAL,
+        default=1.0,
     )
     args = _parse_sizes(flags, argv, points=5_000, features=8, clusters=10)
     from tux.predict.predict import writer

@@ -12,6 +12,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib import import_module
 from types import FrameType
 from typing import Any, TextIO
 
@@ -23,7 +25,7 @@ from tux.base.errors import TuxError, UsageError
 from tux.base.signals import handle_ending, resend_signal
 from tux.base.text import did_you_mean
 from tux.cli import show, streams
-from tux.cli.flags import Flags, input_path
+from tux.cli.flags import INPUT, Flags
 from tux.cli.generate import generate
 
 ABOUT = {
@@ -177,12 +179,10 @@ def _command(argv: list[str]) -> int:
         raise UsageError(
             f"unknown command {name}", do=f"{did_you_mean(name, ABOUT)}commands: {', '.join(ABOUT)}"
         )
-    first = {"run": _run, "check": _check, "partition": _partition, "generate": generate}
-    others = {"predict": _predict, "export": _export, "info": _info, "doctor": _doctor}
-    if name == "watch":
-        return _watch(rest)
-    with show.show_progress(name):
-        return {**first, **others}[name](rest)
+    here = {"partition": _partition, "generate": generate, "info": _info, "doctor": _doctor}
+    with nullcontext() if name == "watch" else show.show_progress(name):
+        command = here.get(name) or import_module(f"tux.cli.{name}").command
+        return int(command(rest))
 
 
 def _help() -> str:
@@ -201,18 +201,6 @@ def _help() -> str:
 # ---- the commands
 
 
-def _run(argv: list[str]) -> int:
-    from tux.cli.run import command
-
-    return command(argv)
-
-
-def _check(argv: list[str]) -> int:
-    from tux.cli.check import command
-
-    return command(argv)
-
-
 def _partition(argv: list[str]) -> int:
     from tux.cli.partition_flags import partition_flags
 
@@ -223,51 +211,26 @@ def _partition(argv: list[str]) -> int:
     return 0
 
 
-def _predict(argv: list[str]) -> int:
-    from tux.cli.predict import command
-
-    return command(argv)
-
-
-def _export(argv: list[str]) -> int:
-    from tux.cli.export import command
-
-    return command(argv)
-
-
-def _watch(argv: list[str]) -> int:
-    from tux.cli.watch import command
-
-    return command(argv)
-
-
 def _info(argv: list[str]) -> int:
     flags = Flags(
         "tux info",
         "Tell what is in a run's folder, or in a file of edges.",
         "DIR|GRAPH [--types A,B] [--columns A,B[,C]] [--verify]",
     )
-    flags.add_argument(
-        "path",
-        metavar="DIR|GRAPH",
-        type=input_path,
-        help="folder of a run, or file of edges, or many",
-    )
-    flags.add_argument(
+    flags.add("path", "folder of a run, or file of edges, or many", INPUT, metavar="DIR|GRAPH")
+    flags.add(
         "--types",
-        metavar="A,B",
-        help="vertex types of the ends; page,page for one [default source,target, or node,node for "
+        "vertex types of the ends; page,page for one [default source,target, or node,node for "
         "a format of graphs]",
+        metavar="A,B",
     )
-    flags.add_argument(
+    flags.add(
         "--columns",
+        "names, or numbers from 1, of the columns of source, target and value",
         metavar="A,B,..",
-        help="names, or numbers from 1, of the columns of source, target and value",
     )
-    flags.add_argument(
-        "--verify",
-        action="store_true",
-        help="compare the files of a run, or of tux partition, with their checksums",
+    flags.switch(
+        "--verify", "compare the files of a run, or of tux partition, with their checksums"
     )
     args = flags.parse(argv)
     from tux.cli.info import info

@@ -4,7 +4,7 @@ heavy imports.
 
 from __future__ import annotations
 
-from tux.cli.flags import Flags, at_least, input_path, output_path, real, whole
+from tux.cli.flags import INPUT, OUTPUT, REAL, Flags, number
 
 
 def partition_flags() -> Flags:
@@ -16,50 +16,36 @@ def partition_flags() -> Flags:
     flags = Flags(
         "tux partition", about, "GRAPH [OUT] --parts K [--method NAME,..|all] [--workers N]"
     )
-    flags.add_argument(
+    flags.add(
         "graph",
-        metavar="GRAPH",
-        type=input_path,
-        help="edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
+        "edges as text, Parquet, Matrix Market, METIS or MATLAB, or samples; packed or not; "
         "one file or many (a folder, a quoted pattern, a URI)",
+        INPUT,
+        metavar="GRAPH",
     )
-    flags.add_argument("folder", metavar="OUT", type=output_path, nargs="?", help="as --out OUT")
-    flags.add_argument(
-        "--parts", metavar="K", type=at_least(1), help="parts, up to 32,767 [with --workers: N]"
-    )
-    flags.add_argument(
+    flags.add("folder", "as --out OUT", OUTPUT, metavar="OUT", nargs="?")
+    flags.add("--parts", "parts, up to 32,767 [with --workers: N]", number(1), metavar="K")
+    flags.add(
         "--workers",
-        metavar="N",
-        type=at_least(1),
-        help="load in shares: N processes read a share each, and write what one would write; one "
-        "method",
+        "load in shares: N processes read a share each, and write what one would write; one method",
+        number(1),
     )
-    flags.add_argument(
+    flags.add(
         "--method",
+        "methods to compare, or all [default all, or none with --import]",
         metavar="NAME,..",
-        help="methods to compare, or all [default all, or none with --import]",
     )
-    flags.add_argument(
+    flags.add(
         "--import",
-        metavar="FILE",
-        type=input_path,
+        "judge this too: the part of each edge, one a line",
+        INPUT,
         action="append",
         dest="imports",
-        help="judge this too: the part of each edge, one a line",
     )
-    flags.add_argument(
-        "--cap",
-        metavar="X",
-        type=real,
-        help="largest part allowed, as a multiple of the mean [default: the methods' own]",
+    flags.add(
+        "--cap", "largest part allowed, as a multiple of the mean [default: the methods' own]", REAL
     )
-    flags.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole,
-        default=0,
-        help="another seed is another assignment [default 0]",
-    )
+    flags.add("--seed", "another seed is another assignment [default 0]", number(), default=0)
     _graph(flags)
     _volume(flags)
     _output_flags(flags)
@@ -68,77 +54,63 @@ def partition_flags() -> Flags:
 
 def _graph(flags: Flags) -> None:
     """Declare the flags that say how the file is read."""
-    flags.add_argument(
-        "--bipartite",
-        action="store_true",
-        help="sources and targets are of two types [default: by what is in the file]",
+    flags.switch(
+        "--bipartite", "sources and targets are of two types [default: by what is in the file]"
     )
-    flags.add_argument("--one-type", action="store_true", help="they are of one")
-    flags.add_argument(
+    flags.switch("--one-type", "they are of one")
+    flags.add(
         "--columns",
+        "names, or numbers from 1, of the columns of source, target and number",
         metavar="A,B[,C]",
-        help="names, or numbers from 1, of the columns of source, target and number",
     )
-    flags.add_argument(
-        "--label",
-        metavar="NAME",
-        help="GRAPH is a table of samples, and this the column of their labels",
-    )
-    flags.add_argument("--weight", metavar="NAME", help="the column of the samples' weights")
-    flags.add_argument(
+    flags.add("--label", "GRAPH is a table of samples, and this the column of their labels")
+    flags.add("--weight", "the column of the samples' weights")
+    flags.switch(
         "--numeric",
-        action="store_true",
+        "GRAPH holds samples, and their labels are numbers, not two classes",
         default=None,
-        help="GRAPH holds samples, and their labels are numbers, not two classes",
     )
-    flags.add_argument(
+    flags.switch(
         "--multiclass",
-        action="store_true",
+        "GRAPH holds samples, and their labels are any number of classes",
         default=None,
-        help="GRAPH holds samples, and their labels are any number of classes",
     )
-    flags.add_argument(
+    flags.add(
         "--vertices",
+        "table of vertices and their data, for --out; TYPE is vertex, or source or target, or "
+        "sample or feature",
         metavar="TYPE=FILE",
         action="append",
-        help="table of vertices and their data, for --out; TYPE is vertex, or source or target, or "
-        "sample or feature",
     )
-    flags.add_argument(
-        "--labels",
-        metavar="FILE",
-        type=input_path,
-        help="GRAPH holds samples, and this their labels: text, one a line, or .npy",
+    flags.add(
+        "--labels", "GRAPH holds samples, and this their labels: text, one a line, or .npy", INPUT
     )
 
 
 def _volume(flags: Flags) -> None:
     """Declare the flags that say by what a cut is judged."""
     size = "bytes of a vertex's row: N, or N,N for source,target; U/D for up/down [default 4]"
-    flags.add_argument("--row-bytes", metavar="N[,N]", default="4", help=size)
-    flags.add_argument(
+    flags.add("--row-bytes", size, metavar="N[,N]", default="4")
+    flags.add(
         "--syncs",
+        "synchronisations of a cut vertex an epoch, likewise [default 1]",
         metavar="N[,N]",
         default="1",
-        help="synchronisations of a cut vertex an epoch, likewise [default 1]",
     )
 
 
 def _output_flags(flags: Flags) -> None:
     """Declare the flags of files to write."""
-    flags.add_argument("--json", metavar="FILE", type=output_path, help="write all figures")
-    flags.add_argument(
-        "--plot", metavar="FILE", type=output_path, help="draw them: .png, .svg or .pdf"
-    )
-    flags.add_argument(
+    flags.add("--json", "write all figures", OUTPUT)
+    flags.add("--plot", "draw them: .png, .svg or .pdf", OUTPUT)
+    flags.add(
         "--assignment",
-        metavar="FILE",
-        type=output_path,
-        help="write the part of each edge, one a line; packed if called .gz or .zst",
+        "write the part of each edge, one a line; packed if called .gz or .zst",
+        OUTPUT,
     )
-    flags.add_argument(
+    flags.add(
         "--out",
+        "write the graph in parts to this new folder, for tux run APP DIR",
+        OUTPUT,
         metavar="DIR",
-        type=output_path,
-        help="write the graph in parts to this new folder, for tux run APP DIR",
     )

@@ -12,7 +12,8 @@ import numpy as np
 from tux.base.errors import UsageError
 from tux.base.text import plural
 from tux.cli import show
-from tux.cli.flags import Flags, at_least, input_path, output_path, vertex_tables
+from tux.cli.flags import INPUT, OUTPUT, Flags, number, vertex_tables
+from tux.cli.run_flags import add_option, chosen_options
 from tux.options.options import Reading
 from tux.options.watcher import NullWatcher
 from tux.predict.neighbours import COUNT, nearest_of
@@ -54,14 +55,7 @@ def command(argv: list[str]) -> int:
             args.dir, args.pairs, columns=args.columns, vertices=vertices, warn=show.warn
         )
     else:
-        reading = Reading(
-            form=args.form,
-            vocab=args.vocab,
-            stop=args.stop,
-            columns=args.columns,
-            on_bad_row=args.on_bad_row,
-            vertices=vertices,
-        )
+        reading = Reading(**chosen_options(args, Reading, ()))
         columns = predict_rows(args.dir, args.data, reading, warn=show.warn)
     write(columns)
     if args.out:
@@ -130,97 +124,66 @@ def _flags() -> Flags:
         about,
         "DIR (DATA | --pairs FILE | --top N | --nearest ID) [flags]",
     )
-    flags.add_argument("dir", metavar="DIR", type=input_path, help="folder of a run")
-    flags.add_argument(
+    flags.add("dir", "folder of a run", INPUT, metavar="DIR")
+    flags.add(
         "data",
+        "file whose rows are new vertices, in any format of training; or many files",
+        INPUT,
         metavar="DATA",
-        type=input_path,
         nargs="?",
-        help="file whose rows are new vertices, in any format of training; or many files",
     )
-    flags.add_argument(
-        "--pairs",
-        metavar="FILE",
-        type=input_path,
-        help="file whose first two columns, or those named so, are the pairs' ids",
+    flags.add(
+        "--pairs", "file whose first two columns, or those named so, are the pairs' ids", INPUT
     )
-    flags.add_argument(
-        "--top",
-        metavar="N",
-        type=at_least(1),
-        help="list the N items with the highest scores for each user",
-    )
-    flags.add_argument(
+    flags.add("--top", "list the N items with the highest scores for each user", number(1))
+    flags.add(
         "--for",
+        "file of the users to list them for: one id a row [default: all of the model]",
+        INPUT,
         dest="users",
-        metavar="FILE",
-        type=input_path,
-        help="file of the users to list them for: one id a row [default: all of the model]",
     )
-    flags.add_argument(
+    flags.add(
         "--exclude",
-        metavar="FILE",
-        type=input_path,
-        help="file of pairs that are not listed again, such as the ratings of training",
+        "file of pairs that are not listed again, such as the ratings of training",
+        INPUT,
     )
     _nearest(flags)
-    flags.add_argument(
+    flags.add(
         "--out",
-        metavar="FILE",
-        type=output_path,
-        help="file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+        "file to write: .parquet, .csv or .tsv; standard output (as .csv) if left out",
+        OUTPUT,
     )
-    _reading(flags)
+    for name, text in READING.items():
+        choices = {"metavar": None} if name in ("form", "on_bad_row") else {}
+        add_option(flags, name, text, **choices)
     return flags
 
 
 def _nearest(flags: Flags) -> None:
     """Declare the flags of --nearest."""
-    flags.add_argument(
+    flags.add(
         "--nearest",
+        "list the vertices whose vectors are nearest to this one's, by cosine",
         metavar="ID",
-        help="list the vertices whose vectors are nearest to this one's, by cosine",
     )
-    flags.add_argument("--count", metavar="N", type=int, help="how many of them [default 10]")
-    flags.add_argument(
+    flags.add("--count", "how many of them [default 10]", metavar="N", type=int)
+    flags.add(
         "--field",
+        "the vectors [default: the first field of several numbers of its type]",
         metavar="TYPE.NAME",
-        help="the vectors [default: the first field of several numbers of its type]",
     )
 
 
-def _reading(flags: Flags) -> None:
-    """Declare the flags that say how DATA is read."""
-    forms = ("docword", "lda-c", "svm", "text", "table", "npz")
-    flags.add_argument(
-        "--form", choices=forms, help="form of DATA [default: found by its first lines]"
-    )
-    flags.add_argument(
-        "--vocab",
-        metavar="FILE",
-        type=input_path,
-        help="the columns' names (words), one a line, if DATA has numbers and the model names",
-    )
-    flags.add_argument(
-        "--stop", metavar="FILE", type=input_path, help="words to leave out of a text"
-    )
-    flags.add_argument(
-        "--columns",
-        metavar="A,B,..",
-        help="names, or numbers from 1, of columns of a table or of pairs [default: found by name]",
-    )
-    flags.add_argument(
-        "--vertices",
-        metavar="TYPE=FILE",
-        action="append",
-        help="table of vertices and their data [default: that of training]",
-    )
-    flags.add_argument(
-        "--on-bad-row",
-        choices=("stop", "skip"),
-        default="stop",
-        help="what to do about rows of DATA [default stop]",
-    )
+READING = {
+    "form": "form of DATA [default: found by its first lines]",
+    "vocab": "the columns' names (words), one a line, if DATA has numbers and the model names",
+    "stop": "words to leave out of a text",
+    "columns": "names, or numbers from 1, of columns of a table or of pairs [default: found by "
+    "name]",
+    "vertices": "table of vertices and their data [default: that of training]",
+    "on_bad_row": "what to do about rows of DATA [default stop]",
+}
+"""The help of the flags that say how DATA is read."""
 
 
 def print_columns(columns: dict[str, np.ndarray], *, header: bool = True) -> None:

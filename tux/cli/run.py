@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tux.base.errors import ProgramError, TuxError, UsageError
+from tux.base.text import flag_of
 from tux.cli import show, streams
-from tux.cli.flags import parameters, vertex_tables
+from tux.cli.flags import parameters
 from tux.cli.show import listing
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from tux.program.sources import Source
     from tux.runs.session import Result
 
-FORMS_OF_DATA = ("form", "vocab", "stop", "label", "weight", "labels")
 SHOWN = 20  # rows of a table
 
 
@@ -91,7 +92,7 @@ def _train(source: Source, argv: list[str]) -> int:
     from tux.base.crash import advise_on_crash
     from tux.runs.session import run
 
-    if not (args.check or args.no_jit):
+    if args.jit and not args.check:
         advise_on_crash()
     options = _options(args, program, _place(args), ["tux", "run", *argv])
     if args.verify:
@@ -161,8 +162,9 @@ def _json_lines() -> JsonLines:
 
 def _resume_flags() -> Flags:
     """Return the flags of a run that is resumed."""
-    from tux.cli.flags import Flags, at_least, input_path
-    from tux.cli.run_flags import json_flags, several_machines
+    from tux.cli.flags import INPUT, Flags, number
+    from tux.cli.run_flags import add_option, json_flags, several_machines
+    from tux.options.options import OPTIONS, RESUMABLE
 
     flags = Flags(
         "tux run",
@@ -170,38 +172,12 @@ def _resume_flags() -> Flags:
         "--resume DIR [flags]",
         ("the run", "several machines", "other"),
     )
-    add = flags.section("the run").add_argument
-    add("--resume", metavar="DIR", type=input_path, required=True, help="the run's folder")
-    add(
-        "--epochs", metavar="N", type=at_least(1), help="at most so many in all [default: as begun]"
-    )
-    add("--workers", metavar="N", type=at_least(1), help="worker processes [default: as begun]")
-    add(
-        "--threads",
-        metavar="N",
-        type=at_least(1),
-        help="threads of each worker [default: as begun; on another number of workers, the "
-        "machine's cores divided by them]",
-    )
-    add(
-        "--timeout",
-        metavar="S",
-        type=at_least(1),
-        help="seconds that a wait may take in which no worker works [default: as begun]",
-    )
-    add(
-        "--restarts",
-        metavar="N",
-        type=at_least(0),
-        help="times that lost workers are started again between two checkpoints [default: as "
-        "begun]",
-    )
-    add(
-        "--app",
-        metavar="FILE.py",
-        type=input_path,
-        help="where the program is now, if its file has moved",
-    )
+    add = partial(flags.add, section="the run")
+    add("--resume", "the run's folder", INPUT, metavar="DIR", required=True)
+    for name in RESUMABLE:
+        more = number(1) if name == "epochs" else {}
+        add_option(flags, name, OPTIONS[name].resumed, section="the run", default=None, **more)
+    add("--app", "where the program is now, if its file has moved", INPUT, metavar="FILE.py")
     json_flags(flags)
     several_machines(
         flags, "machines, as many as at first; the others repeat the command of the first start"
@@ -211,6 +187,8 @@ def _resume_flags() -> Flags:
 
 def _resume(argv: list[str]) -> int:
     """Go on with a run that has stopped."""
+    from tux.options.options import RESUMABLE
+
     flags = _resume_flags()
     if argv and not argv[0].startswith("-"):
         raise UsageError(
@@ -221,8 +199,9 @@ def _resume(argv: list[str]) -> int:
         args = flags.parse(["--help"] if {"-h", "--help"} & {*argv} else argv)
     except UsageError as error:
         error.do = (
-            "a run that goes on takes all from its run.json, but for --epochs, --workers, "
-            "--threads, --timeout, --restarts, --app, and where several machines meet"
+            "a run that goes on takes all from its run.json, but for "
+            f"{', '.join(map(flag_of, RESUMABLE))}, --app, and where several "
+            "machines meet"
             if error.what.startswith("unknown")
             else "see tux run --resume --help"
         )
@@ -233,14 +212,10 @@ def _resume(argv: list[str]) -> int:
     with _watching(args) as watch:
         result = resume(
             args.resume,
-            epochs=args.epochs,
-            workers=args.workers,
-            threads=args.threads,
-            deadline=args.timeout,
             place=place,
-            restarts=args.restarts,
             app=args.app,
             watch=watch,
+            **{name: getattr(args, name) for name in RESUMABLE},
         )
     _tell(result, args.resume, args)
     return 0
@@ -272,37 +247,13 @@ def _place(args: Any) -> Place | None:
 
 def _options(args: Any, program: Program, place: Place | None, command: list[str]) -> RunOptions:
     """Return the options of the run that the flags give."""
+    from tux.cli.run_flags import chosen_options
     from tux.options.options import RunOptions
-    from tux.program.report import REPEATS
 
-    return RunOptions(
-        out=None if place and place.rank else args.out,  # machine 0 writes
-        log=None if place and place.rank else args.log,
-        seed=args.seed,
-        epochs=args.epochs,
-        every=args.eval_every,
-        patience=args.patience,
-        columns=args.columns,
-        on_bad_row=args.on_bad_row,
-        **{name: getattr(args, name, None) for name in FORMS_OF_DATA},
-        vertices=vertex_tables(args.vertices, [*program.vertices]),
-        jit=not args.no_jit,
-        check=args.check,
-        workers=args.workers,
-        slack=args.slack,
-        threads=args.threads,
-        racing=args.racing,
-        keeps_interrupted=False,
-        partitioner=args.partitioner,
-        deadline=args.timeout,
-        place=place,
-        checkpoint_every=args.checkpoint_every,
-        keep=args.keep,
-        restarts=args.restarts,
-        judge_repeats=getattr(args, "judge_repeats", None) or REPEATS,
-        judge_top=args.judge_top,
-        command=command,
-    )
+    chosen = chosen_options(args, RunOptions, [*program.vertices])
+    if place and place.rank:
+        chosen |= {"out": None, "log": None}  # machine 0 writes
+    return RunOptions(**chosen, place=place, command=command)
 
 
 def _tell(result: Result, out: str | None, args: Any) -> None:

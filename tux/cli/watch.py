@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tux.base.errors import DataError
 from tux.cli import show, streams
-from tux.cli.flags import Flags, at_least, input_path
+from tux.cli.flags import INPUT, Flags, number
 
 POLL = 0.2  # seconds between two looks whether the command is to end
 
@@ -52,21 +52,18 @@ def _flags() -> Flags:
         "Show a run in a browser, while it goes on and afterwards. Nothing is written.",
         "RUN [--host ADDRESS] [--port N] [--open]",
     )
-    flags.add_argument(
-        "run", metavar="RUN", type=input_path, help="folder of a run: the --out of tux run"
-    )
-    flags.add_argument(
+    flags.add("run", "folder of a run: the --out of tux run", INPUT, metavar="RUN")
+    flags.add(
         "--host",
+        "address to listen on; the page of any but this machine's own has a secret word in "
+        "its address [default 127.0.0.1]",
         metavar="ADDRESS",
         default="127.0.0.1",
-        help="address to listen on; the page of any but this machine's own has a secret word in "
-        "its address [default 127.0.0.1]",
     )
-    flags.add_argument(
+    flags.add(
         "--port",
-        metavar="N",
-        type=at_least(0, 65535),
-        help="port to listen on; 0: any that is free [default 8170, or any if that is taken]",
+        "port to listen on; 0: any that is free [default 8170, or any if that is taken]",
+        number(0, 65535),
     )
-    flags.add_argument("--open", action="store_true", help="open the page in a browser")
+    flags.switch("--open", "open the page in a browser")
     return flags

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tux.io.samples.samples import SampleData as SampleData
     from tux.options.options import Reading
 
-FORMS = ("svm", "table", "npz")
 NAMED = ("form", "label", "weight", "labels")
 """Options of `tux.options.options.Reading` for reading samples."""
 

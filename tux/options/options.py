@@ -4,24 +4,34 @@ does it, and what is kept.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tux.arrays import stores
 from tux.arrays.piped import STANDARD
 from tux.base.errors import UsageError
 from tux.base.parallel import cores
-from tux.base.text import did_you_mean
-from tux.checkpoint.schedule import CheckpointInterval
-from tux.io.formats.detect import Form
-from tux.io.samples.samples import FORMS
-from tux.io.source.text import OnBadRow
+from tux.base.text import did_you_mean, plural_noun
+from tux.options.reading import File as File
+from tux.options.reading import Reading as Reading
+from tux.options.reading import data_option, reads
+from tux.options.rules import (
+    FOLDER,
+    INTERVAL,
+    SECONDS,
+    SWITCH,
+    choice_rule,
+    integer_rule,
+    is_list_of_texts,
+    object_rule,
+    option,
+    options_by_name,
+    text_rule,
+)
 from tux.partition import PARTITIONERS
+from tux.program.input import Bags, Points, Samples
 from tux.program.product import product_of
 from tux.program.program import STAGED, Program, stages_of
 from tux.program.report import REPEATS
@@ -29,8 +39,6 @@ from tux.program.stage import Cluster, Stage
 
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
-
-File = str | os.PathLike[str]
 
 MEMORY = "memory"
 """The word in a run's record for a table of vertices that was given in memory."""
@@ -49,153 +57,24 @@ MOST_THREADS = 1024
 """The most threads of a worker."""
 
 
-class OptionRule(NamedTuple):
-    """The values that an option may have: `form` describes them in words. `read` returns the value
-    as the run keeps it; None for a value that is not allowed.
-    """
-
-    form: str
-    read: Callable[[Any], Any]
+worker_option = partial(option, section="workers")
 
 
-def _integer_rule(low: int | None = None, high: int | None = None) -> OptionRule:
-    """Allow whole numbers, both bounds included; those of numpy too."""
-    bounds = [f"at {w} {x:,}" for w, x in (("least", low), ("most", high)) if x is not None]
-
-    def read(value: Any) -> int | None:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            return None
-        number = int(value)
-        inside = (low is None or number >= low) and (high is None or number <= high)
-        return number if inside else None
-
-    return OptionRule(" ".join(["a whole number", " and ".join(bounds)]).strip(), read)
+def _ranks(program: type[Program]) -> bool:
+    """Return whether the best predictions of a program for a vertex make sense."""
+    first, second = program.edge.ends
+    pairs = not reads(Samples, Bags, Points)(program) and first != second
+    return pairs and program.predict is not Program.predict
 
 
-def _seconds(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
-    return float(value) if math.isfinite(value) and value > 0 else None
-
-
-def _tables(value: Any) -> Mapping[str, Any] | None:
-    if not isinstance(value, Mapping) or not all(isinstance(kind, str) for kind in value):
-        return None
-    return {kind: _source(table) or table for kind, table in value.items()}
-
-
-def _source(value: Any) -> str | None:
-    return stores.local_path(value) if isinstance(value, str | os.PathLike) else None
-
-
-def _output(value: Any) -> File | None:
-    if not isinstance(value, str | os.PathLike):
-        return None
-    name = stores.output_path(value)
-    return value if name == os.fspath(value) else name
-
-
-def _commands(value: Any) -> Sequence[str] | None:
-    listed = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
-    return value if listed else None
-
-
-def _place(value: Any) -> Any:
+def _is_place(value: Any) -> bool:
     from tux.cluster.rendezvous.place import Place
 
-    return value if isinstance(value, Place) else None
+    return isinstance(value, Place)
 
 
-def _choice_rule(*values: str) -> OptionRule:
-    form = " or ".join(f'"{value}"' for value in values)
-    return OptionRule(
-        form, lambda value: value if isinstance(value, str) and value in values else None
-    )
-
-
-_TEXT = OptionRule("a str", lambda value: value if isinstance(value, str) else None)
-_PATH = "a path: a str or an os.PathLike"
-_FILE = OptionRule(_PATH, _source)
-_SWITCH = OptionRule(
-    "True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None
-)
-
-ALLOWED: dict[str, OptionRule] = {
-    "columns": _TEXT,
-    "on_bad_row": _choice_rule(*get_args(OnBadRow)),
-    "form": _choice_rule(*dict.fromkeys([*get_args(Form), *FORMS])),
-    "vocab": _FILE,
-    "stop": _FILE,
-    "label": _TEXT,
-    "weight": _TEXT,
-    "labels": _FILE,
-    "vertices": OptionRule("tables by vertex type, as in {'page': 'pages.csv'}", _tables),
-    "out": OptionRule(_PATH, _output),
-    "seed": _integer_rule(),
-    "epochs": _integer_rule(0),
-    "every": _integer_rule(1),
-    "patience": _integer_rule(0),
-    "jit": _SWITCH,
-    "check": _SWITCH,
-    "workers": _integer_rule(1),
-    "slack": _integer_rule(0, MOST_SLACK),
-    "threads": _integer_rule(1, MOST_THREADS),
-    "racing": _SWITCH,
-    "partitioner": _TEXT,
-    "deadline": OptionRule("a number of seconds above 0", _seconds),
-    "place": OptionRule("a tux.cluster.rendezvous.place.Place", _place),
-    "judge_repeats": _integer_rule(1),
-    "judge_top": _integer_rule(1),
-    "command": OptionRule("a list of str", _commands),
-    "checkpoint_every": OptionRule(
-        'a number of epochs, "5", or of seconds, "30s" or "0.5s", above 0',
-        lambda value: value if isinstance(value, str) and CheckpointInterval.parse(value) else None,
-    ),
-    "keep": _integer_rule(1),
-    "restarts": _integer_rule(0),
-    "keeps_interrupted": _SWITCH,
-    "log": _choice_rule(*LOGS),
-}
-"""The values that each option may have besides the default None."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The options of reading files: see `tux.io.edges.read.read_edges`,
-    `tux.io.bags.bags.read_bags`, and `tux.io.samples.samples.read_samples`. None: as the file
-    itself says.
-    """
-
-    columns: str | None = None
-    on_bad_row: OnBadRow = "stop"
-    form: Form | None = None
-    vocab: File | None = None
-    stop: File | None = None
-    label: str | None = None
-    weight: str | None = None
-    labels: File | None = None
-    # tables by vertex type for `tux.io.vertices.table.read_vertices`: files, or tables in memory
-    vertices: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for a field of another type or value than it may have."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            kept = ALLOWED[each.name].read(value) if value is not None else None
-            if kept is None and (value is not None or each.default is not None):
-                do = f"{each.name} must be {ALLOWED[each.name].form}"
-                raise UsageError(f"the option {each.name} is {value!r}", do=do)
-            if kept is not value:
-                object.__setattr__(self, each.name, kept)
-
-    def given_options(self) -> dict[str, Any]:
-        """Return the options of reading that are given, by name; `on_bad_row` left out."""
-        chosen = {each.name: getattr(self, each.name) for each in fields(Reading)}
-        return {
-            name: value
-            for name, value in chosen.items()
-            if value is not None and name != "on_bad_row"
-        }
+_PLACE = object_rule("a tux.cluster.rendezvous.place.Place", _is_place)
+_COMMAND = object_rule("a list of str", is_list_of_texts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,28 +111,131 @@ class RunOptions(Reading):
     Raises UsageError for what cannot be meant.
     """
 
-    out: File | None = None
-    seed: int = 0
-    epochs: int | None = None
-    every: int = 1
-    patience: int = 0
-    jit: bool = True
-    check: bool = False
-    workers: int | None = None
-    slack: int = 0
-    threads: int | None = None
-    racing: bool = False
-    partitioner: str | None = None
-    deadline: float = 600.0
-    place: Place | None = None
-    checkpoint_every: str | None = None
-    keep: int | None = None
-    restarts: int | None = None
-    keeps_interrupted: bool = False
-    judge_repeats: int = REPEATS
-    judge_top: int | None = None
-    log: str | None = None
-    command: Sequence[str] = ()
+    out: File | None = option(
+        FOLDER,
+        "write run.json, metrics.jsonl and model/ to this new folder [default: the model is not "
+        "kept]",
+        recorded=False,
+    )
+    epochs: int | None = option(
+        integer_rule(0),
+        lambda program: (
+            f"passes over the data, at most; 0: the initial state [default {program.epochs}]"
+        ),
+        resumed="at most so many in all [default: as begun]",
+        of_job=True,
+    )
+    every: int = option(
+        integer_rule(1),
+        "judge the model after every N-th epoch, and the last [default 1]",
+        shown=lambda program: program.evaluate is not Program.evaluate,
+        of_job=True,
+        default=1,
+    )
+    patience: int = option(
+        integer_rule(0),
+        lambda program: (
+            f"stop after N evaluations without a better {program.monitor}, and keep the best "
+            "epoch; 0: never [default 0]"
+        ),
+        shown=lambda program: bool(program.monitor),
+        of_job=True,
+        default=0,
+    )
+    seed: int = option(
+        integer_rule(),
+        "another seed is another run [default 0]",
+        default=0,
+        recorded=False,
+        of_job=True,
+    )
+    log: str | None = option(
+        choice_rule(*LOGS),
+        "give the records of epochs, parameters and results to MLflow, where its own settings say, "
+        "or to TensorBoard, in DIR/tensorboard",
+    )
+    workers: int | None = worker_option(
+        integer_rule(1),
+        "worker processes on this machine [default 1, or the parts of DATA]",
+        resumed="worker processes [default: as begun]",
+    )
+    threads: int | None = worker_option(
+        integer_rule(1, MOST_THREADS),
+        "threads of each worker, for the same results in less time [default: the machine's cores, "
+        "divided by its workers]",
+        resumed="threads of each worker [default: as begun; on another number of workers, the "
+        "machine's cores divided by them]",
+    )
+    racing: bool = worker_option(
+        SWITCH,
+        "let threads race where the app allows it: faster, and no two runs are the same",
+        of_job=True,
+        default=False,
+    )
+    slack: int = worker_option(
+        integer_rule(0, MOST_SLACK),
+        "mini-batches that workers may be apart; 0: in step [default 0]",
+        of_job=True,
+        default=0,
+    )
+    partitioner: str | None = worker_option(
+        text_rule(),
+        "how edges are dealt to workers: auto, or a method of tux partition [default bicut]",
+    )
+    deadline: float = worker_option(
+        SECONDS,
+        "seconds that a wait may take in which no worker works [default 600]",
+        resumed="seconds that a wait may take in which no worker works [default: as begun]",
+        of_job=True,
+        default=600.0,
+    )
+    checkpoint_every: str | None = option(
+        INTERVAL,
+        "keep the run's state below --out every N epochs or N seconds, so that it can go on after "
+        "a fault: tux run --resume DIR [default: never]",
+    )
+    keep: int | None = option(integer_rule(1), "checkpoints that are kept [default 2]")
+    restarts: int | None = option(
+        integer_rule(0),
+        "when a worker process is lost, start all again from the newest checkpoint, or from the "
+        "beginning: N times, and as often again after each new checkpoint; when one that loads "
+        f"the data is lost, load them anew, N times too [default {RESTARTS} with "
+        "--checkpoint-every, else 0]",
+        resumed="times that lost workers are started again between two checkpoints [default: as "
+        "begun]",
+        of_job=True,
+    )
+    judge_repeats: int = data_option(
+        integer_rule(1),
+        f"means of F1 by labels are over N random splits [default {REPEATS}]",
+        exists=lambda program: not reads(Samples)(program) and program.input.vertex_labels,
+        default=REPEATS,
+    )
+    judge_top: int | None = data_option(
+        integer_rule(1, metavar="K"),
+        lambda program: (
+            f"judge the finished model by the K best {plural_noun(program.edge.ends[1])} for each "
+            f"{program.edge.ends[0]} of --test, too: recall@K, ndcg@K, map@K"
+        ),
+        shown=_ranks,
+    )
+    jit: bool = option(
+        SWITCH,
+        "run vertex functions as plain Python: slow, but a debugger sees them",
+        section="other",
+        of_job=True,
+        default=True,
+    )
+    check: bool = option(
+        SWITCH,
+        "stop at an index out of bounds or NaN in a vertex function, and tell the line; slower",
+        section="other",
+        of_job=True,
+        default=False,
+    )
+    place: Place | None = option(_PLACE, recorded=False)
+    keeps_interrupted: bool = option(SWITCH, default=False, recorded=False)
+    command: Sequence[str] = option(_COMMAND, default=(), recorded=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -345,41 +327,40 @@ class RunPlan:
         """The number of workers of all machines."""
         return self.workers * self.machines
 
+    def job_options(self) -> dict[str, Any]:
+        """Return the options that the workers of a job need, the same on all machines."""
+        return {
+            name: getattr(self if hasattr(self, name) else self.options, name)
+            for name, declared in OPTIONS.items()
+            if declared.of_job
+        }
+
     def record(self) -> dict[str, Any]:
         """Return the options as `run.json` has them: all that another run needs to be the same."""
         options = self.options
-        reading = {
-            name: os.fspath(value) if isinstance(value, os.PathLike) else value
-            for name, value in options.given_options().items()
+        values = {
+            name: getattr(options, name) for name, declared in OPTIONS.items() if declared.recorded
         }
-        if "vertices" in reading:
-            reading["vertices"] = {
-                kind: os.path.abspath(table) if isinstance(table, str | os.PathLike) else MEMORY
-                for kind, table in reading["vertices"].items()
+        values |= {"epochs": self.epochs, "workers": self.workers, "threads": self.threads}
+        values["partitioner"] = self.partitioner
+        if options.vertices:
+            values["vertices"] = {
+                kind: os.path.abspath(table) if isinstance(table, str) else MEMORY
+                for kind, table in options.vertices.items()
             }
         for name in ("vocab", "stop"):  # tux predict reads them again, perhaps from another folder
-            if reading.get(name) not in (None, STANDARD):
-                reading[name] = os.path.abspath(reading[name])
+            if values[name] not in (None, STANDARD):
+                values[name] = os.path.abspath(values[name])
+        if self.machines > 1:
+            values["machines"] = self.machines
+        always = {"columns", "keep"} if options.checkpoint_every else {"columns"}
         return {
-            **{name: getattr(options, name) for name in ("every", "patience", "jit", "check")},
-            "slack": options.slack,
-            "threads": self.threads,
-            "racing": options.racing,
-            "judge_repeats": options.judge_repeats,
-            **({"judge_top": options.judge_top} if options.judge_top else {}),
-            **(
-                {"checkpoint_every": options.checkpoint_every, "keep": options.keep}
-                if options.checkpoint_every
-                else {}
-            ),
-            **({"restarts": options.restarts} if options.restarts is not None else {}),
-            **({"log": options.log} if options.log else {}),
-            "columns": options.columns,
-            "on_bad_row": options.on_bad_row,
-            **reading,
-            "epochs": self.epochs,
-            "workers": self.workers,
-            **({"machines": self.machines} if self.machines > 1 else {}),
-            "partitioner": self.partitioner,
-            "deadline": options.deadline,
+            name: value for name, value in values.items() if value is not None or name in always
         }
+
+
+OPTIONS = options_by_name(RunOptions)
+"""All options of a run, by name."""
+
+RESUMABLE = [name for name, declared in OPTIONS.items() if declared.resumed]
+"""Options that a run may go on with other values of."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from tux.arrays.piped import STANDARD, input_name
 from tux.arrays.stores import is_uri
 from tux.base.disk import sync, writing
 from tux.base.errors import DataError, Refused, UsageError
-from tux.base.text import plural
+from tux.base.text import flag_of, plural
 from tux.checkpoint.saved import SavedState
 from tux.checkpoint.shard import hash_bytes
 from tux.checkpoint.snapshot import StateHead
@@ -28,7 +28,8 @@ from tux.checkpoint.store import (
     tell_left_out,
 )
 from tux.inputs.load import cut_folder
-from tux.options.options import ALLOWED, MEMORY, RunOptions
+from tux.options.options import MEMORY, OPTIONS, RESUMABLE, RunOptions
+from tux.options.rules import FILE, TABLES
 from tux.program import sources
 from tux.program.params import use_present_names
 from tux.program.program import Program
@@ -37,10 +38,7 @@ from tux.run_folder.folder import WHOLE, App, RunRecord, read_metrics, read_run
 if TYPE_CHECKING:
     from tux.cluster.rendezvous.place import Place
 
-OTHERS_MAY_BE = ("epochs", "workers", "threads", "deadline", "restarts")
-"""Options that a run may go on with other values of."""
-
-FILES = ("vocab", "stop", "labels", "vertices")
+FILES = [name for name, declared in OPTIONS.items() if declared.rule in (FILE, TABLES)]
 """Options that name files."""
 
 OTHER = "resume with what the run began with, or start a new run"
@@ -161,19 +159,15 @@ def changed_versions(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 def find_stopped_run(
     folder: str | os.PathLike[str],
+    others: Mapping[str, Any],
     *,
-    epochs: int | None = None,
-    workers: int | None = None,
-    threads: int | None = None,
-    deadline: float | None = None,
     place: Place | None = None,
-    restarts: int | None = None,
     app: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> StoppedRun:
-    """Prepare the run of a folder to go on from its newest checkpoint that is whole, with other
-    `epochs`, `workers`, `threads`, `deadline` or `restarts` if they are given. `place`: on which of
-    several machines. `app`: where the program's file is now, if it has moved.
+    """Prepare the run of a folder to go on from its newest checkpoint that is whole, with `others`
+    of its options, which are `RESUMABLE`; None: as begun. `place`: on which of several machines.
+    `app`: where the program's file is now, if it has moved.
 
     A run that has neither a checkpoint nor a model goes on from its beginning.
 
@@ -181,6 +175,8 @@ def find_stopped_run(
     damaged; UsageError if the run is over, its data were in memory, it was on another number of
     machines, or no checkpoint is at or before the end of the last of the `epochs`.
     """
+    if wrong := others.keys() - RESUMABLE:
+        raise TypeError(f"a run cannot go on with another {min(wrong)}")
     path, run = Path(folder), read_run(folder)
     _check_options(run.options, path / "run.json")
     _check_place(path, run.options.get("machines", 1), place)
@@ -200,7 +196,7 @@ def find_stopped_run(
             do="run it anew with another --out; runs with --checkpoint-every N can go on",
         )
     _check_data(path, run)
-    most = run.options["epochs"] if epochs is None else epochs
+    most = run.options["epochs"] if others.get("epochs") is None else others["epochs"]
     source = _source(run, app, path / "run.json")
     if checkpoint is None:
         if source.digest != run.app.digest:
@@ -216,8 +212,7 @@ def find_stopped_run(
         found, checkpoint = _checkpoint_before_end(path, most, found, checkpoint, warn)
         _check_unchanged(run, source.program, checkpoint.manifest, path / "run.json")
         _keep_partitioner(run, checkpoint.manifest)
-    changed = {"epochs": most, "workers": workers, "threads": threads, "deadline": deadline}
-    options = _options(run, path, changed | {"restarts": restarts, "place": place})
+    options = _options(run, path, {**others, "epochs": most, "place": place})
     return StoppedRun(path, run, found, checkpoint, options, source.program(**run.parameters))
 
 
@@ -313,9 +308,9 @@ def _check_options(options: Mapping[str, Any], where: Path) -> None:
     """Raise DataError if the options in a run's record are not as a run writes them."""
     missing = [name for name in ("epochs", "workers") if options.get(name) is None]
     wrong = [
-        f"the option {name} is {value!r}, not {ALLOWED[name].form}"
+        f"the option {name} is {value!r}, not {OPTIONS[name].rule.form}"
         for name, value in options.items()
-        if name in ALLOWED and value is not None and ALLOWED[name].read(value) is None
+        if name in OPTIONS and value is not None and OPTIONS[name].rule.read(value) is None
     ]
     machines = options.get("machines", 1)
     if type(machines) is not int or machines < 1:
@@ -332,7 +327,9 @@ def _check_unchanged(
     record was changed by hand. Files may have been moved; their content is compared later.
     """
     parameters = use_present_names(program.params, kept.parameters)
-    of_options = {*run.options, *kept.options} - {*OTHERS_MAY_BE, *FILES}
+    *first, last = (flag_of(name).removeprefix("--") for name in RESUMABLE)
+    may_be = f"{', '.join(first)} and {last}"
+    of_options = {*run.options, *kept.options} - {*RESUMABLE, *FILES}
     for before, now, names in (
         ({"seed": kept.seed}, {"seed": run.seed}, ["seed"]),
         (parameters, run.parameters, sorted({*run.parameters, *parameters})),
@@ -345,8 +342,8 @@ def _check_unchanged(
                     f"{name} is {now.get(name)!r}, and was {before.get(name)!r} when checkpoint "
                     f"{kept.number} was taken",
                     where=str(where),
-                    do="put back what it was; only epochs, workers, threads, timeout and restarts "
-                    "may be others, by flags of tux run --resume",
+                    do=f"put back what it was; only {may_be} may be others, by flags of tux run "
+                    "--resume",
                 )
 
 
@@ -386,13 +383,12 @@ def _options(run: RunRecord, out: Path, changed: Mapping[str, Any]) -> RunOption
     """Return the options of the run, as its record has them, but for those `changed` that are not
     None.
     """
-    names = {each.name for each in fields(RunOptions)}
-    kept = {name: value for name, value in run.options.items() if name in names}
+    kept = {name: value for name, value in run.options.items() if name in OPTIONS}
     if any(table == MEMORY for table in (kept.get("vertices") or {}).values()):
         raise UsageError(f"tables of vertices of {out} were given in memory", do="run it anew")
-    if changed["workers"] not in (None, kept["workers"]):
+    if changed.get("workers") not in (None, kept["workers"]):
         kept["threads"] = None  # each has its share of the cores again
-    if changed["workers"] == 1 and changed["place"] is None:
+    if changed.get("workers") == 1 and changed["place"] is None:
         kept["restarts"] = None  # none can be lost
     if cut_folder(run.data.path) is not None:
         kept["partitioner"] = None  # its folder says it

@@ -109,20 +109,17 @@ def run(
 def resume(
     folder: str | os.PathLike[str],
     *,
-    epochs: int | None = None,
-    workers: int | None = None,
-    threads: int | None = None,
-    deadline: float | None = None,
     place: Place | None = None,
-    restarts: int | None = None,
     app: str | None = None,
     keeps_interrupted: bool = False,
     watch: Watcher | None = None,
+    **others: Any,
 ) -> Result:
     """Go on with the run of a folder from its newest checkpoint (`RunOptions.checkpoint_every`), or
-    begin it again where it was stopped before its first one, up to `epochs` and on so many
-    `workers`, by default as many as it was to have. A run of several machines goes on at a `place`
-    which is machine 0; the others are started again by `run`, as at first.
+    begin it again where it was stopped before its first one, with `others` of its options
+    (`tux.options.options.RESUMABLE`); None, as by default: as it has begun. A run of several
+    machines goes on at a `place` which is machine 0; the others are started again by `run`, as at
+    first. `app`: where the program's file is now, if it has moved.
 
     On as many workers, at slack 0, with the same processor and versions, the result has the bytes
     of a run that never stopped; on others it is as good. Raises the errors of `run`, DataError
@@ -132,17 +129,7 @@ def resume(
     watch = watch or NullWatcher()
     with RunFolder.reopen(folder) as claimed:  # before a checkpoint is chosen
         watch.phase("look for the newest checkpoint")
-        before = find_stopped_run(
-            folder,
-            epochs=epochs,
-            workers=workers,
-            threads=threads,
-            deadline=deadline,
-            place=place,
-            restarts=restarts,
-            app=app,
-            warn=watch.warn,
-        )
+        before = find_stopped_run(folder, others, place=place, app=app, warn=watch.warn)
         options = replace(before.options, keeps_interrupted=keeps_interrupted)
         begun = before, claimed
         return _run(before.program, before.data, before.test, options, Phases(watch), begun)

@@ -9,9 +9,7 @@ from typing import Any
 
 from tux import __version__
 from tux.base.errors import Refused
-
-FLAGS = {"every": "--eval-every", "deadline": "--timeout", "jit": "--no-jit"}
-"""Flags of options that have another name in Python; the others are `--name`."""
+from tux.base.text import flag_of
 
 DIGEST = 8  # characters of a digest that are shown
 
@@ -31,15 +29,11 @@ def traits(
     """
     out = {"tux": __version__, "program": program, "program's source": source[:DIGEST]}
     out |= {name: digest[:DIGEST] if digest else "none" for name, digest in digests.items()}
-    out |= {_flag(name): str(value) for name, value in parameters.items()}
+    out |= {flag_of(name): str(value) for name, value in parameters.items()}
     out |= {
-        _flag(name): str(not value if name == "jit" else value) for name, value in options.items()
+        flag_of(name): str(not value if name == "jit" else value) for name, value in options.items()
     }
     return out
-
-
-def _flag(name: str) -> str:
-    return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def differences(first: Mapping[str, str], other: Mapping[str, str]) -> str:

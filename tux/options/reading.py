@@ -1,0 +1,148 @@
+"""The options of reading files, and which programs have a flag for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, get_args
+
+from tux.base.errors import UsageError
+from tux.base.text import plural_noun
+from tux.io.formats.detect import Form
+from tux.io.samples.samples import FORMS
+from tux.io.source.text import OnBadRow
+from tux.options.rules import (
+    FILE,
+    TABLES,
+    ProgramFact,
+    choice_rule,
+    option,
+    options_by_name,
+    text_rule,
+)
+from tux.program.input import Bags, Points, Samples
+from tux.program.program import Program
+
+data_option = partial(option, section="data")
+
+File = str | os.PathLike[str]
+
+
+def reads(*kinds: type) -> ProgramFact:
+    """Return a function that tells whether a program's data are of one of the kinds."""
+    return lambda program: isinstance(program.input, kinds)
+
+
+def forms_of(program: type[Program]) -> Sequence[str]:
+    """Return the forms in which a program's files may be."""
+    return FORMS if reads(Samples)(program) else get_args(Form)
+
+
+def _form_help(program: type[Program]) -> str:
+    line = f"; text: a {program.edge.ends[0]} a line" if reads(Bags)(program) else ""
+    return f"form of DATA{line} [default: found by its name and first lines]"
+
+
+def _labels_help(program: type[Program]) -> str:
+    if reads(Samples)(program):
+        return "labels of DATA that has none: text, one a line, or .npy"
+    return "labels of vertices, to judge the model by: .cmty, lines of id and label, or .mat"
+
+
+def _with_data(program: type[Program]) -> list[str]:
+    """List the vertex types of which a table may have data."""
+    return [
+        name
+        for name, vertex in program.vertices.items()
+        if any(field.kind == "data" for field in vertex.fields.values())
+    ]
+
+
+def columns_of_table(program: type[Program]) -> str:
+    """List the columns of a program's table of edges."""
+    return ",".join([*program.edge.roles, *program.edge.columns])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The options of reading files: see `tux.io.edges.read.read_edges`,
+    `tux.io.bags.bags.read_bags`, and `tux.io.samples.samples.read_samples`. None: as the file
+    itself says.
+    """
+
+    form: Form | None = data_option(
+        choice_rule(*dict.fromkeys([*get_args(Form), *FORMS])),
+        _form_help,
+        exists=reads(Samples, Bags),
+    )
+    label: str | None = data_option(
+        text_rule(),
+        "column of the labels, in a table [default: label, y, target or class]",
+        exists=reads(Samples),
+    )
+    weight: str | None = data_option(
+        text_rule(),
+        "column of the samples' weights, in a table [default: all weigh 1]",
+        exists=reads(Samples),
+    )
+    labels: File | None = data_option(
+        FILE,
+        _labels_help,
+        exists=lambda program: reads(Samples)(program) or program.input.vertex_labels,
+    )
+    # tables by vertex type for `tux.io.vertices.table.read_vertices`: files, or tables in memory
+    vertices: Mapping[str, Any] | None = data_option(
+        TABLES,
+        lambda program: (
+            f"table of vertices and their data: {', '.join(_with_data(program))}; once for each "
+            "type"
+        ),
+        shown=lambda program: bool(_with_data(program)) and not reads(Points)(program),
+    )
+    vocab: File | None = data_option(
+        FILE,
+        lambda program: (
+            f"the {plural_noun(program.edge.ends[1])}, one a line, if DATA has their numbers"
+        ),
+        exists=reads(Bags),
+    )
+    stop: File | None = data_option(
+        FILE,
+        lambda program: f"{plural_noun(program.edge.ends[1])} to leave out of a text",
+        exists=reads(Bags),
+    )
+    columns: str | None = data_option(
+        text_rule("A,B,.."),
+        lambda program: (
+            f"names, or numbers from 1, of the table's columns {columns_of_table(program)} "
+            "[default: found by name]"
+        ),
+        shown=lambda program: not reads(Samples, Points)(program),
+    )
+    on_bad_row: OnBadRow = data_option(
+        choice_rule(*get_args(OnBadRow)),
+        "what to do about rows that cannot be read [default stop]",
+        default="stop",
+    )
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a field of another type or value than it may have."""
+        for name, declared in options_by_name(self).items():
+            value, rule = getattr(self, name), declared.rule
+            kept = rule.read(value) if value is not None else None
+            if kept is None and (value is not None or declared.default is not None):
+                do = f"{name} must be {rule.form}"
+                raise UsageError(f"the option {name} is {value!r}", do=do)
+            if kept is not value:
+                object.__setattr__(self, name, kept)
+
+    def given_options(self) -> dict[str, Any]:
+        """Return the options of reading that are given, by name; `on_bad_row` left out."""
+        chosen = {name: getattr(self, name) for name in options_by_name(Reading)}
+        return {
+            name: value
+            for name, value in chosen.items()
+            if value is not None and name != "on_bad_row"
+        }
