@@ -10,7 +10,6 @@ from support.examples import examples
 from support.messages import message
 
 from tux.base.errors import DataError, UsageError
-from tux.io.bags.bags import bag_edges
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.io.samples.samples import read_samples
@@ -162,11 +161,11 @@ def test_samples_that_begin_with_rows_of_zeros(file):
 
 
 def test_as_edges(file):
-    edges = bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, None, None, "stop")
+    edges = read_edges(file(DOCWORD), ENDS, {"count": "i4"})
     assert len(edges) == 4 and len(edges.ids["document"]) == 3
     with pytest.raises(UsageError, match="no columns"):
-        bag_edges(file(DOCWORD), "docword", ENDS, {"count": "i4"}, "a,b,c", None, "stop")
+        read_edges(file(DOCWORD), ENDS, {"count": "i4"}, columns="a,b,c")
     with pytest.raises(UsageError, match=message("holds-which-are-not-both", "page")):
-        bag_edges(file(DOCWORD), "docword", ("page", "page"), {}, None, None, "stop")
+        read_edges(file(DOCWORD), ("page", "page"), {})
     with pytest.raises(UsageError, match=message("has-one-number-an-entry")):
-        bag_edges(file(DOCWORD), "docword", ENDS, {"a": "f4", "b": "f4"}, None, None, "stop")
+        read_edges(file(DOCWORD), ENDS, {"a": "f4", "b": "f4"})

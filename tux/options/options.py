@@ -18,7 +18,7 @@ from tux.base.errors import UsageError
 from tux.base.parallel import cores
 from tux.base.text import did_you_mean
 from tux.checkpoint.schedule import CheckpointInterval
-from tux.io.formats.detect import Form
+from tux.io.formats.format import Form
 from tux.io.samples.samples import FORMS
 from tux.io.source.text import OnBadRow
 from tux.partition import PARTITIONERS

@@ -23,8 +23,10 @@ from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.documents import read_documents
 from tux.io.bags.docword import read_docword
 from tux.io.bags.entries import BagSpec, Entries, check_entries
-from tux.io.formats.detect import SAMPLES, Form, detect_format, name_ending
+from tux.io.edges.request import EdgeRequest
+from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.foreign_kinds import check_documents
+from tux.io.formats.format import Form, name_ending
 from tux.io.source.cells import is_marked, lines_of
 from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.precision import coarse_columns
@@ -152,23 +154,13 @@ def _left_out(path: str, entries: Entries) -> tuple[str, ...]:
     return (LABELLED,) * labels + (LIGHT,) * (entries.weights is not None)
 
 
-def bag_edges(
-    path: str | os.PathLike[str],
-    form: Form,
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    against: Mapping[str, Ids] | None,
-    on_bad_row: OnBadRow,
-) -> EdgeData:
+def bag_edges(asked: EdgeRequest, form: Form) -> EdgeData:
     """Read the edges of a file of a form that was detected. See `tux.io.edges.read.read_edges` and
     `read_bags`.
     """
-    if columns is not None:
-        raise UsageError(
-            f"{path} has no columns to name", do=f"leave --columns out: this is a {form} file"
-        )
-    return read_held_out(path, ends, fields, against, form=form, on_bad_row=on_bad_row)
+    asked.refuse_columns(f"a {form} file")
+    how = {"form": form, "on_bad_row": asked.on_bad_row}
+    return read_held_out(asked.path, asked.ends, asked.fields, asked.against, **how)
 
 
 def read_held_out(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ import numpy as np
 from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
+from tux.io.edges.sized_graph import SizedGraph, read_sized_graph
+from tux.io.formats.format import EdgeFormat, FileStart, Format
 from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
 
@@ -39,20 +42,10 @@ PASSED = re.compile(rb"^[ \t]*(c|[cndvx][ \t][^\n]*)\r?$", re.MULTILINE)
 EDGE = {mark: re.compile(rb"^[ \t]*" + mark + rb"[ \t]+", re.MULTILINE) for mark in (b"a", b"e")}
 EDGE[b""] = re.compile(rb"^[ \t]*(?=\d)", re.MULTILINE)
 PROBLEM = re.compile(rb"^[ \t]*p[ \t]+([^\n]*)", re.MULTILINE)
+COMMENT = re.compile(r"c(\s|\Z)")
+SIZES = re.compile(r"p\s+[a-z]\w*\s+\d+\s+\d+", re.IGNORECASE)
+LINE = re.compile(r"[aendvx]\s|\d")  # a line after that of the problem
 DIGITS = 18  # of a number of a vertex, at most: int() refuses very many
-
-
-class Dimacs(NamedTuple):
-    """The edges of a graph of n vertices: `src`, `dst` (m,) int32 from 1, `values` (m,) float64,
-    None if edges have no numbers.
-    """
-
-    n: int
-    directed: bool
-    src: np.ndarray
-    dst: np.ndarray
-    values: np.ndarray | None
-    twice: int = 0  # repetitions of undirected edges, in either direction, which were left out
 
 
 class _Problem(NamedTuple):
@@ -62,7 +55,7 @@ class _Problem(NamedTuple):
     line: int
 
 
-def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
+def read_dimacs(path: str | os.PathLike[str]) -> SizedGraph:
     """Read a graph. Raises `DataError` with file and line for a line that does not fit, and for
     another problem than those above.
     """
@@ -83,8 +76,9 @@ def read_dimacs(path: str | os.PathLike[str]) -> Dimacs:
         raise DataError(f"{path} has no line of its problem", do="It should be: p sp n m")
     src, dst, *values = map(np.asarray, pieces.columns()) if pieces else (np.empty(0, "i4"),) * 2
     directed = problem.kind in DIRECTED
-    read = Dimacs(problem.n, directed, src, dst, values[0] if values else None)
-    kept = read if directed else _drop_repeated_edges(read)
+    numbers, sizes = values[0] if values else None, (problem.n, problem.n)
+    graph = SizedGraph("a DIMACS graph", src, dst, numbers, sizes, not directed)
+    kept = graph if directed else _drop_repeated_edges(graph)
     # many files of graphs without a direction count their edges once and list them twice, or so
     if problem.m not in ((len(src),) if directed else (len(src), len(kept.src), 2 * len(src))):
         raise DataError(
@@ -180,11 +174,38 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
     return ""
 
 
-def _drop_repeated_edges(read: Dimacs) -> Dimacs:
+def _drop_repeated_edges(graph: SizedGraph) -> SizedGraph:
     """Drop the edges that repeat an earlier one, in the same or in the other direction."""
-    low, high = np.minimum(read.src, read.dst), np.maximum(read.src, read.dst)
-    keys = low.astype(np.int64) * (read.n + 1) + high
+    low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
+    keys = low.astype(np.int64) * (graph.sizes[0] + 1) + high
     _, first = np.unique(keys, return_index=True)
     first.sort()
-    values = None if read.values is None else read.values[first]
-    return Dimacs(read.n, False, low[first], high[first], values, len(keys) - len(first))
+    values, twice = graph.values, len(keys) - len(first)
+    return graph._replace(
+        src=low[first],
+        dst=high[first],
+        values=None if values is None else values[first],
+        notes=(f"repeated edges, in either direction, are left out: {twice:,}",) if twice else (),
+    )
+
+
+def _begins(start: FileStart) -> bool:
+    """Return whether a text has, after comments, the line of a problem and then a line of a vertex
+    or an edge.
+    """
+    text, first = start.lines.text, start.lines.rows[:1]
+    if not first or first[0][:1] not in ("c", "p"):
+        return False
+    lines = (line.strip() for line in text.split("\n"))
+    rows = (line for line in lines if not COMMENT.match(line))
+    return SIZES.fullmatch(next(rows, "")) is not None and bool(LINE.match(next(rows, "a ")))
+
+
+DIMACS = EdgeFormat(
+    Format.DIMACS,
+    "DIMACS",
+    "a DIMACS file is a whole graph, and begins with its sizes",
+    partial(read_sized_graph, parse=read_dimacs),
+    _begins,
+    one_type="the vertices of DIMACS graphs are of one type",
+)

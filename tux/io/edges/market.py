@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
+from tux.io.edges.sized_graph import SizedGraph, read_sized_graph
+from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.cells import BLANKS, MARK, TextLayout
 from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
 
@@ -34,20 +36,6 @@ RULE = (
     "It should begin with %%MatrixMarket matrix coordinate, real, integer or pattern, and general, "
     "symmetric or skew-symmetric."
 )
-
-
-class Market(NamedTuple):
-    """The stored entries of a matrix: `row`, `column` (m,) int32 from 1, `values` (m,) float64,
-    None of a pattern.
-    """
-
-    rows: int
-    columns: int
-    symmetric: bool  # an entry off the diagonal stands for two
-    skew: bool  # the other one of which has the opposite sign
-    row: np.ndarray
-    column: np.ndarray
-    values: np.ndarray | None
 
 
 def has_banner(head: bytes, path: str | os.PathLike[str]) -> bool:
@@ -85,7 +73,7 @@ def _is_blank_or_comment(line: bytes) -> bool:
     return line.strip()[:1] in (b"", b"#", b"%")
 
 
-def read_market(path: str | os.PathLike[str]) -> Market:
+def read_market(path: str | os.PathLike[str]) -> SizedGraph:
     """Read a sparse matrix. Raises `DataError` with file and line for a file that is none, and for
     numbers that are complex or not finite.
     """
@@ -107,18 +95,20 @@ def read_market(path: str | os.PathLike[str]) -> Market:
             where=os.fspath(path),
             do="Is the file cut short?",
         )
-    return Market(
-        sizes[0],
-        sizes[1],
-        banner[4] != "general",
-        banner[4] == "skew-symmetric",
+    symmetric = banner[4] != "general"
+    return SizedGraph(
+        "a symmetric matrix" if symmetric else "a matrix",
         row,
         column,
         values[0] if values else None,
+        (sizes[0], sizes[1]),
+        symmetric,
+        matrix=True,
+        sign=-1 if banner[4] == "skew-symmetric" else 1,
     )
 
 
-def market_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
+def market_shape(path: str | os.PathLike[str], name: str | None = None) -> tuple[int, int]:
     """Return the numbers of rows and columns of the matrix in a file. Raises `DataError` if it is
     none.
     """
@@ -223,3 +213,13 @@ def _fault(words: list[str], width: int, sizes: list[int]) -> str:
     if width == 3 and not (NUMBER.fullmatch(words[2]) and np.isfinite(float(words[2]))):
         return f"the value {quote_word(words[2])} is no finite number"
     return ""
+
+
+MARKET = EdgeFormat(
+    Format.MARKET,
+    "Matrix Market",
+    "a Matrix Market file is a whole matrix, and begins with its sizes",
+    partial(read_sized_graph, parse=read_market, what="a matrix"),
+    lambda start: has_banner(start.head, start.path),
+    shape=market_shape,
+)

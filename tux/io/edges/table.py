@@ -8,19 +8,18 @@ is a header, else by position. Of text (`tux.io.source.table_text`), plain rows 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
-from tux.arrays.ids import Ids
 from tux.base.errors import DataError
 from tux.io.edges.columns import WantedColumns, columns_by_label, find_columns, unused_notes
 from tux.io.edges.layout import beginning, edge_layout
+from tux.io.edges.request import EdgeRequest
 from tux.io.source.cells import TextLayout
 from tux.io.source.first_lines import check_text, first_lines
 from tux.io.source.input_files import pieces_of
@@ -35,7 +34,6 @@ from tux.io.source.text import (
     TEXT,
     WHOLE,
     BadRows,
-    OnBadRow,
     blocks,
     cut_word,
     not_number,
@@ -52,19 +50,12 @@ BESIDE = " \t"  # blanks that Arrow passes over beside a number
 DIGITS = 1000  # of a whole number, zeros before it too, at most: int() refuses very many
 
 
-def read_edge_table(
-    path: str | os.PathLike[str],
-    ends: tuple[str, str],
-    fields: Mapping[str, Any],
-    columns: str | None,
-    on_bad_row: OnBadRow,
-    against: Mapping[str, Ids] | None,
-    *,
-    parquet: bool,
-) -> EdgeData:
+def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
     """Read the edges of a table, Parquet or text. See `tux.io.edges.read.read_edges`."""
-    wanted = WantedColumns(ends, {name: np.dtype(dtype) for name, dtype in fields.items()}, columns)
-    bad = BadRows(os.fspath(path), stop=on_bad_row == "stop")
+    path, ends, against = asked.path, asked.ends, asked.against
+    fields = {name: np.dtype(dtype) for name, dtype in asked.fields.items()}
+    wanted = WantedColumns(ends, fields, asked.columns)
+    bad = BadRows(path, stop=asked.on_bad_row == "stop")
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     pieces = read.pieces
     if pieces.rows == 0:

@@ -22,7 +22,9 @@ from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.bags import drop_unused_values, known_entries
 from tux.io.bags.entries import BagSpec, Entries, check_entries
-from tux.io.formats.detect import SAMPLES, Format, detect_format, name_ending
+from tux.io.formats.detect import SAMPLES, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.format import Format, name_ending
 from tux.io.samples.columns import LabelOptions
 from tux.io.samples.labels import (
     F4,
@@ -53,19 +55,6 @@ FORMS: tuple[Form, ...] = ("svm", "table", "npz")
 LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)  # a sample begins so in libsvm
 SEVERAL = re.compile(r"[,;]")  # cuts labels of one row, or is a decimal comma
 CLASSES = ("-1", "+1")  # of samples without labels, where nothing else is known
-UNLABELLED = {
-    Format.DOCWORD: "docword",
-    Format.MARKET: "Matrix Market",
-    Format.MAT: "MATLAB",
-    Format.METIS: "METIS",
-    Format.DIMACS: "DIMACS",
-    Format.GML: "GML",
-    Format.PAJEK: "Pajek",
-    Format.GRAPHML: "GraphML",
-    Format.ADJLIST: "adjacency",
-    Format.EDGE_DATA: "networkx",
-}
-"""Formats that have no place for labels, and their names."""
 
 
 class SampleData(NamedTuple):
@@ -176,9 +165,10 @@ def _form(path: str | os.PathLike[str], format: Format) -> Form:
         return "npz"
     if format is not Format.PARQUET and name_ending(pieces_of(path)[0].path) in SAMPLES:
         return "svm"
-    if format in UNLABELLED:
+    if format in EDGE_FORMATS or format is Format.DOCWORD:
+        title = EDGE_FORMATS[format].title if format in EDGE_FORMATS else format.value
         raise DataError(
-            f"{path} is a {UNLABELLED[format]} file, which has no labels",
+            f"{path} is a {title} file, which has no labels",
             do="Give libsvm, a table with named columns, or .npz.",
         )
     return "table" if format.bags is None else "svm"  # text that looks like lda-c has whole labels
