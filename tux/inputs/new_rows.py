@@ -29,11 +29,12 @@ from tux.inputs.memory import (
 from tux.inputs.memory import (
     read_samples as held_samples,
 )
-from tux.inputs.samples import NAMED, check_hashed, hash_bits, label_kinds
+from tux.inputs.samples import NAMED, check_hashed, sample_options
 from tux.io.bags.bags import read_bags
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.samples.samples import read_samples
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import input_files
 from tux.options.options import Reading
@@ -159,20 +160,15 @@ def _read_samples(
     reading: Reading,
 ) -> tuple[EdgeData, int, int]:
     """Read samples, which need no labels."""
-    from tux.io.samples.samples import read_samples
-
     samples = read_samples(
         data,
         program.edge.ends,
         program.edge.columns,
         against={other: known},
         unknown="skip",
-        on_bad_row=reading.on_bad_row,
         require_labels=False,
-        hash_bits=hash_bits(program),
         format=format,
-        **label_kinds(program),
-        **{name: getattr(reading, name) for name in NAMED},
+        **sample_options(program, reading),
     )
     return samples.edges, samples.unknown, samples.unknown + len(samples.edges)
 

@@ -19,6 +19,7 @@ from tux.io.edges.columns import ITEMS, USERS
 from tux.io.edges.read import read_edges
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format
+from tux.io.samples.samples import read_samples
 from tux.io.source.cells import cells_of, separator_of
 from tux.io.source.first_lines import first_lines, rows_of
 from tux.io.source.input_files import pieces_of
@@ -172,8 +173,6 @@ def read_samples_graph(
     `label` (n,) float32, -1 or +1, or places in the classes, or numbers, and `weight` (n,) float32,
     if some are not 1.
     """
-    from tux.io.samples.samples import read_samples
-
     if not asked and format is not Format.SVM:
         return None
     samples = read_samples(path, SAMPLED, require_labels=asked, format=format, **how)

@@ -128,21 +128,32 @@ def bags_of(
     """
     known = [against[asked.column]] if against and unknown == "skip" else []
     entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
-    notes = (*entries.notes, *coarse_columns(column, entries.value))
-    edges = EdgeData.of(
+    edges = edges_of(asked, entries, column, kinds, against, _left_out(asked.path, entries))
+    return BagData(
+        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
+    )
+
+
+def edges_of(
+    asked: BagSpec,
+    entries: Entries,
+    column: Column,
+    kinds: Mapping[str, np.dtype],
+    against: Mapping[str, Ids] | None,
+    notes: tuple[str, ...] = (),
+) -> EdgeData:
+    """Make an edge of each entry, from its row to its `column`. `notes` are told behind others."""
+    return EdgeData.of(
         (asked.row, asked.column),
         entries.row,
         column,
         dict.fromkeys(kinds, entries.value),
         against=against,
         vertices={asked.row: entries.rows},
-        notes=notes + _left_out(asked.path, entries),
+        notes=(*entries.notes, *coarse_columns(column, entries.value), *notes),
         rows=len(entries.rows),
         skipped=asked.bad.count,
         first_skipped=asked.bad.first,
-    )
-    return BagData(
-        edges, entries.rows, entries.labels, len(left_out), float(left_out.sum(dtype=np.float64))
     )
 
 

@@ -29,6 +29,7 @@ from tux.io.samples.labels import (
     number_label_fault,
     plain_number,
 )
+from tux.io.samples.options import SampleOptions
 from tux.io.source.precision import lost_note
 from tux.io.source.text import NUMBER
 from tux.io.vertices.columns import INDEX
@@ -46,18 +47,6 @@ MIN_COUNTED_ROWS = 2  # rows, to see that a column counts them
 TRUTHS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
-class LabelOptions(NamedTuple):
-    """The options of the caller about labels, weights and columns."""
-
-    label: str | None = None
-    weight: str | None = None
-    elsewhere: bool = False  # labels stand in another file
-    required: bool = True  # there must be labels
-    numeric: bool = False  # and they are numbers
-    multiclass: bool = False  # and there may be any number of classes
-    known: Ids | None = None  # features of other samples, such as those of training
-
-
 class Words(NamedTuple):
     """A piece of a column of words: row i has ``texts[codes[i]]``, or none if the code is -1."""
 
@@ -71,7 +60,7 @@ class Words(NamedTuple):
         return cls(codes, [text or "" for text in column.dictionary.to_pylist()])
 
 
-def roles_of(names: Sequence[str], heads: LabelOptions, path: str) -> dict[int, Role]:
+def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, Role]:
     """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
     `DataError` if one is missing.
     """
@@ -88,35 +77,31 @@ def roles_of(names: Sequence[str], heads: LabelOptions, path: str) -> dict[int, 
     lower = [name.lower() for name in names]
     usual = next((lower.index(name) for name in USUAL if name in lower), None)
     label = (
-        names.index(heads.label)
-        if heads.label in names
-        else None
-        if heads.label is not None
-        else usual
+        names.index(how.label) if how.label in names else None if how.label is not None else usual
     )
     has = f"It has {', '.join(names[:30])}{', ...' if len(names) > 30 else ''}"
-    if heads.elsewhere and label is not None:
+    if how.apart is not None and label is not None:
         raise DataError(
             f"{path} has labels itself, in column {names[label]!r}",
             do="Leave the file of labels out, or that column.",
         )
-    if label is None and heads.required and not heads.elsewhere:
-        what = "no column of labels" if heads.label is None else f"no column {heads.label!r}"
+    if label is None and how.require_labels and how.apart is None:
+        what = "no column of labels" if how.label is None else f"no column {how.label!r}"
         rule = (
             "; name that of the labels with --label, or a file of them with --labels"
-            if heads.label is None
+            if how.label is None
             else ""
         )
         raise DataError(what, where=path, do=f"{has}{rule}.")
-    if heads.weight is not None and heads.weight not in names and heads.required:
-        raise DataError(f"no column {heads.weight!r}", where=path, do=f"{has}.")
+    if how.weight is not None and how.weight not in names and how.require_labels:
+        raise DataError(f"no column {how.weight!r}", where=path, do=f"{has}.")
     if label is not None:
         # a number that is not needed may be anything
-        roles[label] = "label" if not heads.numeric else "target" if heads.required else "none"
-    if heads.weight in names:
-        if roles.setdefault(names.index(heads.weight), "weight") != "weight":
+        roles[label] = "label" if not how.numeric else "target" if how.require_labels else "none"
+    if how.weight in names:
+        if roles.setdefault(names.index(how.weight), "weight") != "weight":
             raise DataError(
-                f"column {heads.weight!r} cannot be that of the weights",
+                f"column {how.weight!r} cannot be that of the weights",
                 where=path,
                 do="Name another one.",
             )

@@ -22,7 +22,6 @@ from tux.io.samples.columns import (
     NUMBERS,
     TRUTHS,
     USUAL,
-    LabelOptions,
     Role,
     SampleRows,
     SampleTable,
@@ -35,6 +34,7 @@ from tux.io.samples.columns import (
 )
 from tux.io.samples.doubts import column_doubt, gap_words_note
 from tux.io.samples.labels import line_of
+from tux.io.samples.options import SampleOptions
 from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, cells_of
 from tux.io.source.first_lines import FirstLines, first_lines, rows_of
 from tux.io.source.row_one import GAPS, has_names
@@ -57,7 +57,7 @@ EMPTY_COLUMN = {"", "NA", "N/A", "null", "NULL"}
 """The cells of a column of numbers that are all missing."""
 
 
-def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
+def read_text_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     """Read the rows of a table of text, numbered from 1, bad ones counted. See
     `tux.io.samples.samples.read_samples`.
     """
@@ -66,8 +66,8 @@ def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
         raise DataError(
             f"{asked.path} holds no {asked.row}" if first.text else f"{asked.path} is empty"
         )
-    seen, title = _with_names(seen, heads, first, asked)
-    text = _SampleText.from_first_rows(asked, heads, seen)
+    seen, title = _with_names(seen, how, first, asked)
+    text = _SampleText.from_first_rows(asked, how, seen)
     lines = TableLines(text.layout)
     lines.title = title
     begin = _beginning(lines, text.table.names, text.table.roles, first.path)
@@ -88,14 +88,14 @@ def read_text_table(asked: BagSpec, heads: LabelOptions) -> SampleRows:
 
 
 def _with_names(
-    seen: FirstRows, heads: LabelOptions, first: FirstLines, asked: BagSpec
+    seen: FirstRows, how: SampleOptions, first: FirstLines, asked: BagSpec
 ) -> tuple[FirstRows, bytes]:
     """Return the first rows, with the names of columns before them, and the line of names: the
     first row, or the last comment before it. Raises DataError if neither is one of names.
     """
     cells = seen.table[0]
-    known = {plain_name(name) for name in (*USUAL, heads.label or "", heads.weight or "") if name}
-    said = heads.label in cells and _is_new(heads.label, seen)
+    known = {plain_name(name) for name in (*USUAL, how.label or "", how.weight or "") if name}
+    said = how.label in cells and _is_new(how.label, seen)
     if len(cells) > 1 and (said or has_names(seen.table, known)):
         return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
     if seen.width > 1 and (title := seen.title_of(known)):
@@ -154,11 +154,11 @@ class _SampleText(TableText):
         self.absent = set[int]()  # columns in which words such as NA stand for missing values
 
     @classmethod
-    def from_first_rows(cls, asked: BagSpec, heads: LabelOptions, seen: FirstRows) -> _SampleText:
+    def from_first_rows(cls, asked: BagSpec, how: SampleOptions, seen: FirstRows) -> _SampleText:
         """Begin the table that the line of names and the first rows show."""
         names, columns = seen.table[0], _columns(seen)
-        what = roles_of(names, heads, asked.path)
-        before = known_kinds(names, heads.known)
+        what = roles_of(names, how, asked.path)
+        before = known_kinds(names, how.known_features(asked.column))
         told = before | what
         roles = [told.get(at) or _kind(column) for at, column in enumerate(columns)]
         words = [at for at, role in enumerate(roles) if role == "word"]
@@ -176,7 +176,7 @@ class _SampleText(TableText):
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
         known = SampleTable(asked, names, roles)
         known.notes = [note for note in notes if note]
-        known.names_told = odd_names(names, roles, heads.known)
+        known.names_told = odd_names(names, roles, how.known_features(asked.column))
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
