@@ -22,12 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
-from tux.io.edges.sized_graph import SizedGraph, read_sized_graph
+from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
 from tux.io.formats.format import EdgeFormat, FileStart, Format
-from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
 
 ARCS = {
@@ -60,21 +58,26 @@ def read_dimacs(path: str | os.PathLike[str]) -> SizedGraph:
     another problem than those above.
     """
     problem: _Problem | None = None
-    pieces: arrow.Pieces | None = None
-    number, width = 1, 0
+    edges: EntryLines | None = None
+    number = 1
     for block in blocks(os.fspath(path)):
         if problem is None and (problem := _problem(block, number, path)) is not None:
             # the lines before it are comments
             block = re.sub(PROBLEM, b"", block, count=1)
         if problem is not None:
-            if pieces is None and (width := _width(block, ARCS[problem.kind])):
-                pieces = arrow.Pieces([np.dtype(kind) for kind in ("i4", "i4", "f8")][:width])
-            if pieces is not None:
-                _add(pieces, block, number, problem, width, path)
+            mark = ARCS[problem.kind]
+            if edges is None and (width := _width(block, mark)):
+                fault = partial(_fault, mark=mark, width=width, n=problem.n)
+                edges = EntryLines(path, width, (problem.n, problem.n), fault)
+            if edges is not None:
+                text, count = EDGE[mark].subn(b"", block)
+                edges.add(PASSED.sub(b"", text), block, number, count)
         number += block.count(b"\n")
     if problem is None:
         raise DataError(f"{path} has no line of its problem", do="It should be: p sp n m")
-    src, dst, *values = map(np.asarray, pieces.columns()) if pieces else (np.empty(0, "i4"),) * 2
+    src, dst, *values = (
+        map(np.asarray, edges.pieces.columns()) if edges else (np.empty(0, "i4"),) * 2
+    )
     directed = problem.kind in DIRECTED
     numbers, sizes = values[0] if values else None, (problem.n, problem.n)
     graph = SizedGraph("a DIMACS graph", src, dst, numbers, sizes, not directed)
@@ -122,39 +125,6 @@ def _width(block: bytes, mark: bytes) -> int:
     if (found := EDGE[mark].search(block)) is None:
         return 0
     return min(max(len(block[found.end() : block.index(b"\n", found.end())].split()), 2), 3)
-
-
-def _add(
-    pieces: arrow.Pieces,
-    block: bytes,
-    number: int,
-    problem: _Problem,
-    width: int,
-    path: str | os.PathLike[str],
-) -> None:
-    """Append the edges of a block of lines, the first of them line `number`. Raises DataError for
-    the first line that is no edge.
-    """
-    kinds, mark = pieces.kinds, ARCS[problem.kind]
-    text, edges = EDGE[mark].subn(b"", block)
-    text = TextLayout(BLANKS, width, []).cut(PASSED.sub(b"", text))
-    if not text.strip():
-        return
-    try:
-        table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
-        ends = [table.column(at).to_numpy() for at in range(2)]
-        if (
-            table.num_rows != edges
-            or edges
-            and not all(1 <= end.min() and end.max() <= problem.n for end in ends)
-        ):
-            raise arrow.UnreadableText("a vertex outside the graph")
-        pieces.add(table)
-    except arrow.UnreadableText as error:
-        for at, line in enumerate(block.split(b"\n"), number):
-            if why := _fault(line.decode(errors="replace").split(), mark, width, problem.n):
-                raise DataError(why, where=f"{path}:{at}") from None
-        raise DataError(f"cannot be read ({error})", where=f"{path}:{number}") from None
 
 
 def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:

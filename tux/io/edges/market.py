@@ -18,12 +18,11 @@ from functools import partial
 
 import numpy as np
 
-from tux.arrays import arrow
 from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
-from tux.io.edges.sized_graph import SizedGraph, read_sized_graph
+from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
 from tux.io.formats.format import EdgeFormat, Format
-from tux.io.source.cells import BLANKS, MARK, TextLayout
+from tux.io.source.cells import MARK
 from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
 
 BANNER = re.compile(
@@ -77,18 +76,18 @@ def read_market(path: str | os.PathLike[str]) -> SizedGraph:
     """Read a sparse matrix. Raises `DataError` with file and line for a file that is none, and for
     numbers that are complex or not finite.
     """
-    pieces = None
+    entries = None
     for block in blocks(os.fspath(path)):
-        if pieces is None:
+        if entries is None:
             banner, sizes, block, number = _head(block, path)
-            numbers = [] if banner[3] == "pattern" else [np.dtype("f8")]
-            pieces = arrow.Pieces([np.dtype("i4"), np.dtype("i4"), *numbers])
-        if block.strip():
-            _add(pieces, block, number, sizes, path)
+            width, limits = 2 if banner[3] == "pattern" else 3, (sizes[0], sizes[1])
+            fault = partial(_fault, width=width, sizes=limits)
+            entries = EntryLines(path, width, limits, fault)
+        entries.add(block, block, number)
         number += block.count(b"\n")
-    if pieces is None:
+    if entries is None:
         raise DataError(f"{path} is empty")
-    row, column, *values = (np.asarray(column) for column in pieces.columns())
+    row, column, *values = (np.asarray(column) for column in entries.pieces.columns())
     if len(row) != sizes[2]:
         raise DataError(
             f"{len(row):,} entries, but the line of sizes says {sizes[2]:,}",
@@ -101,7 +100,7 @@ def read_market(path: str | os.PathLike[str]) -> SizedGraph:
         row,
         column,
         values[0] if values else None,
-        (sizes[0], sizes[1]),
+        limits,
         symmetric,
         matrix=True,
         sign=-1 if banner[4] == "skew-symmetric" else 1,
@@ -175,38 +174,13 @@ def _sizes(line: bytes, where: str) -> list[int]:
     return [rows, columns, entries]
 
 
-def _add(
-    pieces: arrow.Pieces, block: bytes, number: int, sizes: list[int], path: str | os.PathLike[str]
-) -> None:
-    """Append the entries of a block of lines, the first of them line `number`. Raises DataError for
-    the first line that is no entry.
-    """
-    kinds = pieces.kinds
-    try:
-        text = TextLayout(BLANKS, len(kinds), []).cut(block)
-        table = arrow.parse_text(text, len(kinds), range(len(kinds)), kinds, BLANKS, quotes=False)
-        row, column = (table.column(at).to_numpy() for at in range(2))
-        if len(row) and not (
-            1 <= row.min()
-            and row.max() <= sizes[0]
-            and 1 <= column.min()
-            and column.max() <= sizes[1]
-        ):
-            raise arrow.UnreadableText("an entry outside the matrix")
-        pieces.add(table)
-    except arrow.UnreadableText as error:
-        for at, line in enumerate(block.split(b"\n"), number):
-            words = line.decode(errors="replace").split()
-            if words and not words[0].startswith("%") and (why := _fault(words, len(kinds), sizes)):
-                raise DataError(why, where=f"{path}:{at}") from None
-        raise DataError(f"cannot be read ({error})", where=f"{path}:{number}") from None
-
-
-def _fault(words: list[str], width: int, sizes: list[int]) -> str:
+def _fault(words: list[str], width: int, sizes: tuple[int, int]) -> str:
     """Return the fault of an entry in words, "" if it has none."""
+    if not words or words[0].startswith("%"):
+        return ""
     if len(words) != width:
         return f"{len(words)} numbers instead of {width}"
-    for word, size, name in zip(words, sizes[:2], ("row", "column"), strict=False):
+    for word, size, name in zip(words, sizes, ("row", "column"), strict=False):
         plain = word.isascii() and word.isdigit() and len(word) <= DIGITS
         if not plain or not 1 <= int(word) <= size:
             return f"{name} {quote_word(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"

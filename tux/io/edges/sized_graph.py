@@ -4,15 +4,18 @@ Their vertices are numbered from 1, and those without edges are vertices too.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from tux.arrays import arrow
 from tux.arrays.edges import EdgeData
 from tux.arrays.ids import are_plausible_sizes
 from tux.base.errors import DataError
 from tux.io.edges.request import EdgeRequest
+from tux.io.source.cells import BLANKS, TextLayout
 from tux.io.source.precision import coarse_notes
 from tux.io.source.text import NO_ROW
 
@@ -83,3 +86,43 @@ def _check(graph: SizedGraph, asked: EdgeRequest) -> None:
             f"{path} is said to be {rows:,} x {columns:,}, with {count:,} entries",
             do="Correct the size line.",
         )
+
+
+class EntryLines:
+    """Lines of two numbers from 1 to `limits`, and perhaps a real number, as edges or entries.
+    ``fault(words)`` returns the fault of a line of the file, "" if it has none.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        width: int,
+        limits: tuple[int, int],
+        fault: Callable[[list[str]], str],
+    ) -> None:
+        self.pieces = arrow.Pieces([np.dtype(kind) for kind in ("i4", "i4", "f8")][:width])
+        self._path, self._limits, self._fault = path, limits, fault
+
+    def add(self, text: bytes, block: bytes, number: int, count: int | None = None) -> None:
+        """Append the numbers in `text`, those of a `block` of lines, the first of them line
+        `number`; there are `count` rows, if it is known. Raises DataError for the first bad line.
+        """
+        kinds = self.pieces.kinds
+        width = len(kinds)
+        text = TextLayout(BLANKS, width, []).cut(text)
+        if not text.strip():
+            return
+        try:
+            table = arrow.parse_text(text, width, range(width), kinds, BLANKS, quotes=False)
+            ends = (table.column(at).to_numpy() for at in range(2))
+            if count not in (None, table.num_rows) or not all(
+                1 <= end.min(initial=1) and end.max(initial=1) <= limit
+                for end, limit in zip(ends, self._limits, strict=True)
+            ):
+                raise arrow.UnreadableText("a vertex outside the graph")
+            self.pieces.add(table)
+        except arrow.UnreadableText as error:
+            for at, line in enumerate(block.split(b"\n"), number):
+                if why := self._fault(line.decode(errors="replace").split()):
+                    raise DataError(why, where=f"{self._path}:{at}") from None
+            raise DataError(f"cannot be read ({error})", where=f"{self._path}:{number}") from None

@@ -108,7 +108,7 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
     return roles
 
 
-def odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
+def _odd_names(names: Sequence[str], roles: Sequence[Role], known: Ids | None) -> list[str]:
     """Return sentences for the user about the names of columns: about several that may be that of
     the labels, and about missing columns of other samples, of which `known` are the features.
     """
@@ -183,8 +183,11 @@ def faulty_values(asked: BagSpec, role: Role, values: np.ndarray) -> np.ndarray:
 class SampleTable:
     """Rows that arrive piece by piece as columns of numbers and of words."""
 
-    def __init__(self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role]) -> None:
+    def __init__(
+        self, asked: BagSpec, names: Sequence[str], roles: Sequence[Role], how: SampleOptions
+    ) -> None:
         self.asked, self.names, self.roles = asked, names, roles
+        self.picks = [at for at, role in enumerate(roles) if role != "none"]
         self._columns = [at for at, role in enumerate(roles) if role in ("number", "word")]
         self._features: dict[str, tuple[int, int]] = {}  # number and column of each
         self._gathered = GatheredEntries(asked.dtype)
@@ -195,8 +198,9 @@ class SampleTable:
         self._coarse: dict[int, str] = {}  # sentences about odd values, by place of the column
         # by place of a column that may count the rows: its values minus the numbers of the rows
         self._excess = {at: set[float]() for at in self._columns if COUNTERS.fullmatch(names[at])}
-        self.names_told: list[str] = []  # see `odd_names`
-        self.notes: list[str] = []  # sentences for the user about the columns
+        # sentences for the user about the columns
+        self.names_told = _odd_names(names, roles, how.known_features(asked.column))
+        self.notes: list[str] = []
         self.missing: dict[str, int] = {}  # numbers that are missing, by column
         self.collided = 0  # entries whose hash another one of the row has
 
@@ -317,10 +321,9 @@ class SampleTable:
         )
         missing = [f"missing numbers count as 0: {gaps}"] if gaps else []
         added = collisions(self.collided, self.asked.row, self.asked.column)
-        picks = [at for at, role in enumerate(self.roles) if role != "none"]
         notes = (
             *self.names_told,
-            *unused_notes(self.names, picks),
+            *unused_notes(self.names, self.picks),
             *self.notes,
             *self._coarse.values(),
             *counters,

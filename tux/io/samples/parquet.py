@@ -22,7 +22,6 @@ from tux.io.samples.columns import (
     Words,
     faulty_values,
     known_kinds,
-    odd_names,
     roles_of,
     value_fault,
 )
@@ -41,18 +40,16 @@ def read_parquet_table(asked: BagSpec, how: SampleOptions) -> SampleRows:
     done, (first, *_) = 0, pieces_of(asked.path)
     for piece in pieces_of(asked.path):
         with arrow.parquet_file(piece.path) as file:
-            names, roles = _roles(list(file.schema_arrow), asked, how, piece.path)
-            if table is None:
-                table = SampleTable(asked, names, roles)
-                table.names_told = odd_names(names, roles, how.known_features(asked.column))
-            if [names, roles] != [table.names, table.roles]:
+            own = _begin_table(list(file.schema_arrow), asked, how, piece.path)
+            table, names = table or own, own.names
+            if [names, own.roles] != [table.names, table.roles]:
                 raise DataError(
                     f"the columns of {piece.path} are other ones than those of {first.path}",
                     do=f"They are {', '.join(names)}, and {', '.join(table.names)}; give all files "
                     "the same ones.",
                 )
             asked.bad.places.begin(done + 1, piece)
-            picks = [at for at, role in enumerate(roles) if role != "none"]
+            picks = table.picks
             for batch in file.iter_batches(
                 max(1, CELLS // len(picks)), columns=[names[at] for at in picks]
             ):
@@ -80,10 +77,8 @@ def read_frame_rows(asked: BagSpec, how: SampleOptions, frame: Frame) -> SampleR
         if table is None:
             columns = zip(frame.names, batch, strict=True)
             fields = [_Field(name, column.type) for name, column in columns]
-            names, roles = _roles(fields, asked, how, frame.what)
-            picks = [at for at, role in enumerate(roles) if role != "none"]
-            table = SampleTable(asked, names, roles)
-            table.names_told = odd_names(names, roles, how.known_features(asked.column))
+            table = _begin_table(fields, asked, how, frame.what)
+            picks = table.picks
         step = max(1, CELLS // len(picks))
         for begin in range(0, len(batch[0]), step):
             done = _add_batch(table, [(at, batch[at].slice(begin, step)) for at in picks], done)
@@ -92,10 +87,10 @@ def read_frame_rows(asked: BagSpec, how: SampleOptions, frame: Frame) -> SampleR
     return table.whole(lambda row: asked.bad.places.of(row, "row "))
 
 
-def _roles(
+def _begin_table(
     fields: Sequence[Any], asked: BagSpec, how: SampleOptions, path: str
-) -> tuple[list[str], list[Role]]:
-    """Return the names of the columns of a file, and the role of each."""
+) -> SampleTable:
+    """Begin the table whose columns are the `fields` of Arrow: each gets its role."""
     names: list[str] = [field.name for field in fields]
     what = roles_of(names, how, path)
     roles = [what.get(at) or _parquet_kind(fields[at], path) for at in range(len(names))]
@@ -117,7 +112,7 @@ def _roles(
         raise DataError(
             f"no column of {asked.column}s", where=path, do=f"It has {', '.join(names)}."
         )
-    return names, roles
+    return SampleTable(asked, names, roles, how)
 
 
 def _parquet_kind(field: Any, path: str) -> Role:

@@ -28,7 +28,6 @@ from tux.io.samples.columns import (
     Words,
     faulty_values,
     known_kinds,
-    odd_names,
     roles_of,
     value_fault,
 )
@@ -174,9 +173,8 @@ class _SampleText(TableText):
                 f"no column of {asked.column}s", where=asked.path, do=f"It has {', '.join(names)}."
             )
         gaps = {at for at, column in enumerate(columns) if not all(map(NUMBER.fullmatch, column))}
-        known = SampleTable(asked, names, roles)
+        known = SampleTable(asked, names, roles, how)
         known.notes = [note for note in notes if note]
-        known.names_told = odd_names(names, roles, how.known_features(asked.column))
         text = cls(known, layout, gaps, before)
         text.absent = {
             at
