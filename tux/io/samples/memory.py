@@ -17,13 +17,13 @@ from tux.arrays.frames import Frame
 from tux.arrays.given import check_unmasked
 from tux.arrays.ids import Ids
 from tux.base.errors import DataError, UsageError
-from tux.io.bags.entries import BagSpec, check_entries
+from tux.io.bags.entries import BagSpec, check_entries, kinds_of
 from tux.io.edges.memory import check_matrix
 from tux.io.samples.labels import F4, SampleRows, read_sample_labels
 from tux.io.samples.matrix import arrays_of, matrix_rows
 from tux.io.samples.options import SampleOptions
 from tux.io.samples.parquet import read_frame_rows
-from tux.io.samples.samples import SampleData, kinds_of, samples_of, with_labels
+from tux.io.samples.samples import SampleData, samples_of, with_labels
 from tux.io.source.places import MemoryRows, Places
 from tux.io.source.text import BadRows
 from tux.io.vertices.arrays import is_absent
@@ -49,7 +49,7 @@ def read_memory_samples(
     as ids their places from 0, bad ones counted. Raises the errors of `read_samples`, and
     `DataError` for columns that differ in length.
     """
-    kinds, how = kinds_of(fields), SampleOptions(**options)
+    kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
     check_entries(what, "samples and features", ends, kinds, how.against, how.unknown)
     framed = isinstance(x, Frame)
     _check(what, how, y, weights, framed=framed)

@@ -20,7 +20,7 @@ from tux.arrays.edges import EdgeData
 from tux.base.errors import DataError, UsageError
 from tux.io.bags.bag_lines import read_lines
 from tux.io.bags.bags import drop_unused_values, edges_of, known_entries
-from tux.io.bags.entries import BagSpec, Entries, check_entries
+from tux.io.bags.entries import BagSpec, Entries, check_entries, kinds_of
 from tux.io.formats.detect import SAMPLES, detect_format
 from tux.io.formats.edge_formats import EDGE_FORMATS
 from tux.io.formats.format import Format, name_ending
@@ -100,7 +100,7 @@ def read_samples(
     cannot hold. Raises `DataError` with file and line, also for labels of too many kinds or of only
     one; `UsageError` for options that do not go together.
     """
-    kinds, how = kinds_of(fields), SampleOptions(**options)
+    kinds, how = kinds_of(fields, "value", F4), SampleOptions(**options)
     path = input_files(path)
     format = format or detect_format(path)
     form = how.form or _form(path, format)
@@ -114,12 +114,6 @@ def read_samples(
     rows = _read_rows(asked, form, how, parquet=format is Format.PARQUET)
     rows = with_labels(rows, asked, how, Places(str(how.labels)), RULES.get(form, ""))
     return samples_of(rows, asked, kinds, how)
-
-
-def kinds_of(fields: Mapping[str, Any] | None) -> dict[str, np.dtype]:
-    """Return the data fields of an entry with their dtypes: `value` if none are given."""
-    given = {"value": F4} if fields is None else fields
-    return {name: np.dtype(dtype) for name, dtype in given.items()}
 
 
 def samples_of(
