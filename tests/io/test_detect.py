@@ -1,7 +1,6 @@
 """The formats of files: which are taken for bags of columns, and that no table of edges is."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,19 +15,6 @@ from tux.io.samples.samples import read_samples
 
 ENDS = ("document", "word")
 DOCWORD = "3\n5\n4\n1 2 1\n1 5 7\n3 1 2\n3 2 1\n"
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    """Write a file and return its path; one test's files may be written over each other."""
-    folder = tmp_path_factory.mktemp("bags")
-
-    def make(content: str | bytes, name: str = "bags.txt") -> Path:
-        path = folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return make
 
 
 TABLES = [

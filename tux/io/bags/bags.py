@@ -113,6 +113,8 @@ def bags_of(
     """Make edges of entries; `words` are those of a vocabulary. If `named`, the columns are words
     already, and those that are not in the vocabulary are left out. See `read_bags`.
     """
+    if not len(entries.rows):
+        raise asked.bad.no_usable_row(asked.row)
     known = [how.against[asked.column]] if how.against and how.unknown == "skip" else []
     entries, column, left_out = _keep_known_columns(asked, entries, words, known, named=named)
     notes = _left_out(asked.path, entries)
@@ -274,7 +276,7 @@ def _check_form(
 
 
 def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | None) -> Entries:
-    """Read the entries of a file. Raises `DataError` if no row is usable."""
+    """Read the entries of a file."""
     note = ""
     if form == "text":
         begun = next(blocks(asked.path), b"")
@@ -284,9 +286,6 @@ def _read_entries(asked: BagSpec, form: Form, stop: str | os.PathLike[str] | Non
         entries = read_docword(asked)
     else:
         entries = read_documents(asked, stop) if form == "text" else read_lines(asked, form)
-    if not len(entries.rows):
-        first = f"; the first: {asked.bad.first}" if asked.bad.count else ""
-        raise DataError(f"no {asked.row} of {asked.path} is usable{first}")
     return entries._replace(notes=(*entries.notes, note)) if note else entries
 
 

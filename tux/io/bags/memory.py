@@ -53,7 +53,7 @@ def read_memory_bags(
     names = None if how.vocab is None else read_vocabulary(how.vocab)
     asked = BagSpec(what, *ends, field, dtype, 0, None, bad)
     if named:
-        if all(isinstance(each, str) or is_absent_text(each) for each in documents):
+        if all(isinstance(each, str) or is_absent(each) for each in documents):
             entries = read_documents(asked, how.stop, documents)
         else:
             entries = _lists(documents, asked, how.stop)
@@ -69,16 +69,8 @@ def read_memory_bags(
         counts = asked.dtype.kind != "f"
         rows = matrix_rows(arrays_of(documents), asked, int(documents.shape[0]), counts=counts)
         entries = rows.entries
-    if not len(entries.rows):
-        first = f"; the first: {bad.first}" if bad.count else ""
-        raise DataError(f"no {asked.row} of {what} is usable{first}")
     bags = bags_of(asked, entries, kinds, names, how, named=named)
     return bags._replace(edges=number_from_zero(bags.edges, ends[0]), rows=bags.rows - 1)
-
-
-def is_absent_text(value: Any) -> bool:
-    """Return whether an entry of a list of texts stands for a missing one."""
-    return is_absent(value)
 
 
 def _names(words: Any, columns: int, what: str) -> np.ndarray:

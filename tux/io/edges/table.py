@@ -59,12 +59,9 @@ def read_edge_table(asked: EdgeRequest, *, parquet: bool) -> EdgeData:
     read = (parquet_pieces if parquet else text_pieces)(bad, wanted, bad.path)
     pieces = read.pieces
     if pieces.rows == 0:
-        raise DataError(
-            f"{path} holds no edge"
-            if not bad.count
-            else f"no row of {path} is usable; the first: {bad.first}",
-            do="" if bad.count else MARKED_ROWS if read.passed.comments else NO_ROW,
-        )
+        if bad.count:
+            raise bad.no_usable_row()
+        raise DataError(f"{path} holds no edge", do=MARKED_ROWS if read.passed.comments else NO_ROW)
     src, dst, *numbers = pieces.columns()
     values = dict(zip(fields, numbers, strict=True))
     edges = EdgeData.of(

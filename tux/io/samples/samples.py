@@ -184,10 +184,7 @@ def with_labels(
     `places`. `rule` is the advice to the user if there are no labels.
     """
     if not len(rows.entries.rows):
-        raise DataError(
-            f"no {asked.row} of {asked.path} is usable"
-            + (f"; the first: {asked.bad.first}" if asked.bad.count else "")
-        )
+        raise asked.bad.no_usable_row(asked.row)
     if how.apart is not None:
         return _join_labels(rows, how.apart, asked, places, how)
     if rows.labels is None and rows.numbers is None and how.require_labels:

@@ -129,6 +129,11 @@ class BadRows:
         self.count += 1
         self.first = self.first or one_line(f"{self.places.of(number, unit)}: {why}")
 
+    def no_usable_row(self, row: str = "row") -> DataError:
+        """Return the error about data of which no `row` is left."""
+        first = f"; the first: {self.first}" if self.count else ""
+        return DataError(f"no {row} of {self.path} is usable{first}")
+
 
 def doubt_of_row(number: int, text: str, row: str, other: str, do: str = "remove it") -> str:
     """Return a sentence about row `number` of a file, which is read as all others, called a `row`,
