@@ -26,7 +26,7 @@ from tux.arrays.ids import MAX_VERTICES
 from tux.base.errors import DataError
 from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
 from tux.io.formats.format import EdgeFormat, FileStart, Format
-from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
+from tux.io.source.text import NUMBER, blocks, cut_word, is_plain_number, quote_word
 
 ARCS = {
     **dict.fromkeys(("sp", "max", "asn"), b"a"),
@@ -43,7 +43,6 @@ PROBLEM = re.compile(rb"^[ \t]*p[ \t]+([^\n]*)", re.MULTILINE)
 COMMENT = re.compile(r"c(\s|\Z)")
 SIZES = re.compile(r"p\s+[a-z]\w*\s+\d+\s+\d+", re.IGNORECASE)
 LINE = re.compile(r"[aendvx]\s|\d")  # a line after that of the problem
-DIGITS = 18  # of a number of a vertex, at most: int() refuses very many
 
 
 class _Problem(NamedTuple):
@@ -107,17 +106,13 @@ def _problem(block: bytes, number: int, path: str | os.PathLike[str]) -> _Proble
             where=where,
             do=f"Graphs of these problems are read: {', '.join(ARCS)}.",
         )
-    if len(sizes) != 2 or not all(map(_is_plain_number, sizes)) or int(sizes[0]) > MAX_VERTICES:
+    if len(sizes) != 2 or not all(map(is_plain_number, sizes)) or int(sizes[0]) > MAX_VERTICES:
         raise DataError(
             f"{cut_word(' '.join(sizes))} are no sizes",
             where=where,
             do=f"It should be the numbers of vertices, at most {MAX_VERTICES:,}, and of edges.",
         )
     return _Problem(kind, int(sizes[0]), int(sizes[1]), line)
-
-
-def _is_plain_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= DIGITS
 
 
 def _width(block: bytes, mark: bytes) -> int:
@@ -137,7 +132,7 @@ def _fault(words: list[str], mark: bytes, width: int, n: int) -> str:
     if len(words) != width + 1:
         return f"{len(words) - 1} numbers of an edge instead of {width}"
     for word in words[1:3]:
-        if not _is_plain_number(word) or not 1 <= int(word) <= n:
+        if not is_plain_number(word) or not 1 <= int(word) <= n:
             return f"vertex {quote_word(word)}, but vertices are 1 to {n:,}"
     if width == 3 and not (NUMBER.fullmatch(words[3]) and np.isfinite(float(words[3]))):
         return f"the number {quote_word(words[3])} of an edge is not finite, or none"

@@ -23,13 +23,12 @@ from tux.base.errors import DataError
 from tux.io.edges.sized_graph import EntryLines, SizedGraph, read_sized_graph
 from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.cells import MARK
-from tux.io.source.text import NUMBER, blocks, cut_word, quote_word
+from tux.io.source.text import NUMBER, blocks, cut_word, is_plain_number, quote_word
 
 BANNER = re.compile(
     rb"\s*(%{1,2}MatrixMarket\b|%{1,2}[ \t]+MatrixMarket[ \t]+matrix[ \t])", re.IGNORECASE
 )
 """The beginning of a file; many of one large collection of networks have only one %."""
-DIGITS = 18  # of a size, a row or a column, at most: int() refuses very many
 START = 1 << 16  # bytes in which the banner is looked for
 RULE = (
     "It should begin with %%MatrixMarket matrix coordinate, real, integer or pattern, and general, "
@@ -159,7 +158,7 @@ def _banner(line: bytes, where: str) -> list[str]:
 def _sizes(line: bytes, where: str) -> list[int]:
     """Return the numbers of rows, columns and entries. Raises DataError for another line."""
     words = line.split()
-    if len(words) != 3 or not all(word.isdigit() and len(word) <= DIGITS for word in words):
+    if len(words) != 3 or not all(is_plain_number(word.decode(errors="replace")) for word in words):
         raise DataError(
             "no line of sizes",
             where=where,
@@ -181,8 +180,7 @@ def _fault(words: list[str], width: int, sizes: tuple[int, int]) -> str:
     if len(words) != width:
         return f"{len(words)} numbers instead of {width}"
     for word, size, name in zip(words, sizes, ("row", "column"), strict=False):
-        plain = word.isascii() and word.isdigit() and len(word) <= DIGITS
-        if not plain or not 1 <= int(word) <= size:
+        if not is_plain_number(word) or not 1 <= int(word) <= size:
             return f"{name} {quote_word(word)} of a matrix of {sizes[0]:,} x {sizes[1]:,}"
     if width == 3 and not (NUMBER.fullmatch(words[2]) and np.isfinite(float(words[2]))):
         return f"the value {quote_word(words[2])} is no finite number"

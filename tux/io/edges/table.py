@@ -103,7 +103,7 @@ def text_pieces(
         return EdgeTableRows(arrow.Pieces(wanted.kinds), {}, passed=passed)
     rows = _EdgeText(bad, table.layout, wanted)
     lines = TableLines(table.layout)
-    lines.title = table.title.encode(errors="replace")
+    lines.title = table.title
     number, size = 1, 0  # of the block's first line; of what is read
     texts = blocks(bad.path, bad.places, beginning(lines, wanted, first.path))
     for block in lines.blocks(texts):

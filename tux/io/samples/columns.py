@@ -20,7 +20,7 @@ from tux.base.errors import DataError
 from tux.io.bags.entries import BagSpec, Entries, GatheredEntries, sum_entries
 from tux.io.bags.hashed import collisions, hash_words
 from tux.io.bags.pair_faults import number_fault
-from tux.io.edges.columns import unused_notes
+from tux.io.edges.columns import check_names_differ, unused_notes
 from tux.io.samples.labels import (
     MAX_LABEL,
     SampleLabels,
@@ -64,15 +64,7 @@ def roles_of(names: Sequence[str], how: SampleOptions, path: str) -> dict[int, R
     """Find the columns that are a label, a weight, or nothing, by their 0-based places. Raises
     `DataError` if one is missing.
     """
-    twice = next(
-        (n for at, n in enumerate(names) if n in names[:at] and not INDEX.fullmatch(n)), None
-    )
-    if twice is not None:
-        raise DataError(
-            f"two columns are called {twice!r}",
-            where=path,
-            do="Give each column a name of its own.",
-        )
+    check_names_differ([name for name in names if not INDEX.fullmatch(name)], path)
     roles: dict[int, Role] = {at: "none" for at, name in enumerate(names) if INDEX.fullmatch(name)}
     lower = [name.lower() for name in names]
     usual = next((lower.index(name) for name in USUAL if name in lower), None)

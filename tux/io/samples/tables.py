@@ -96,7 +96,7 @@ def _with_names(
     known = {plain_name(name) for name in (*USUAL, how.label or "", how.weight or "") if name}
     said = how.label in cells and _is_new(how.label, seen)
     if len(cells) > 1 and (said or has_names(seen.table, known)):
-        return seen, rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+        return seen, seen.title_line(first)
     if seen.width > 1 and (title := seen.title_of(known)):
         return seen._replace(table=[title, *seen.table]), b""
     rule = f"A table has a line of names, such as a,b,label, and one row for each {asked.row}."

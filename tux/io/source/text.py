@@ -309,6 +309,11 @@ def cut_word(word: str) -> str:
     return word if len(word) <= 40 else word[:40] + "..."
 
 
+def is_plain_number(word: str, digits: int = 18) -> bool:
+    """Return whether a word has digits alone, and at most so many: int() refuses very many."""
+    return word.isascii() and word.isdigit() and len(word) <= digits
+
+
 def quote_word(word: str) -> str:
     """Cut a long word of a file for a message, and put it in quotes."""
     return repr(cut_word(word))

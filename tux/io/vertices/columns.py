@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tux.base.errors import DataError
+from tux.io.edges.columns import check_names_differ
 
 NUMBERED = re.compile(r"(.+)_(0|[1-9]\d*)")
 SHOWN = 20  # names of columns in a message
@@ -76,12 +77,7 @@ def pick_columns(
     hold no lists, and are no index; `levels` are the columns of the index. Raises `DataError` for a
     missing column.
     """
-    if twice := next((name for at, name in enumerate(names) if name in names[:at]), ""):
-        raise DataError(
-            f"two columns are called {twice!r}",
-            where=where,
-            do="Give each column a name of its own.",
-        )
+    check_names_differ(names, where)
     if wanted is None:
         ids = _ids(names, kind, (), where)
         return PickedColumns(ids, _all_fields([name for name in names if name != ids], lists))

@@ -15,7 +15,7 @@ from tux.arrays import arrow
 from tux.base.errors import DataError
 from tux.io.edges.columns import plain_name
 from tux.io.source.cells import DECIMAL, THOUSANDS, TextLayout, lines_of
-from tux.io.source.first_lines import first_lines, rows_of
+from tux.io.source.first_lines import first_lines
 from tux.io.source.row_one import GAPS, has_names, may_be_names
 from tux.io.source.table_lines import JUDGED, FirstRows, TableLines, first_rows
 from tux.io.source.table_text import TableText
@@ -79,7 +79,7 @@ def read_text(
         text = _begin_table(seen, titled, bad, choose)
     lines, number = TableLines(text.layout), 1  # the latter of the block's first line
     if titled:
-        lines.title = rows_of(first.text, 1, marked=seen.leading)[0].line.encode(errors="replace")
+        lines.title = seen.title_line(first)
     for block in lines.of_file(text_blocks(bad.path)):
         text.add(block, number)
         number += block.count(b"\n")
