@@ -32,13 +32,11 @@ from tux.io.source.input_files import Source, input_files, pieces_of
 from tux.io.source.precision import coarse_columns
 from tux.io.source.row_one import is_in_use
 from tux.io.source.text import (
-    CONVERT,
-    NOT_UTF_8,
     BadRows,
     blocks,
     doubt_of_row,
     quote_word,
-    text_blocks,
+    read_words,
 )
 
 TITLE = re.compile(r"[\w ]+")  # a row that may be the name of a column
@@ -183,15 +181,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> np.ndarray:
     """Read the words of a file, one a line, (n,) StringDType. Raises `DataError` for a blank line,
     a word that stands there twice, and a table.
     """
-    words: list[str] = []
-    for block in text_blocks(path):
-        for line in block[:-1].split(b"\n"):
-            try:
-                words.append(line.decode().strip())
-            except UnicodeDecodeError:
-                raise DataError(NOT_UTF_8, where=f"{path}:{len(words) + 1}", do=CONVERT) from None
-    while words and not words[-1]:
-        words.pop()
+    words = read_words(path)
     if not words:
         raise DataError(f"{path} holds no word", do="A vocabulary is one word a line.")
     if _are_cells(words) or _are_cells(words[1:]):

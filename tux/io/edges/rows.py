@@ -10,7 +10,7 @@ As in a table, an edge stands there as it is, and nothing says whether it leads 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -26,10 +26,9 @@ from tux.io.edges.request import EdgeRequest
 from tux.io.formats.format import EdgeFormat, Format
 from tux.io.source.cells import is_marked
 from tux.io.source.text import (
-    CONVERT,
-    NOT_UTF_8,
     NUMBER,
     BadRows,
+    decode_lines,
     quote_word,
     text_blocks,
 )
@@ -61,7 +60,8 @@ def read_edge_rows(asked: EdgeRequest, format: Format) -> EdgeData:
     for block in text_blocks(path, bad.places):
         edges: list[str] = []
         vertices: list[str] = []
-        for at, line in enumerate(_lines(block, bad, number), number):
+        lines = decode_lines(block, lambda at: bad.places.of(number + at))  # noqa: B023
+        for at, line in enumerate(lines, number):
             row = "" if is_marked(line) else line.strip()
             if row and (why := take(row, edges, vertices)):
                 bad.note(at, why)
@@ -157,17 +157,6 @@ def data_of(text: str) -> dict[str, str]:
             key = ""
         before = token
     return found
-
-
-def _lines(block: bytes, bad: BadRows, number: int) -> Iterator[str]:
-    """Yield the lines of a block, the first of them line `number`. Raises DataError for a line that
-    is not UTF-8.
-    """
-    try:
-        yield from block.decode()[:-1].split("\n")
-    except UnicodeDecodeError as error:
-        where = bad.places.of(number + block.count(b"\n", 0, error.start))
-        raise DataError(NOT_UTF_8, where=where, do=CONVERT) from None
 
 
 def _add(pieces: arrow.Pieces, lines: list[str]) -> None:

@@ -288,6 +288,30 @@ def text_blocks(
         yield block
 
 
+def decode_lines(block: bytes, where: Callable[[int], str]) -> list[str]:
+    """Return the lines of a block as text. Raises `DataError` for one that is not UTF-8;
+    ``where(at)`` is the place of line `at` of the block, from 0.
+    """
+    try:
+        return block[:-1].decode().split("\n")
+    except UnicodeDecodeError as error:
+        at = block.count(b"\n", 0, error.start)
+        raise DataError(NOT_UTF_8, where=where(at), do=CONVERT) from None
+
+
+def read_words(path: str | os.PathLike[str]) -> list[str]:
+    """Read a file of one word a line, without blanks around them and blank lines at its end.
+    Raises `DataError` for a file that is no text, and for a line that is not UTF-8.
+    """
+    words: list[str] = []
+    for block in text_blocks(path):
+        begin = len(words) + 1
+        words += map(str.strip, decode_lines(block, lambda at: f"{path}:{begin + at}"))  # noqa: B023
+    while words and not words[-1]:
+        words.pop()
+    return words
+
+
 def note_bad_lines(bad: BadRows, lines: np.ndarray, block: bytes, number: int, fault: Any) -> None:
     """Note the 0-based `lines` of a block, whose first line is line `number`, as `bad`;
     ``fault(line)`` returns the fault of a line in words.

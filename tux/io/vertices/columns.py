@@ -120,14 +120,28 @@ def columns_by_field(picked: PickedColumns) -> dict[str, str]:
     return named
 
 
+def usual_names(kind: str) -> tuple[str, ...]:
+    """Return the names that the column of ids of vertices of a type may have."""
+    return "id", kind, f"{kind}_id", f"{kind}id"
+
+
+def find_usual_name(names: Collection[str], usual: Collection[str]) -> str:
+    """Return the name of a column that is the first of the `usual` names, in any case of letters;
+    "" if there is none.
+    """
+    for each in usual:
+        for name in names:
+            if name.lower() == each.lower():
+                return name
+    return ""
+
+
 def _ids(
     names: Sequence[str], kind: str, taken: Collection[str], where: str, *, first: bool = True
 ) -> str | None:
     """Find the column of ids; None if no column has such a name and the `first` need not be it."""
-    for usual in ("id", kind, f"{kind}_id", f"{kind}id"):
-        for name in names:
-            if name.lower() == usual.lower() and name not in taken:
-                return name
+    if name := find_usual_name([name for name in names if name not in taken], usual_names(kind)):
+        return name
     if not first:
         return None
     if not names or names[0] in taken:
