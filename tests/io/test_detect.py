@@ -11,6 +11,8 @@ from support.messages import message
 from tux.base.errors import DataError, UsageError
 from tux.io.edges.read import read_edges
 from tux.io.formats.detect import Format, detect_format
+from tux.io.formats.edge_formats import EDGE_FORMATS
+from tux.io.formats.format import BAGS
 from tux.io.samples.samples import read_samples
 
 ENDS = ("document", "word")
@@ -155,3 +157,8 @@ def test_as_edges(file):
         read_edges(file(DOCWORD), ("page", "page"), {})
     with pytest.raises(UsageError, match=message("has-one-number-an-entry")):
         read_edges(file(DOCWORD), ENDS, {"a": "f4", "b": "f4"})
+
+
+def test_every_format_is_one_of_tables_bags_or_whole_graphs():
+    assert {*Format} == {Format.TEXT, Format.PARQUET, *BAGS, *EDGE_FORMATS}
+    assert len(Format) == 2 + len(BAGS) + len(EDGE_FORMATS)
